@@ -1,0 +1,42 @@
+"""memctl: a local, file-based memory for AI agents.
+
+from memctl import open_store
+
+store = open_store("~/memories", user="alice", create=True)
+store.add("Alice prefers tea to coffee", category="preference")
+for hit in store.query("what does Alice drink?").hits:
+    print(hit.memory.content, hit.score)
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+if TYPE_CHECKING:
+    from memctl.bootstrap import open_store
+    from memctl.errors import MemctlError
+    from memctl.models import Hit, Memory, Query, QueryResult
+    from memctl.store import MemoryStore
+
+_HOMES = {
+    "open_store": "memctl.bootstrap",
+    "MemoryStore": "memctl.store",
+    "MemctlError": "memctl.errors",
+    "Memory": "memctl.models",
+    "Query": "memctl.models",
+    "QueryResult": "memctl.models",
+    "Hit": "memctl.models",
+}
+
+__all__ = ["Hit", "MemctlError", "Memory", "MemoryStore", "Query", "QueryResult", "__version__", "open_store"]
+
+
+def __getattr__(name: str) -> Any:
+    """Import public names on first use, so that `memctl --version` does not pay for them."""
+    if name not in _HOMES:
+        raise AttributeError(f"module 'memctl' has no attribute {name!r}")
+    from importlib import import_module
+
+    return getattr(import_module(_HOMES[name]), name)

@@ -1,0 +1,97 @@
+"""The only place that picks a folder, an index and an embedder and puts them together."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from hashlib import blake2b
+from pathlib import Path
+
+from memctl import config
+from memctl.errors import MemctlError, NotFoundError, StorageError, UsageError
+from memctl.files import layout
+from memctl.files.layout import UserFolder
+from memctl.index.sqlite import SqliteIndex
+from memctl.providers.base import Embedder
+from memctl.store import MemoryStore
+
+INDEX_NAME = "index.sqlite"
+
+
+def open_store(
+    store: str | Path | None = None,
+    user: str | None = None,
+    *,
+    create: bool = False,
+    environment: Mapping[str, str] = os.environ,
+) -> MemoryStore:
+    """Open one user's memories.
+
+    Args:
+        store: the store's folder; found as the command line finds it when None.
+        user: the user's name; when None the one the settings name, else the only one there is.
+        create: make the store and the user where they do not exist.
+
+    Raises:
+        NotFoundError: no such store or user.
+        UsageError: several users and none named, or a name that cannot be one.
+        InvalidDataError: `memctl.yaml` is broken.
+    """
+    root = layout.find_store(store, environment, Path.cwd())
+    settings = config.load(root)
+    name = user or environment.get(layout.USER_VARIABLE) or settings.user
+    folder = layout.create_user(root, name or "me") if create else _existing(root, name)
+    embedder, problem = load_embedder(settings, environment)
+    return MemoryStore(folder, open_index(folder, environment), embedder, settings, embedder_problem=problem)
+
+
+def _existing(root: Path, name: str) -> UserFolder:
+    if name:
+        return layout.find_user(root, name)
+    known = layout.users(root)
+    if len(known) == 1:
+        return UserFolder(root / known[0])
+    if not known:
+        raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
+    raise UsageError(f"which user? {root} has {', '.join(known)}", hint="Name one: `--user NAME` or MEMCTL_USER=NAME.")
+
+
+def cache_directory(environment: Mapping[str, str]) -> Path:
+    """Where what can be made again lies when it cannot lie in the store: models, indexes of read-only folders."""
+    base = environment.get("XDG_CACHE_HOME") or "~/.cache"
+    return Path(base).expanduser() / "memctl"
+
+
+def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> tuple[Embedder | None, str]:
+    """The configured model; where it cannot be used, None and a sentence that says why and what mends it."""
+    from memctl.providers.registry import load_embedder as load
+
+    try:
+        key = environment.get(settings.model_key_variable, "")
+        models = cache_directory(environment) / "models"
+        found = load(
+            settings.model, cache_dir=models, base_url=settings.model_url, api_key=key, timeout=settings.model_timeout
+        )
+        return found, ""
+    except UsageError:
+        raise
+    except MemctlError as problem:
+        return None, f"full text only: {problem.message} {problem.hint}".strip()
+
+
+def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteIndex:
+    """The user's index: in the folder, else (read-only, somebody else's) in the user's own cache, else in memory."""
+    for path in (folder.cache / INDEX_NAME, _outside(folder, environment)):
+        try:
+            if not path.parent.is_dir():
+                path.parent.mkdir(parents=True, mode=0o700)
+            if os.access(path.parent, os.W_OK):
+                return SqliteIndex(path)
+        except (OSError, StorageError):
+            continue
+    return SqliteIndex(Path(":memory:"))
+
+
+def _outside(folder: UserFolder, environment: Mapping[str, str]) -> Path:
+    key = blake2b(os.fsencode(folder.root.resolve()), digest_size=8).hexdigest()
+    return cache_directory(environment) / "indexes" / f"{folder.name}-{key}" / INDEX_NAME

@@ -1,0 +1,176 @@
+"""Settings of a store: one table that validates `memctl.yaml`, gives the defaults and makes the documentation."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from pathlib import Path
+from typing import Any
+
+from memctl.errors import InvalidDataError, UsageError
+from memctl.files import atomic
+from memctl.files.layout import CONFIG_NAME
+from memctl.models import CATEGORIES
+
+
+def _setting(default: Any, help: str, low: float | None = None, high: float | None = None) -> Any:
+    metadata = {"help": help, "low": low, "high": high}
+    if isinstance(default, tuple):
+        return field(default_factory=lambda: default, metadata=metadata)
+    return field(default=default, metadata=metadata)
+
+
+@dataclass(frozen=True)
+class Settings:
+    """Every setting of a store. `docs/settings.md` is made from this table."""
+
+    user: str = _setting("", "The user meant when a command names none.")
+    categories: tuple[str, ...] = _setting(CATEGORIES, "Categories a memory may have; a store may add its own.")
+    model: str = _setting(
+        "builtin", "Embedding model: `builtin`, `fastembed:MODEL`, `openai:MODEL`, or `none` for full text only."
+    )
+    model_url: str = _setting(
+        "http://localhost:11434/v1", "Base URL of the OpenAI-compatible server that `openai:MODEL` asks."
+    )
+    model_key_variable: str = _setting("OPENAI_API_KEY", "Environment variable that holds that server's key.")
+    model_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
+    lexical_weight: float = _setting(
+        -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
+    )
+    boost: float = _setting(
+        0.15, "The most by which importance, confidence, reward and recency may raise or lower a hit.", 0, 0.15
+    )
+    near_duplicate: float = _setting(
+        0.85, "Share of words in common from which a new memory is told to be near another.", 0, 1
+    )
+    query_top: int = _setting(10, "Hits a query returns unless told otherwise.", 1, 1000)
+    lock_timeout: float = _setting(10.0, "Seconds a command waits for another that is writing.", 0, 3600)
+    log_limit_mb: float = _setting(
+        64.0, "Size at which the oldest half of the operation log (undo, history) is dropped.", 1, 10000
+    )
+    decay_half_life_days: float = _setting(90.0, "Days in which the importance of an episode halves.", 0.01, 100000)
+    decay_from_days: float = _setting(30.0, "Age in days below which nothing fades.", 0, 100000)
+    decay_threshold: float = _setting(0.1, "Decayed importance below which an episode is archived.", 0, 1)
+
+
+def load(store: Path) -> Settings:
+    """The settings of a store; without a `memctl.yaml` all have their defaults.
+
+    Raises:
+        InvalidDataError: the file is broken or a value is not allowed; with the line.
+    """
+    data = atomic.read(store / CONFIG_NAME)
+    if data is None:
+        return Settings()
+    return Settings(**{name: check(name, value, data) for name, value in _parse(data).items()})
+
+
+def _parse(data: bytes) -> Mapping[str, Any]:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidDataError("is not valid UTF-8", path=CONFIG_NAME) from None
+    # Importing yaml is a tenth of a cold start; a file of comments does not need it.
+    if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
+        return {}
+    return _parse_yaml(text)
+
+
+def _parse_yaml(text: str) -> Mapping[str, Any]:
+    import yaml
+
+    try:
+        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        raise InvalidDataError(
+            getattr(problem, "problem", None) or "cannot be read as YAML",
+            path=CONFIG_NAME,
+            line=mark.line + 1 if mark else 0,
+            column=mark.column + 1 if mark else 0,
+        ) from None
+    except (ValueError, RecursionError) as problem:
+        raise InvalidDataError(f"cannot be read as YAML: {problem}", path=CONFIG_NAME) from None
+    if found is not None and not isinstance(found, dict):
+        raise InvalidDataError("must hold `name: value` lines", path=CONFIG_NAME, line=1)
+    return {str(name): value for name, value in (found or {}).items()}
+
+
+def check(name: str, value: Any, data: bytes = b"") -> Any:
+    """One value, in the type of its default.
+
+    Raises:
+        InvalidDataError: no such setting, a wrong type, or out of bounds.
+    """
+    known = {f.name: f for f in fields(Settings)}
+    place = {"path": CONFIG_NAME, "line": _line_of(name, data)}
+    if name not in known:
+        raise InvalidDataError(f"there is no setting {name!r}", hint=_near(name, list(known)), **place)  # type: ignore[arg-type]
+    expected = getattr(Settings(), name)
+    converted = _convert(value, expected)
+    if converted is None:
+        kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
+        raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}", **place)  # type: ignore[arg-type]
+    low, high = known[name].metadata["low"], known[name].metadata["high"]
+    if low is not None and not low <= converted <= high:
+        raise InvalidDataError(f"{name} must lie between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
+    return converted
+
+
+def _convert(value: Any, expected: Any) -> Any:
+    if isinstance(expected, tuple):
+        good = isinstance(value, list | tuple) and value and all(isinstance(item, str) and item for item in value)
+        return tuple(value) if good else None
+    if isinstance(expected, float) and isinstance(value, int) and not isinstance(value, bool):
+        return float(value)
+    return value if type(value) is type(expected) else None
+
+
+def _line_of(name: str, data: bytes) -> int:
+    match = re.search(rb"^" + re.escape(name.encode()) + rb"\s*:", data, re.MULTILINE)
+    return data.count(b"\n", 0, match.start()) + 1 if match else 0
+
+
+def _near(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    near = get_close_matches(name, known, 3)
+    return f"Did you mean {' or '.join(near)}?" if near else "`memctl config` lists all settings."
+
+
+def parse_value(name: str, text: str) -> Any:
+    """A value as typed on the command line: lists with commas.
+
+    Raises:
+        UsageError: no such setting.
+        InvalidDataError: not a value it can have.
+    """
+    expected = getattr(Settings(), name, None)
+    if expected is None:
+        raise UsageError(f"there is no setting {name!r}", hint=_near(name, [f.name for f in fields(Settings)]))
+    readers: dict[type, Any] = {
+        int: int,
+        float: float,
+        tuple: lambda t: tuple(filter(None, (p.strip() for p in t.split(",")))),
+    }
+    try:
+        return check(name, readers.get(type(expected), str)(text))
+    except ValueError:
+        return check(name, text)
+
+
+def save(store: Path, name: str, value: Any) -> None:
+    """Set one value in `memctl.yaml`, leaving every other line as it is."""
+    import json
+
+    path = store / CONFIG_NAME
+    before = (atomic.read(path) or b"").decode()
+    plain = list(value) if isinstance(value, tuple) else value
+    line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
+    pattern = re.compile(rf"^{name}[ \t]*:.*(?:\n(?:[ \t]+|- ).*)*$", re.MULTILINE)
+    if pattern.search(before):
+        after = pattern.sub(lambda _: line, before, count=1)
+    else:
+        after = before + ("" if not before or before.endswith("\n") else "\n") + line + "\n"
+    atomic.replace(path, after.encode())

@@ -1,0 +1,86 @@
+"""Between files and index: what of a record or a reflection can be found, and how to read it back."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+from memctl.files import codec, document, reflections
+from memctl.index.protocol import Entry, Found
+from memctl.models import LAYER_REFLECTION, Memory, Reflection
+from memctl.times import from_value
+
+
+def record_entry(memory: Memory, raw: bytes) -> Entry:
+    return Entry(
+        path=document.FILE_NAME,
+        ref=memory.memory_id,
+        hash=codec.digest(raw),
+        raw=raw,
+        line=0,
+        memory=memory,
+        text=searchable(memory),
+        memory_id=memory.memory_id,
+        text_hash=codec.text_hash(memory.content),
+    )
+
+
+def searchable(memory: Memory) -> str:
+    """The words by which a record is found."""
+    about = memory.metadata
+    parts = [f"{about['speaker']}: {memory.content}" if about.get("speaker") else memory.content, memory.key]
+    parts += [str(about[name]) for name in ("task_description", "approach") if isinstance(about.get(name), str)]
+    lessons = about.get("lessons")
+    parts += [str(lesson) for lesson in lessons] if isinstance(lessons, list) else []
+    return "\n".join([part for part in parts if part] + [tag for tag in memory.tags if ":" not in tag])
+
+
+def reflection_entry(reflection: Reflection, data: bytes) -> Entry:
+    return Entry(
+        path=reflection.path,
+        ref="",
+        hash=codec.digest(data),
+        raw=data,
+        line=0,
+        memory=reflection_memory(reflection),
+        text=f"{reflection.title}\n{reflection.body}",
+        memory_id=reflection.memory_id,
+        text_hash="",
+    )
+
+
+def reflection_memory(reflection: Reflection) -> Memory:
+    """A reflection seen as a memory of layer L3, for answers that have no record to show."""
+    fields = reflection.fields
+    category, tags = fields.get("category"), fields.get("tags")
+    return Memory(
+        memory_id=reflection.memory_id or reflection.path,
+        content=reflection.body.strip() or reflection.title,
+        layer=LAYER_REFLECTION,
+        kind="knowledge",
+        category=category if isinstance(category, str) and category else "life",
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        created_at=_time_or_none(fields.get("created_at")),
+        summary_md_ref=reflection.path,
+    )
+
+
+def _time_or_none(value: object) -> datetime | None:
+    try:
+        return from_value(value) if value else None
+    except ValueError:
+        return None
+
+
+def memory_of(entry: Found) -> Memory:
+    """Decode what the index keeps of an entry."""
+    if entry.path == document.FILE_NAME:
+        return document.decode_raw(entry.raw)
+    return reflection_memory(reflections.parse(entry.raw, entry.path))
+
+
+def text_of(found: Found) -> str:
+    """The words of an entry, for embedding it later."""
+    if found.path == document.FILE_NAME:
+        return searchable(memory_of(found))
+    reflection = reflections.parse(found.raw, found.path)
+    return f"{reflection.title}\n{reflection.body}"

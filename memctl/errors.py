@@ -1,0 +1,120 @@
+"""Every error memctl raises on purpose: one tree, each class with its exit code and slug.
+
+A message says what is wrong and where; a hint says what to do about it.
+"""
+
+from __future__ import annotations
+
+EXIT_DONE = 0
+EXIT_NOT_FOUND = 1
+EXIT_USAGE = 2
+EXIT_INVALID = 3
+EXIT_LOCKED = 4
+EXIT_DEGRADED = 5
+EXIT_IO = 6
+EXIT_REFUSED = 7
+EXIT_PROVIDER = 8
+EXIT_INTERRUPTED = 130
+
+
+class MemctlError(Exception):
+    """Base of all errors a user may see.
+
+    Args:
+        message: what is wrong, with the file, line or id it concerns.
+        hint: what the user can do next; may be empty.
+    """
+
+    exit_code = EXIT_INVALID
+    slug = "error"
+
+    def __init__(self, message: str, *, hint: str = "") -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def as_dict(self) -> dict[str, object]:
+        """The error as `--json` prints it."""
+        return {"error": self.slug, "message": self.message, "hint": self.hint, "exit_code": self.exit_code}
+
+
+class NotFoundError(MemctlError):
+    """A user, memory, receipt or file that was named does not exist."""
+
+    exit_code = EXIT_NOT_FOUND
+    slug = "not-found"
+
+
+class UsageError(MemctlError):
+    """The call itself makes no sense: an unknown option value, a name that is not allowed."""
+
+    exit_code = EXIT_USAGE
+    slug = "usage"
+
+
+class InvalidDataError(MemctlError):
+    """A file or a value cannot be understood.
+
+    Args:
+        path: the file, as shown to the user; may be empty.
+        line: 1-based line, 0 when unknown.
+        column: 1-based column, 0 when unknown.
+    """
+
+    exit_code = EXIT_INVALID
+    slug = "invalid-data"
+
+    def __init__(self, message: str, *, path: str = "", line: int = 0, column: int = 0, hint: str = "") -> None:
+        place = ":".join([path, *(str(n) for n in (line, column) if n)]) if path else ""
+        super().__init__(f"{place}: {message}" if place else message, hint=hint)
+        self.path, self.line, self.column, self.reason = path, line, column, message
+
+    def as_dict(self) -> dict[str, object]:
+        return super().as_dict() | {"path": self.path, "line": self.line, "column": self.column}
+
+
+class FormatVersionError(InvalidDataError):
+    """The file was written by a newer memctl."""
+
+    slug = "format-version"
+
+
+class LockedError(MemctlError):
+    """Another process holds the user's lock, or the index's, for too long."""
+
+    exit_code = EXIT_LOCKED
+    slug = "locked"
+
+
+class DegradedError(MemctlError):
+    """`--strict` was asked and the answer is not what it should be."""
+
+    exit_code = EXIT_DEGRADED
+    slug = "degraded"
+
+
+class StorageError(MemctlError):
+    """The operating system refused to read or write: full disk, permission, missing folder."""
+
+    exit_code = EXIT_IO
+    slug = "io"
+
+
+class RefusedError(MemctlError):
+    """memctl could do it, but will not without being told to: each refusal has its own flag."""
+
+    exit_code = EXIT_REFUSED
+    slug = "refused"
+
+
+class ConflictError(RefusedError):
+    """What is to be changed is no longer what it was."""
+
+    slug = "conflict"
+
+
+class ProviderError(MemctlError):
+    """An embedding model, reranker or language model is missing, broken or unreachable."""
+
+    exit_code = EXIT_PROVIDER
+    slug = "provider"

@@ -1,0 +1,177 @@
+"""Every system call that writes a user's files, in one place, so that tests can make each of them fail.
+
+A write is: temporary file in the same directory, fsync, rename, fsync of the directory. Where the system can swap two
+names in one step, the displaced file is kept, so that a save by an editor in the last microsecond is not lost.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import stat
+import sys
+from pathlib import Path
+
+from memctl.errors import RefusedError, StorageError
+
+DIRECTORY_MODE = 0o700
+FILE_MODE = 0o600
+TEMPORARY_PREFIX = ".memctl-tmp-"
+
+
+def fsync_directory(path: Path) -> None:
+    """Make names in a directory durable."""
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def make_directory(path: Path) -> None:
+    """Create a directory and its parents, private to the owner."""
+    if path.is_dir():
+        return
+    make_directory(path.parent)
+    try:
+        os.mkdir(path, DIRECTORY_MODE)
+    except FileExistsError:
+        if not path.is_dir():
+            raise StorageError(f"{path} is in the way: a folder is needed there") from None
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+
+
+def storage_error(problem: OSError, path: Path) -> StorageError:
+    """The system's refusal in a sentence, with what to do."""
+    hints = {
+        28: "Free some space and run the command again; nothing was changed.",
+        122: "The disk quota is used up; nothing was changed.",
+        13: "Check who owns the folder and its permissions (`ls -ld`).",
+        30: "The file system is read-only: reading works, changes need a writable folder.",
+    }
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return StorageError(f"cannot write {path}: {reason}", hint=hints.get(problem.errno or 0, ""))
+
+
+def read(path: Path) -> bytes | None:
+    """A file's bytes, None where there is none.
+
+    Raises:
+        StorageError: it is there and cannot be read: unreadable is never taken for empty.
+    """
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        return None
+    except OSError as problem:
+        reason = os.strerror(problem.errno) if problem.errno else str(problem)
+        raise StorageError(
+            f"cannot read {path}: {reason}", hint="Check its permissions; nothing was changed."
+        ) from None
+
+
+def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_result:
+    """Put `data` at `path` as a whole or not at all, and return the new file's stat.
+
+    Args:
+        keep: where to leave the file that was displaced, if the system can swap names atomically.
+
+    Raises:
+        StorageError: nothing was changed.
+    """
+    refuse_link(path)
+    make_directory(path.parent)
+    temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
+    try:
+        result = _write_new(temporary, data, _mode_for(path))
+        _move(temporary, path, keep)
+        fsync_directory(path.parent)
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return result
+
+
+def refuse_link(path: Path) -> None:
+    """A symbolic link in a store may point anywhere: never write through one."""
+    if path.is_symlink():
+        hint = "Put the real file in the folder, or link the user's whole folder instead."
+        raise RefusedError(f"{path} is a symbolic link; memctl does not write through links", hint=hint)
+
+
+def _mode_for(path: Path) -> int:
+    try:
+        return stat.S_IMODE(path.stat().st_mode)
+    except FileNotFoundError:
+        return FILE_MODE
+
+
+def _write_new(path: Path, data: bytes, mode: int) -> os.stat_result:
+    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
+    try:
+        write_all(handle, data)
+        if mode != FILE_MODE:
+            os.fchmod(handle, mode)
+        os.fsync(handle)
+        return os.fstat(handle)
+    finally:
+        os.close(handle)
+
+
+def write_all(handle: int, data: bytes) -> None:
+    """Write everything: one call may write less than it was given."""
+    view = memoryview(data)
+    while view:
+        view = view[os.write(handle, view) :]
+
+
+def _move(temporary: Path, path: Path, keep: Path | None) -> None:
+    if keep is not None and path.exists() and _exchange(temporary, path):
+        os.replace(temporary, keep)
+    else:
+        os.replace(temporary, path)
+
+
+def _exchange(first: Path, second: Path) -> bool:
+    """Swap two names in one step; False where the system or the file system cannot."""
+    if not sys.platform.startswith("linux"):
+        return False
+    import ctypes
+
+    swap = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    here, rename_exchange = -100, 2
+    return swap is not None and swap(here, os.fsencode(first), here, os.fsencode(second), rename_exchange) == 0
+
+
+def append(path: Path, data: bytes) -> None:
+    """Add `data` at the end of a log and make it durable.
+
+    Raises:
+        StorageError: the log may hold a torn last line, which readers skip.
+    """
+    refuse_link(path)
+    make_directory(path.parent)
+    try:
+        new = not path.exists()
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, FILE_MODE)
+        try:
+            write_all(handle, data)
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+        if new:
+            fsync_directory(path.parent)
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+
+
+def remove(path: Path) -> None:
+    """Delete a file for good; one that is not there is fine."""
+    try:
+        path.unlink(missing_ok=True)
+        if path.parent.is_dir():
+            fsync_directory(path.parent)
+    except OSError as problem:
+        raise storage_error(problem, path) from None

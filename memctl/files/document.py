@@ -1,0 +1,337 @@
+"""`memory.json` as bytes: where each record stands, and how to change one without touching the others.
+
+Untouched records keep their exact bytes, also when a person formatted them, because an edit is a splice.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.errors import FormatVersionError, InvalidDataError
+from memctl.files import codec
+from memctl.models import Memory
+
+FORMAT = "memctl/1"
+FILE_NAME = "memory.json"
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_BYTE_SPACE = b" \t\r\n"
+_SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
+_MARKERS = re.compile(r"^(<{7}|={7}|>{7})", re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class RawRecord:
+    """One element of `memories`: its exact bytes, where they start, and what they mean (or why not)."""
+
+    raw: bytes
+    start: int
+    line: int
+    memory: Memory | None
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Document:
+    """A parsed `memory.json`: `header` is everything beside `memories`."""
+
+    header: Mapping[str, Any]
+    records: tuple[RawRecord, ...]
+
+    @property
+    def memories(self) -> dict[str, Memory]:
+        """Readable records by id; of two with one id the first counts (doctor reports the other)."""
+        found: dict[str, Memory] = {}
+        for record in self.records:
+            if record.memory is not None:
+                found.setdefault(record.memory.memory_id, record.memory)
+        return found
+
+
+@dataclass(frozen=True)
+class Splice:
+    """Replace the bytes [start, end) by `text`."""
+
+    start: int
+    end: int
+    text: bytes
+
+
+def empty(user_id: str) -> bytes:
+    """The `memory.json` of a user who has no memories yet."""
+    name = json.dumps(user_id, ensure_ascii=False)
+    return f'{{\n  "format": "{FORMAT}",\n  "user_id": {name},\n  "memories": []\n}}\n'.encode()
+
+
+class _Duplicate(ValueError):
+    pass
+
+
+class _NotANumber(ValueError):
+    pass
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        raise _Duplicate(next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
+    return result
+
+
+def _refuse_constant(name: str) -> Any:
+    raise _NotANumber(name)
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant)
+
+
+class _Reader:
+    """A cursor over the text of one file, raising errors that name the place."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path, self.at = text, path, 0
+
+    def fail(self, message: str, at: int | None = None, hint: str = "") -> InvalidDataError:
+        at = self.at if at is None else at
+        line = self.text.count("\n", 0, at) + 1
+        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
+        return InvalidDataError(message, path=self.path, line=line, column=column, hint=hint or _BROKEN_HINT)
+
+    def skip(self) -> str:
+        """Move past white space and return the character there, empty at the end."""
+        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
+        return self.text[self.at : self.at + 1]
+
+    def expect(self, character: str) -> None:
+        if (found := self.skip()) != character:
+            raise self.fail(
+                f"expected {character!r}, found {found!r}" if found else f"ends where {character!r} should be"
+            )
+        self.at += 1
+
+    def value(self) -> Any:
+        """Read one JSON value at the cursor."""
+        self.skip()
+        start = self.at
+        try:
+            value, self.at = _DECODER.raw_decode(self.text, start)
+        except json.JSONDecodeError as problem:
+            raise self.fail(_lower(problem.msg), problem.pos) from None
+        except _Duplicate as problem:
+            raise self.fail(f"the name {problem.args[0]!r} stands twice in one object", start) from None
+        except _NotANumber as problem:
+            raise self.fail(f"{problem} is not a JSON number", start) from None
+        except RecursionError:
+            raise self.fail("nested too deeply", start) from None
+        except ValueError as problem:
+            raise self.fail(f"cannot be read: {problem}", start) from None
+        return value
+
+    def members(self) -> Iterator[str]:
+        """Names of the object at the cursor; the caller reads each value."""
+        self.expect("{")
+        if self.skip() == "}":
+            self.at += 1
+            return
+        while True:
+            name = self.value()
+            if not isinstance(name, str):
+                raise self.fail("expected a name in double quotes")
+            self.expect(":")
+            yield name
+            if self.skip() != ",":
+                break
+            self.at += 1
+        self.expect("}")
+
+    def elements(self) -> Iterator[None]:
+        """Once for each element of the array at the cursor; the caller reads it."""
+        self.expect("[")
+        if self.skip() == "]":
+            self.at += 1
+            return
+        while True:
+            yield
+            if self.skip() != ",":
+                break
+            self.at += 1
+            if self.skip() == "]":
+                raise self.fail("a comma before the closing ']'")
+        self.expect("]")
+
+
+_BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl doctor`."
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def parse(data: bytes, path: str = FILE_NAME) -> Document:
+    """Read a whole `memory.json`.
+
+    A record that is valid JSON but no valid memory is kept with its `problem`; everything else that is wrong makes
+    the file unreadable, because nothing may be guessed about where the rest begins.
+
+    Raises:
+        InvalidDataError: with line and column.
+        FormatVersionError: written by a newer memctl.
+    """
+    reader = _Reader(_decode_text(data, path), path)
+    offsets = _Offsets(reader.text, data)
+    if reader.skip() == "[":
+        header: dict[str, Any] = {}
+        records = tuple(_records(reader, offsets))
+    else:
+        header, records = _parse_object(reader, offsets)
+    if reader.skip():
+        raise reader.fail("unexpected text after the end of the document")
+    _check_format(header, path)
+    return Document(header, records)
+
+
+def _decode_text(data: bytes, path: str) -> str:
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        column = problem.start - (data.rfind(b"\n", 0, problem.start) + 1) + 1
+        raise InvalidDataError("is not valid UTF-8", path=path, line=line, column=column, hint=_BROKEN_HINT) from None
+    if marker := _MARKERS.search(text):
+        line = text.count("\n", 0, marker.start()) + 1
+        hint = (
+            "Settle the merge (keep one side of each marked part), or take one side: `git checkout --ours memory.json`."
+        )
+        raise InvalidDataError("holds git conflict markers", path=path, line=line, column=1, hint=hint)
+    # A byte order mark is what some editors leave behind; as white space it keeps every offset.
+    return " " + text[1:] if text.startswith("\ufeff") else text
+
+
+class _Offsets:
+    """Byte offsets of growing character positions, counted once over the text."""
+
+    def __init__(self, text: str, data: bytes) -> None:
+        self.text, self.ascii = text, len(text) == len(data)
+        self.bom = 2 if data.startswith(b"\xef\xbb\xbf") else 0
+        self.char = self.byte = self.line_char = 0
+        self.line = 1
+
+    def byte_at(self, char: int) -> int:
+        if self.ascii:
+            return char
+        self.byte += len(self.text[self.char : char].encode("utf-8"))
+        self.char = char
+        return self.byte + self.bom
+
+    def line_at(self, char: int) -> int:
+        self.line += self.text.count("\n", self.line_char, char)
+        self.line_char = char
+        return self.line
+
+
+def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...]]:
+    header: dict[str, Any] = {}
+    records: tuple[RawRecord, ...] | None = None
+    if reader.skip() != "{":
+        raise reader.fail("must hold an object or a list of records")
+    for name in reader.members():
+        if name in header or (name == "memories" and records is not None):
+            raise reader.fail(f"the name {name!r} stands twice in one object")
+        if name == "memories":
+            if reader.skip() != "[":
+                raise reader.fail("'memories' must be a list of records")
+            records = tuple(_records(reader, offsets))
+        else:
+            header[name] = reader.value()
+    if records is None:
+        raise reader.fail("has no 'memories'", 0, hint='A memory.json is {"memories": [...]}; see docs/file-format.md.')
+    return header, records
+
+
+def _records(reader: _Reader, offsets: _Offsets) -> Iterator[RawRecord]:
+    for _ in reader.elements():
+        reader.skip()
+        start = reader.at
+        value = reader.value()
+        text = reader.text[start : reader.at]
+        if _SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(value):
+            raise reader.fail("the record holds a lone surrogate (half a character)", start)
+        yield _raw_record(value, text.encode(), offsets.byte_at(start), offsets.line_at(start))
+
+
+def _has_lone_surrogate(value: Any) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def _raw_record(value: Any, raw: bytes, start: int, line: int) -> RawRecord:
+    try:
+        return RawRecord(raw, start, line, codec.decode(value))
+    except codec.RecordError as problem:
+        return RawRecord(raw, start, line, None, str(problem))
+
+
+def _check_format(header: Mapping[str, Any], path: str) -> None:
+    form = header.get("format", FORMAT)
+    if form != FORMAT:
+        hint = "Upgrade memctl (pip install -U memctl); this version reads memctl/1 and has changed nothing."
+        raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, hint=hint)
+
+
+def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
+    """The data with all splices applied; they must not overlap."""
+    parts, at = [], 0
+    for splice in sorted(splices, key=lambda s: (s.start, s.end)):
+        parts += [data[at : splice.start], splice.text]
+        at = splice.end
+    return b"".join([*parts, data[at:]])
+
+
+def insert_after(data: bytes, place: int, texts: Sequence[bytes]) -> Splice:
+    """Insert records behind the one that ends at `place`."""
+    return Splice(place, place, b"".join(b",\n    " + text for text in texts))
+
+
+def insert_first(data: bytes, array_start: int, texts: Sequence[bytes], followed: bool) -> Splice:
+    """Insert records at the head of the array whose `[` stands at `array_start`."""
+    joined = b",\n    ".join(texts)
+    if followed:
+        return Splice(array_start + 1, array_start + 1, b"\n    " + joined + b",")
+    end = data.index(b"]", array_start)
+    return Splice(array_start + 1, end, b"\n    " + joined + b"\n  ")
+
+
+def cut(data: bytes, start: int, end: int) -> Splice:
+    """Take out the record at [start, end) with the comma that belongs to it."""
+    after = _skip_space(data, end)
+    if data[after : after + 1] == b",":
+        return Splice(start, _skip_space(data, after + 1), b"")
+    before = _skip_space_back(data, start)
+    if data[before - 1 : before] == b",":
+        return Splice(before - 1, end, b"")
+    return Splice(before, after, b"")
+
+
+def _skip_space(data: bytes, at: int) -> int:
+    while data[at : at + 1] and data[at] in _BYTE_SPACE:
+        at += 1
+    return at
+
+
+def _skip_space_back(data: bytes, at: int) -> int:
+    while at > 0 and data[at - 1] in _BYTE_SPACE:
+        at -= 1
+    return at
+
+
+def decode_raw(raw: bytes) -> Memory:
+    """One record from its exact bytes, which were read as valid before."""
+    return codec.decode(json.loads(raw))

@@ -1,0 +1,110 @@
+"""Plan which bytes of `memory.json` change, given where the records concerned stand."""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memctl.files.document import Document, Splice, apply_splices, cut, insert_after, insert_first
+from memctl.models import Memory
+
+_BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Where records stand and where new ones go.
+
+    Args:
+        places: (start, end) in bytes of the existing records that are replaced, removed or built upon.
+        anchors: for each new record's id, the id of the record it follows; None puts it first.
+        array_start: offset of the `[` of `memories`; needed only where an anchor is None.
+        followed: whether the array holds any record already.
+    """
+
+    places: Mapping[str, tuple[int, int]]
+    anchors: Mapping[str, str | None]
+    array_start: int = -1
+    followed: bool = True
+
+
+def order_key(memory: Memory) -> tuple[datetime, str]:
+    """Records stand in time order, then by id; one without a date sorts first."""
+    return (memory.created_at or _BEGINNING, memory.memory_id)
+
+
+def plan_from_document(document: Document, data: bytes, puts: Sequence[Memory], removes: Sequence[str]) -> Plan:
+    """The plan for any change, from a full parse of the file."""
+    places: dict[str, tuple[int, int]] = {}
+    for record in document.records:
+        if record.memory is not None:
+            places.setdefault(record.memory.memory_id, (record.start, record.start + len(record.raw)))
+    going = set(removes)
+    stay = sorted((m for m in document.memories.values() if m.memory_id not in going), key=order_key)
+    keys = [order_key(memory) for memory in stay]
+    new = sorted((memory for memory in puts if memory.memory_id not in places), key=order_key)
+    anchors = {memory.memory_id: _anchor(stay, keys, memory) for memory in new}
+    array = _array_start(document, data) if None in anchors.values() else -1
+    return Plan(places, anchors, array, followed=bool(document.records))
+
+
+def _anchor(stay: Sequence[Memory], keys: Sequence[tuple[datetime, str]], memory: Memory) -> str | None:
+    at = bisect_right(keys, order_key(memory))
+    return stay[at - 1].memory_id if at else None
+
+
+def _array_start(document: Document, data: bytes) -> int:
+    if document.records:
+        return data.rindex(b"[", 0, document.records[0].start)
+    at = data.find(b'"memories"')
+    return data.index(b"[", max(at, 0))
+
+
+def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequence[str]) -> bytes:
+    """The new content of the file.
+
+    Args:
+        texts: JSON of each record put, by id.
+        removes: ids to take out.
+    """
+    splices = [Splice(*plan.places[mid], text) for mid, text in texts.items() if mid not in plan.anchors]
+    going = sorted(plan.places[mid] for mid in removes if mid in plan.places)
+    splices += [cut(data, start, end) for start, end in _runs(data, going)]
+    groups: dict[str | None, list[bytes]] = {}
+    for mid, anchor in plan.anchors.items():
+        groups.setdefault(anchor, []).append(texts[mid])
+    for anchor, group in groups.items():
+        if anchor is None:
+            splices.append(insert_first(data, plan.array_start, group, plan.followed))
+        else:
+            splices.append(insert_after(data, plan.places[anchor][1], group))
+    return apply_splices(data, splices)
+
+
+def _runs(data: bytes, places: Sequence[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Join neighbours, with nothing but a comma between them, into one stretch to cut."""
+    runs: list[tuple[int, int]] = []
+    for start, end in places:
+        if runs and data[runs[-1][1] : start].strip() == b",":
+            runs[-1] = (runs[-1][0], end)
+        else:
+            runs.append((start, end))
+    return runs
+
+
+def rebuilt(header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
+    """A whole file with a changed header; each record keeps its bytes."""
+    fields = [
+        f"  {json.dumps(n, ensure_ascii=False)}: {_header_value(v)}" for n, v in header.items() if n != "memories"
+    ]
+    body = b"\n    " + b",\n    ".join(raws) + b"\n  " if raws else b""
+    lead = ",\n".join([*fields, '  "memories": ['])
+    return b"{\n" + lead.encode() + body + b"]\n}\n"
+
+
+def _header_value(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False).replace("\n", "\n  ")

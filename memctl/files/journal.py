@@ -1,0 +1,202 @@
+"""The operation log: what every change did, before and after. Crash recovery, undo and history read the same lines.
+
+A line `{"op": …, "phase": "intent", …}` is durable before the first file is touched, and `{"op": …, "phase": "done"}`
+follows when all are written. So at most the last intent can be unfinished, and it holds all that is needed to finish.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from memctl.files import atomic
+
+INTENT, DONE, DROPPED = "intent", "done", "dropped"
+
+_CHUNK = 65536
+
+
+@dataclass(frozen=True)
+class RecordStep:
+    """One record's exact JSON before and after; None where it is not in the file."""
+
+    memory_id: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class FileStep:
+    """One other file's bytes before and after."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One change as the log keeps it."""
+
+    op: str
+    at: str
+    command: str
+    records: tuple[RecordStep, ...]
+    files: tuple[FileStep, ...]
+    header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    undoes: str = ""
+    phase: str = INTENT
+
+
+def write_intent(path: Path, operation: Operation) -> None:
+    """Make the operation durable before it begins."""
+    _mend_tail(path)
+    atomic.append(path, _line(_to_json(operation)))
+
+
+def finish(path: Path, op: str, phase: str = DONE) -> None:
+    """Note that the operation is complete (or was dropped). Not synced: repeating the check is harmless."""
+    with open(path, "ab") as log:
+        log.write(_line({"op": op, "phase": phase}))
+
+
+def _line(value: Mapping[str, Any]) -> bytes:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _mend_tail(path: Path) -> None:
+    """Cut a torn last line: its operation never began."""
+    try:
+        with open(path, "rb+") as log:
+            end = log.seek(0, os.SEEK_END)
+            if end and not _ends_line(log, end):
+                log.truncate(_last_line_start(log, end))
+    except FileNotFoundError:
+        return
+
+
+def _ends_line(log: Any, end: int) -> bool:
+    log.seek(end - 1)
+    return bool(log.read(1) == b"\n")
+
+
+def _last_line_start(log: Any, end: int) -> int:
+    at = end
+    while at > 0:
+        start = max(0, at - _CHUNK)
+        log.seek(start)
+        if (found := log.read(at - start).rfind(b"\n")) >= 0:
+            return int(start + found + 1)
+        at = start
+    return 0
+
+
+def unfinished(path: Path) -> Operation | None:
+    """The operation that was under way when a process died, if there is one. Reads the last line only."""
+    line = _last_whole_line(path)
+    if line is None:
+        return None
+    found = _parse(line)
+    return _from_json(found) if found and found.get("phase") == INTENT else None
+
+
+def _last_whole_line(path: Path) -> bytes | None:
+    try:
+        with open(path, "rb") as log:
+            end = log.seek(0, os.SEEK_END)
+            if end and not _ends_line(log, end):
+                end = _last_line_start(log, end)
+            if not end:
+                return None
+            start = _last_line_start(log, end - 1)
+            log.seek(start)
+            return log.read(end - start)
+    except FileNotFoundError:
+        return None
+
+
+def read(path: Path) -> list[Operation]:
+    """All operations that took effect, oldest first."""
+    operations: dict[str, Operation] = {}
+    phases: dict[str, str] = {}
+    for found in _lines(path):
+        if found.get("phase") == INTENT:
+            operations[found["op"]] = _from_json(found)
+        else:
+            phases[found["op"]] = found["phase"]
+    return [operation for op, operation in operations.items() if phases.get(op) == DONE]
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    try:
+        with open(path, "rb") as log:
+            yield from (found for line in log if (found := _parse(line)))
+    except FileNotFoundError:
+        return
+
+
+def _parse(line: bytes) -> dict[str, Any] | None:
+    try:
+        found = json.loads(line.decode("utf-8", "surrogatepass"))
+    except ValueError:
+        return None
+    return found if isinstance(found, dict) and "op" in found and "phase" in found else None
+
+
+def trim(path: Path, limit: int) -> None:
+    """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held."""
+    try:
+        size = path.stat().st_size
+    except FileNotFoundError:
+        return
+    if size <= limit:
+        return
+    data = path.read_bytes()
+    cut = data.find(b"\n", size - limit // 2) + 1
+    atomic.replace(path, data[cut:] if cut else b"")
+
+
+def _to_json(operation: Operation) -> dict[str, Any]:
+    return {
+        "op": operation.op,
+        "phase": operation.phase,
+        "at": operation.at,
+        "command": operation.command,
+        "records": [[s.memory_id, s.before, s.after] for s in operation.records],
+        "files": [[s.path, _pack(s.before), _pack(s.after)] for s in operation.files],
+        **({"header": list(operation.header)} if operation.header else {}),
+        **({"undoes": operation.undoes} if operation.undoes else {}),
+    }
+
+
+def _from_json(found: Mapping[str, Any]) -> Operation:
+    header = found.get("header")
+    return Operation(
+        op=found["op"],
+        at=found["at"],
+        command=found["command"],
+        records=tuple(RecordStep(*step) for step in found["records"]),
+        files=tuple(FileStep(path, _unpack(before), _unpack(after)) for path, before, after in found["files"]),
+        header=(header[0], header[1]) if header else None,
+        undoes=found.get("undoes", ""),
+    )
+
+
+def _pack(data: bytes | None) -> object:
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def _unpack(value: Any) -> bytes | None:
+    if isinstance(value, dict):
+        return base64.b64decode(value["base64"])
+    return value.encode("utf-8") if isinstance(value, str) else None

@@ -1,0 +1,186 @@
+"""Where things are: a store, its users, and the files of one user."""
+
+from __future__ import annotations
+
+import os
+import re
+import unicodedata
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.files import atomic, document
+
+CONFIG_NAME = "memctl.yaml"
+STORE_VARIABLE = "MEMCTL_STORE"
+USER_VARIABLE = "MEMCTL_USER"
+
+_USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
+_RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
+
+GITATTRIBUTES = "memory.json merge=memctl diff=memctl\nreflections/*.md merge=memctl\nfeedback.jsonl merge=union\n"
+GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
+
+
+@dataclass(frozen=True)
+class UserFolder:
+    """The files of one user, below `root`."""
+
+    root: Path
+
+    @property
+    def name(self) -> str:
+        return self.root.name
+
+    @property
+    def memory_file(self) -> Path:
+        return self.root / document.FILE_NAME
+
+    @property
+    def reflections(self) -> Path:
+        return self.root / "reflections"
+
+    @property
+    def feedback_log(self) -> Path:
+        return self.root / "feedback.jsonl"
+
+    @property
+    def private(self) -> Path:
+        return self.root / ".memctl"
+
+    @property
+    def cache(self) -> Path:
+        return self.private / "cache"
+
+    @property
+    def state(self) -> Path:
+        return self.private / "state"
+
+    @property
+    def lock(self) -> Path:
+        return self.state / "lock"
+
+    @property
+    def operations(self) -> Path:
+        return self.state / "operations.jsonl"
+
+    @property
+    def receipts(self) -> Path:
+        return self.state / "receipts.jsonl"
+
+    @property
+    def trash(self) -> Path:
+        return self.state / "trash"
+
+    @property
+    def drafts(self) -> Path:
+        return self.state / "drafts"
+
+    @property
+    def displaced(self) -> Path:
+        return self.state / "displaced"
+
+    def resolve(self, relative: str) -> Path:
+        """A path inside the folder.
+
+        Raises:
+            RefusedError: it leads out of the folder, by `..`, as an absolute path, or through a symbolic link.
+        """
+        path = self.root / relative
+        real_root = self.root.resolve()
+        if os.path.isabs(relative) or ".." in Path(relative).parts or not path.resolve().is_relative_to(real_root):
+            raise RefusedError(f"{relative!r} leads out of the folder of user {self.name!r}")
+        return path
+
+
+def check_user_name(name: str) -> str:
+    """The name, normalised (NFC), if it can be a folder's name everywhere.
+
+    Raises:
+        UsageError: it holds a path, control characters, or is reserved by a system.
+    """
+    normal = unicodedata.normalize("NFC", name)
+    if not _USER_NAME.match(normal) or normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED:
+        hint = "Use letters, digits, and . _ - @ + inside (at most 64 characters), such as alice or 小林."
+        raise UsageError(f"{name!r} cannot be a user name", hint=hint)
+    return normal
+
+
+def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
+    """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`."""
+    if chosen := given or environment.get(STORE_VARIABLE):
+        return Path(chosen).expanduser().absolute()
+    for folder in (here, *here.parents):
+        if (folder / CONFIG_NAME).is_file():
+            return folder
+    return Path("~/.memctl").expanduser()
+
+
+def users(store: Path) -> list[str]:
+    """Names of the users in a store: folders that hold a `memory.json` or reflections."""
+    if not store.is_dir():
+        return []
+    try:
+        return sorted(entry.name for entry in _folders(store) if _is_user(store / entry.name))
+    except OSError as problem:
+        raise atomic.storage_error(problem, store) from None
+
+
+def _folders(store: Path) -> Iterator[os.DirEntry[str]]:
+    with os.scandir(store) as entries:
+        yield from (entry for entry in entries if not entry.name.startswith(".") and entry.is_dir())
+
+
+def _is_user(folder: Path) -> bool:
+    return (folder / document.FILE_NAME).exists() or (folder / ".memctl").is_dir()
+
+
+def find_user(store: Path, name: str) -> UserFolder:
+    """An existing user's folder.
+
+    Raises:
+        NotFoundError: there is none; near names are suggested.
+    """
+    folder = UserFolder(store / check_user_name(name))
+    if _is_user(folder.root):
+        return folder
+    known = users(store)
+    raise NotFoundError(f"no user {name!r} in {store}", hint=_user_hint(name, known))
+
+
+def _user_hint(name: str, known: list[str]) -> str:
+    from difflib import get_close_matches
+
+    if near := get_close_matches(name, known, 3):
+        return f"Did you mean {' or '.join(near)}?"
+    listing = f"Users here: {', '.join(known[:8])}. " if known else ""
+    return f"{listing}Create the user with `memctl user add {name}`."
+
+
+def create_user(store: Path, name: str) -> UserFolder:
+    """Make a user's folder with an empty `memory.json`; one that exists is completed, never emptied."""
+    folder = UserFolder(store / check_user_name(name))
+    for directory in (folder.root, folder.reflections, folder.state, folder.cache):
+        atomic.make_directory(directory)
+    if not folder.memory_file.exists():
+        atomic.replace(folder.memory_file, document.empty(folder.name))
+    ensure_private(folder)
+    return folder
+
+
+def ensure_private(folder: UserFolder) -> None:
+    """Keep `.memctl/` out of git, in folders made by hand too."""
+    marker = folder.private / ".gitignore"
+    if not marker.exists():
+        atomic.replace(marker, b"*\n")
+
+
+def prepare_git(folder: UserFolder) -> list[str]:
+    """Write the ignore and attributes files where there are none; returns the names written."""
+    written = []
+    for name, text in ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)):
+        if not (folder.root / name).exists():
+            atomic.replace(folder.root / name, text.encode())
+            written.append(name)
+    return written

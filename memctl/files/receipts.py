@@ -1,0 +1,61 @@
+"""Receipts: which memories a question was answered with. Local truth, appended without a lock, never in git.
+
+The same lines are the access log: how often a memory was used is counted from them.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import secrets
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memctl import times
+from memctl.errors import MemctlError
+from memctl.files import atomic
+
+LIMIT = 8 * 1024 * 1024
+
+
+@dataclass(frozen=True)
+class Receipt:
+    """One answer that was given."""
+
+    receipt: str
+    at: datetime
+    query: str
+    ids: tuple[str, ...]
+
+
+def write(path: Path, query: str, ids: Sequence[str], now: datetime) -> str:
+    """Note an answer and return its receipt; empty where the folder cannot be written (reading must still work)."""
+    receipt = f"rcp_{now:%Y%m%d%H%M%S}_{secrets.token_hex(3)}"
+    line = json.dumps(
+        {"receipt": receipt, "at": times.to_text(now), "query": query[:2000], "ids": list(ids)}, ensure_ascii=False
+    )
+    try:
+        atomic.make_directory(path.parent)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, atomic.FILE_MODE)
+        try:
+            os.write(handle, line.encode("utf-8", "replace") + b"\n")
+            if os.fstat(handle).st_size > LIMIT:
+                path.rename(path.with_suffix(".old.jsonl"))
+        finally:
+            os.close(handle)
+    except (OSError, MemctlError):
+        return ""
+    return receipt
+
+
+def read(path: Path) -> Iterator[Receipt]:
+    """All receipts, oldest first; a torn line is skipped."""
+    for file in (path.with_suffix(".old.jsonl"), path):
+        for line in (atomic.read(file) or b"").splitlines():
+            try:
+                found = json.loads(line)
+                yield Receipt(found["receipt"], times.from_value(found["at"]), found["query"], tuple(found["ids"]))
+            except (ValueError, KeyError, TypeError):
+                continue

@@ -1,0 +1,126 @@
+"""Reflections: Markdown with front matter, between files and `Reflection`."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.errors import InvalidDataError
+from memctl.files import codec
+from memctl.models import Reflection
+
+FOLDER = "reflections/"
+FIELD_ORDER = ("memory_id", "title", "category", "tags", "created_at", "updated_at", "sources", "generated_hash")
+
+_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
+_MARKERS = re.compile(r"^(<{7}|={7}$|>{7})", re.MULTILINE)
+_LARGEST_FRONT = 64 * 1024
+_HINT = "The file is left as it is; mend the part between the two `---` lines by hand."
+
+
+def parse(data: bytes, path: str) -> Reflection:
+    """A reflection's file. A file without front matter is all body.
+
+    Raises:
+        InvalidDataError: not UTF-8, broken front matter, or conflict markers; with the line.
+    """
+    text = _decode(data, path)
+    front = _FRONT.match(text)
+    if front is None and re.match(r"---[ \t]*\r?\n", text):
+        raise InvalidDataError("the front matter is not closed by a `---` line", path=path, line=1, hint=_HINT)
+    fields = _front_fields(front[1], path) if front else {}
+    body = text[front.end() :] if front else text
+    memory_id, hashed = fields.get("memory_id"), fields.get("generated_hash")
+    return Reflection(path, body.lstrip("\n"), str(memory_id or ""), fields, str(hashed or ""))
+
+
+def _decode(data: bytes, path: str) -> str:
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise InvalidDataError("is not valid UTF-8", path=path, line=line, hint=_HINT) from None
+    if marker := _MARKERS.search(text):
+        line = text.count("\n", 0, marker.start()) + 1
+        raise InvalidDataError("holds git conflict markers", path=path, line=line, hint="Settle the merge by hand.")
+    return text.replace("\r\n", "\n")
+
+
+def _front_fields(text: str, path: str) -> dict[str, Any]:
+    import yaml
+    from frontmatter.default_handlers import YAMLHandler
+
+    if len(text) > _LARGEST_FRONT:
+        raise InvalidDataError("the front matter is larger than 64 KiB", path=path, line=1, hint=_HINT)
+    if re.search(r"(?<![\w\"'])[&*][A-Za-z0-9_]+", text) and _has_alias(text):
+        raise InvalidDataError(
+            "the front matter uses YAML aliases, which memctl refuses", path=path, line=1, hint=_HINT
+        )
+    try:
+        fields = YAMLHandler().load(text)
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or "cannot be read as YAML"
+        line = mark.line + 2 if mark else 1
+        raise InvalidDataError(f"broken front matter: {reason}", path=path, line=line, hint=_HINT) from None
+    except (ValueError, RecursionError) as problem:
+        raise InvalidDataError(f"broken front matter: {problem}", path=path, line=1, hint=_HINT) from None
+    if fields is not None and not isinstance(fields, dict):
+        raise InvalidDataError("the front matter must hold `name: value` lines", path=path, line=2, hint=_HINT)
+    return {str(name): value for name, value in (fields or {}).items()}
+
+
+def _has_alias(text: str) -> bool:
+    import yaml
+
+    try:
+        return any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
+    except yaml.YAMLError:
+        return False
+
+
+def render(fields: Mapping[str, Any], body: str) -> bytes:
+    """The file's bytes: known fields in a fixed order, then unknown ones as they came, then the body."""
+    ordered = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in (None, "", [], ())}
+    ordered |= {name: value for name, value in fields.items() if name not in FIELD_ORDER}
+    front = "".join(_front_line(name, value) for name, value in ordered.items())
+    return f"---\n{front}---\n\n{body.strip()}\n".encode()
+
+
+def _front_line(name: str, value: Any) -> str:
+    """One field, lists on one line, times as everywhere else."""
+    import yaml
+
+    if isinstance(value, datetime):
+        value = times.from_value(value)
+        return f"{name}: {times.to_text(value)}\n"
+    plain = list(value) if isinstance(value, tuple) else value
+    flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
+    if flow:
+        inner = yaml.safe_dump(plain, allow_unicode=True, default_flow_style=True, width=100_000).strip()
+        return f"{yaml.safe_dump(name, allow_unicode=True).splitlines()[0]}: {inner}\n"
+    return str(yaml.safe_dump({name: plain}, allow_unicode=True, sort_keys=False, width=1000, default_flow_style=False))
+
+
+def body_hash(body: str) -> str:
+    """Hash by which memctl knows that nobody edited what it generated; line ends and outer blank lines do not count."""
+    return codec.digest("\n".join(line.rstrip() for line in body.strip().splitlines()).encode("utf-8", "surrogatepass"))
+
+
+def hand_edited(reflection: Reflection) -> bool:
+    """Whether a person wrote or changed the body since memctl last generated it."""
+    return reflection.generated_hash != body_hash(reflection.body)
+
+
+def render_generated(fields: Mapping[str, Any], body: str) -> bytes:
+    """As `render`, for a body memctl wrote itself: remembers its hash."""
+    return render({**fields, "generated_hash": body_hash(body)}, body)
+
+
+def path_for(memory_id: str) -> str:
+    """Where the reflection of a record lies: its id where that is a safe file name, else a hash of it."""
+    safe = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", memory_id)
+    return f"{FOLDER}{memory_id if safe else 'ref_' + codec.digest(memory_id.encode())[:16]}.md"

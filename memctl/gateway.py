@@ -1,0 +1,399 @@
+"""The one way in which files change: lock, look again, note the intent, write, index.
+
+Acknowledged means on disk. What a crash leaves half-done is completed, or found not begun, at the next opening.
+"""
+
+from __future__ import annotations
+
+import json
+import secrets
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import apsw
+
+from memctl import sync, times
+from memctl.entries import memory_of, record_entry
+from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, NotFoundError, StorageError
+from memctl.files import atomic, codec, document, edit, journal, layout, lock, reflections
+from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.files.layout import UserFolder
+from memctl.index.protocol import FileState, FileUpdate
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import Change, FileEdit, Memory, Reflection
+from memctl.providers.base import Embedder
+
+_FEW = 16
+"""Up to this many records are found in the file by their bytes; for more, one parse is cheaper."""
+
+_TRIES = 5
+
+
+@dataclass(frozen=True)
+class View:
+    """The user's memories as they are on disk right now; a decision may rely on it, because the lock is held."""
+
+    index: SqliteIndex
+    folder: UserFolder
+
+    def get(self, memory_id: str) -> Memory | None:
+        """The record with this id."""
+        found = self.index.raws(document.FILE_NAME, [memory_id])
+        return document.decode_raw(found[memory_id]) if found else None
+
+    def need(self, memory_id: str) -> Memory:
+        """The record with this id.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        if memory := self.get(memory_id):
+            return memory
+        raise NotFoundError(f"no memory {memory_id!r}")
+
+    def all(self) -> Iterator[Memory]:
+        """Every record, in time order."""
+        return (memory_of(entry) for entry in self.index.records())
+
+    def same_text(self, content: str) -> list[Memory]:
+        """Records with exactly these words."""
+        return [memory_of(entry) for entry in self.index.by_text(codec.text_hash(content))]
+
+    def with_key(self, category: str, key: str) -> list[Memory]:
+        """All records of one key/value fact, oldest first."""
+        return [memory_of(entry) for entry in self.index.by_key(category, key)]
+
+    def imported(self, external_id: str) -> list[Memory]:
+        """Records that came from elsewhere under this id."""
+        return [memory_of(entry) for entry in self.index.by_external(external_id)]
+
+    def referring(self, path: str) -> set[str]:
+        """Ids of the records that refer to a reflection."""
+        return self.index.referring(path)
+
+    def orphans(self) -> list[Reflection]:
+        """Reflections that no record refers to or is named by."""
+        return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
+
+    def read(self, path: str) -> bytes | None:
+        """A file of the user's, None where there is none."""
+        return atomic.read(self.folder.resolve(path))
+
+    def reflection(self, path: str) -> Reflection | None:
+        data = self.read(path)
+        return None if data is None else reflections.parse(data, path)
+
+    @property
+    def header(self) -> Mapping[str, Any]:
+        return self.index.header()
+
+
+Decision = Callable[[View], Change]
+
+
+class Gateway:
+    """Applies changes to one user's folder."""
+
+    def __init__(
+        self, folder: UserFolder, index: SqliteIndex, embedder: Embedder | None, *, lock_timeout: float, log_limit: int
+    ) -> None:
+        self.folder, self.index, self.embedder = folder, index, embedder
+        self.lock_timeout, self.log_limit = lock_timeout, log_limit
+
+    def apply(self, decide: Decision, now: datetime) -> tuple[Change, str]:
+        """Decide on a change and make it durable.
+
+        Args:
+            decide: called with the state under the lock; may be called again when a hand edit comes between.
+            now: the time noted in the log.
+
+        Returns:
+            the change made and the operation's id; empty when there was nothing to do.
+
+        Raises:
+            LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
+        """
+        with self.locked():
+            for _ in range(_TRIES):
+                change = decide(self.view())
+                if change.empty:
+                    return change, ""
+                prepared = self._prepare(change, now)
+                if prepared is not None:
+                    self._carry_out(prepared)
+                    return change, prepared.operation.op
+        raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
+
+    def locked(self) -> Any:
+        """The user's lock, with whatever a crashed process left behind mended first."""
+        return _Locked(self)
+
+    def view(self) -> View:
+        """The present state, synced.
+
+        Raises:
+            InvalidDataError, RefusedError: the truth cannot be read, so nothing may be written.
+        """
+        report = sync.sync(self.folder, self.index, self.embedder)
+        if report.blocked:
+            raise report.blocked
+        return View(self.index, self.folder)
+
+    # Preparing
+
+    def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
+        """Everything that will be written, worked out before anything is; None when the file changed meanwhile."""
+        texts = {memory.memory_id: _dump(memory) for memory in change.puts}
+        known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
+        data = atomic.read(self.folder.memory_file)
+        if not self._is_what_the_index_knows(data):
+            return None
+        old = document.empty(self.folder.name) if data is None else data
+        new, header = self._new_content(old, change, texts)
+        _check_size(new)
+        operation = Operation(
+            op=_operation_id(now),
+            at=times.to_text(now),
+            command=change.command,
+            records=_record_steps(texts, known, change.removes),
+            files=tuple(FileStep(f.path, f.before, f.after) for f in change.files),
+            header=header,
+            undoes=change.undoes,
+        )
+        return _Prepared(change, operation, data, new if new != data else None, texts)
+
+    def _is_what_the_index_knows(self, data: bytes | None) -> bool:
+        state = self.index.files().get(document.FILE_NAME)
+        return (state is None) == (data is None) and (
+            data is None or (state is not None and state.hash == codec.digest(data))
+        )
+
+    def _new_content(
+        self, data: bytes, change: Change, texts: Mapping[str, bytes]
+    ) -> tuple[bytes, tuple[Mapping[str, Any], Mapping[str, Any]] | None]:
+        if change.puts or change.removes:
+            plan = self._plan_by_index(data, change)
+            if plan is None:
+                parsed = document.parse(data)
+                plan = edit.plan_from_document(parsed, data, change.puts, change.removes)
+            data = edit.edited(data, plan, texts, change.removes)
+        if change.header is None:
+            return data, None
+        parsed = document.parse(data)
+        wanted = {"format": document.FORMAT, "user_id": self.folder.name, **parsed.header, **change.header}
+        header = {name: value for name, value in wanted.items() if value not in ([], {}, None)}
+        return edit.rebuilt(header, [record.raw for record in parsed.records]), (parsed.header, header)
+
+    def _plan_by_index(self, data: bytes, change: Change) -> edit.Plan | None:
+        """Find the few records concerned by their bytes; None where that is not certain or not worth it."""
+        ids = [*(memory.memory_id for memory in change.puts), *change.removes]
+        known = self.index.raws(document.FILE_NAME, ids)
+        if len(known) > _FEW:
+            return None
+        anchors = {
+            memory.memory_id: self.index.record_before(_seconds(memory.created_at), memory.memory_id)
+            for memory in sorted(change.puts, key=edit.order_key)
+            if memory.memory_id not in known
+        }
+        distinct = set(anchors.values())
+        if None in distinct or len(distinct) > _FEW or distinct & set(change.removes):
+            return None
+        known |= self.index.raws(document.FILE_NAME, [anchor for anchor in anchors.values() if anchor])
+        places = {mid: _place(data, raw) for mid, raw in known.items()}
+        if None in places.values():
+            return None
+        return edit.Plan({mid: place for mid, place in places.items() if place}, anchors)
+
+    # Carrying out
+
+    def _carry_out(self, prepared: _Prepared) -> None:
+        _check_files(self.folder, prepared.change.files)
+        layout.ensure_private(self.folder)
+        journal.write_intent(self.folder.operations, prepared.operation)
+        for file in prepared.change.files:
+            self._write_file(file.path, file.after)
+        states = self._write_memory(prepared)
+        journal.finish(self.folder.operations, prepared.operation.op)
+        self._index(prepared, states)
+        journal.trim(self.folder.operations, self.log_limit)
+
+    def _write_file(self, path: str, data: bytes | None) -> None:
+        full = self.folder.resolve(path)
+        if data is None:
+            atomic.remove(full)
+        else:
+            atomic.replace(full, data)
+
+    def _write_memory(self, prepared: _Prepared) -> FileState | None:
+        if prepared.content is None:
+            return None
+        keep = self.folder.displaced / document.FILE_NAME
+        atomic.make_directory(keep.parent)
+        found = atomic.replace(self.folder.memory_file, prepared.content, keep=keep)
+        displaced = atomic.read(keep)
+        if displaced is not None and prepared.before is not None and displaced != prepared.before:
+            self._bring_back(keep, prepared.operation.op)
+        stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
+        return FileState(
+            document.FILE_NAME, stamp[0], stamp[1], 0, stamp[2], codec.digest(prepared.content), sync.OWN_WRITE
+        )
+
+    def _bring_back(self, keep: Any, op: str) -> None:
+        """An editor saved in the last microsecond: its version is kept beside, for `doctor` to show."""
+        keep.rename(keep.with_name(f"hand-edit-{op}.json"))
+
+    def _index(self, prepared: _Prepared, state: FileState | None) -> None:
+        """Index what was just written. The change has succeeded: if this fails, the next sync heals it."""
+        try:
+            if state is not None:
+                found = self.folder.memory_file.stat()
+                if (found.st_size, found.st_mtime_ns, found.st_ino) == (state.size, state.mtime_ns, state.inode):
+                    self._index_memory(prepared, replace(state, ctime_ns=found.st_ctime_ns))
+            sync.sync(self.folder, self.index, self.embedder)
+        except (MemctlError, apsw.Error, OSError):
+            return
+
+    def _index_memory(self, prepared: _Prepared, state: FileState) -> None:
+        entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
+        known = self.index.files().get(document.FILE_NAME)
+        state = replace(state, problem=known.problem if known else "")
+        header = prepared.operation.header
+        meta = {"header": json.dumps(header[1], ensure_ascii=False)} if header else {}
+        vectors = sync.embed_entries(entries, self.embedder, self.index)
+        self.index.update([FileUpdate(document.FILE_NAME, state, entries, prepared.change.removes)], meta, vectors)
+
+    # Mending
+
+    def recover(self) -> None:
+        """Finish, or find not begun, the operation that was under way when a process died. Call with the lock held."""
+        operation = journal.unfinished(self.folder.operations)
+        if operation is None:
+            return
+        begun = self._any_written(operation)
+        if begun:
+            self._complete(operation)
+        journal.finish(self.folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
+
+    def _any_written(self, operation: Operation) -> bool:
+        if any(s.before != s.after and self._read(s.path) == s.after for s in operation.files):
+            return True
+        data = atomic.read(self.folder.memory_file) or b""
+        if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
+            return True
+        gone = [s for s in operation.records if s.after is None and s.before is not None]
+        return bool(gone) and all(s.before is not None and s.before.encode() not in data for s in gone)
+
+    def _read(self, path: str) -> bytes | None:
+        return atomic.read(self.folder.resolve(path))
+
+    def _complete(self, operation: Operation) -> None:
+        """Bring what is still in its old state into the new one; what a person changed since is left alone."""
+        for step in operation.files:
+            if self._read(step.path) == step.before and step.before != step.after:
+                self._write_file(step.path, step.after)
+        data = atomic.read(self.folder.memory_file)
+        if data is None:
+            return
+        parsed = document.parse(data)
+        present = {r.memory.memory_id: r.raw.decode() for r in parsed.records if r.memory}
+        left = [s for s in operation.records if present.get(s.memory_id) == s.before and s.before != s.after]
+        puts = {s.memory_id: s.after.encode() for s in left if s.after is not None}
+        removes = [s.memory_id for s in left if s.after is None]
+        memories = [document.decode_raw(raw) for raw in puts.values()]
+        plan = edit.plan_from_document(parsed, data, memories, removes)
+        new = edit.edited(data, plan, puts, removes)
+        if operation.header and parsed.header == operation.header[0]:
+            new = edit.rebuilt(operation.header[1], [record.raw for record in document.parse(new).records])
+        if new != data:
+            atomic.replace(self.folder.memory_file, new)
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    change: Change
+    operation: Operation
+    before: bytes | None
+    content: bytes | None
+    texts: Mapping[str, bytes]
+
+
+class _Locked:
+    """Context manager: the lock, then recovery."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._lock = lock.exclusive(gateway.folder.lock, timeout=gateway.lock_timeout)
+
+    def __enter__(self) -> None:
+        self._lock.__enter__()
+        try:
+            self._gateway.recover()
+        except BaseException as problem:
+            self._lock.__exit__(type(problem), problem, problem.__traceback__)
+            raise
+
+    def __exit__(self, *error: Any) -> None:
+        self._lock.__exit__(*error)
+
+
+def recover_if_free(gateway: Gateway) -> None:
+    """Mend after a crash where nobody else is at work; readers call this and never wait."""
+    if journal.unfinished(gateway.folder.operations) is None:
+        return
+    try:
+        with lock.exclusive(gateway.folder.lock, timeout=0):
+            gateway.recover()
+    except (LockedError, StorageError):
+        return
+
+
+def _dump(memory: Memory) -> bytes:
+    try:
+        return codec.dump(codec.encode(memory)).encode()
+    except codec.RecordError as problem:
+        raise InvalidDataError(f"memory {memory.memory_id}: {problem}") from None
+
+
+LARGEST_FILE = 512 * 1024 * 1024
+
+
+def _check_size(content: bytes) -> None:
+    if len(content) > LARGEST_FILE:
+        raise InvalidDataError(
+            "memory.json would grow past 512 MiB", hint="Put large texts into files below knowledge/."
+        )
+
+
+def _record_steps(
+    texts: Mapping[str, bytes], known: Mapping[str, bytes], removes: Sequence[str]
+) -> tuple[RecordStep, ...]:
+    before = {memory_id: raw.decode() for memory_id, raw in known.items()}
+    puts = [RecordStep(mid, before.get(mid), text.decode()) for mid, text in texts.items()]
+    return (*puts, *(RecordStep(mid, before[mid], None) for mid in removes if mid in before))
+
+
+def _place(data: bytes, raw: bytes) -> tuple[int, int] | None:
+    start = data.rfind(raw)
+    if start < 0 or data.find(raw, 0, start + len(raw) - 1) >= 0:
+        return None
+    return start, start + len(raw)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def _operation_id(now: datetime) -> str:
+    return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
+
+
+def _check_files(folder: UserFolder, files: Sequence[FileEdit]) -> None:
+    """Each file must still be what the decision saw."""
+    for file in files:
+        if atomic.read(folder.resolve(file.path)) != file.before:
+            raise ConflictError(
+                f"{file.path} was changed by someone else in the meantime", hint="Run the command again."
+            )

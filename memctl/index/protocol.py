@@ -1,0 +1,88 @@
+"""What the rest of the program asks of an index, and the values that cross this border."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from memctl.models import Memory
+
+
+@dataclass(frozen=True)
+class FileState:
+    """What is known of a file without opening it, and the hash of its content where that was read."""
+
+    path: str
+    size: int
+    mtime_ns: int
+    ctime_ns: int
+    inode: int
+    hash: str = ""
+    seen_ns: int = 0
+    problem: str = ""
+    readable: bool = True
+
+    @property
+    def stamp(self) -> tuple[int, int, int, int]:
+        """Equal stamps mean the same file, unless it was touched within the clock's grain."""
+        return (self.size, self.mtime_ns, self.ctime_ns, self.inode)
+
+
+@dataclass(frozen=True)
+class Entry:
+    """One thing that can be found.
+
+    Args:
+        path: the file it stands in; `ref` names it there (a memory's id; empty for a whole file).
+        hash: of `raw`, its exact bytes in the file.
+        memory: the record it is, or belongs to; None where the record cannot be read (`problem` says why).
+        text: what to search in.
+        memory_id: the record an answer should show; empty for a reflection that has none yet.
+    """
+
+    path: str
+    ref: str
+    hash: str
+    raw: bytes
+    line: int
+    memory: Memory | None
+    text: str = ""
+    memory_id: str = ""
+    text_hash: str = ""
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Found:
+    """An entry as the index gives it back; the caller decodes `raw`."""
+
+    rowid: int
+    path: str
+    ref: str
+    raw: bytes
+    line: int
+    memory_id: str
+    layer: str
+    category: str
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class FileUpdate:
+    """What became of one file: its new state (None: it is gone), entries new or changed, and refs that went."""
+
+    path: str
+    state: FileState | None
+    entries: Sequence[Entry] = ()
+    removed: Sequence[str] = ()
+
+
+@dataclass(frozen=True)
+class Scored:
+    """A row with the score of one signal: bm25 (unbounded, larger is better) or cosine (in [-1, 1])."""
+
+    rowid: int
+    score: float
+
+
+Vector = Sequence[float]

@@ -1,0 +1,41 @@
+"""The tables. A file with another version is dropped and rebuilt: the index holds nothing of its own."""
+
+from __future__ import annotations
+
+VERSION = 1
+
+TABLES = """
+CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+
+-- Each file as it was when it was read: the answer to "different?"
+CREATE TABLE files (
+    path TEXT PRIMARY KEY, size INTEGER, mtime_ns INTEGER, ctime_ns INTEGER, inode INTEGER,
+    hash TEXT, seen_ns INTEGER, problem TEXT NOT NULL DEFAULT '', readable INTEGER NOT NULL DEFAULT 1
+) WITHOUT ROWID;
+
+-- What can be found: a record of memory.json, a reflection, later a part of a document.
+CREATE TABLE entries (
+    rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL,
+    line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
+    memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
+    pinned INTEGER, needs_revision INTEGER, summary_ref TEXT, fact_key TEXT, external_id TEXT
+);
+CREATE INDEX entries_path ON entries (path, ref);
+CREATE INDEX entries_memory ON entries (memory_id);
+CREATE INDEX entries_summary ON entries (summary_ref) WHERE summary_ref != '';
+CREATE INDEX entries_key ON entries (fact_key) WHERE fact_key != '';
+CREATE INDEX entries_external ON entries (external_id) WHERE external_id != '';
+CREATE INDEX entries_text ON entries (text_hash);
+CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
+CREATE INDEX entries_created ON entries (created, memory_id) WHERE path = 'memory.json';
+
+CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;
+CREATE INDEX tags_entry ON tags (entry);
+
+-- Terms are prepared by memctl.index.text; the tokenizer only splits them at spaces.
+CREATE VIRTUAL TABLE full_text USING fts5(body, content='', contentless_delete=1, tokenize="ascii");
+CREATE VIRTUAL TABLE terms USING fts5vocab(full_text, row);
+
+CREATE TABLE vectors (entry INTEGER PRIMARY KEY, vector BLOB NOT NULL);
+CREATE TABLE signs (entry INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+"""

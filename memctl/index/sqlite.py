@@ -1,0 +1,271 @@
+"""The index in one SQLite file: full text, vectors, filters, and what the files looked like when they were read."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+from memctl.index import database as db
+from memctl.index import search, text
+from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Scored, Vector
+from memctl.index.vectors import Packed
+from memctl.models import Filters, Memory
+
+_FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
+_ENTRY_COLUMNS = (
+    "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
+    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id"
+)
+
+
+class SqliteIndex:
+    """One user's index. Every method is one transaction; nothing in it is not in the files too."""
+
+    def __init__(self, path: Path) -> None:
+        """Open or make the index.
+
+        Raises:
+            StorageError: the folder cannot be written.
+        """
+        self.path = path
+        self.connection, self.new = db.open_database(path)
+
+    def close(self) -> None:
+        self.connection.close()
+
+    # What is known
+
+    def meta(self, name: str) -> str:
+        return str(db.value(self.connection, "SELECT value FROM meta WHERE name = ?", (name,)) or "")
+
+    def header(self) -> Mapping[str, Any]:
+        """The fields of `memory.json` beside the records."""
+        return dict(json.loads(self.meta("header") or "{}"))
+
+    def files(self) -> dict[str, FileState]:
+        """Each file as it was when it was last read."""
+        found = db.rows(self.connection, f"SELECT {_FILE_COLUMNS} FROM files")
+        return {each[0]: FileState(*each) for each in found}
+
+    def hashes(self, path: str) -> dict[str, str]:
+        """Hash of each entry of a file, by ref."""
+        return dict(db.rows(self.connection, "SELECT ref, hash FROM entries WHERE path = ?", (path,)))
+
+    def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
+        """The exact bytes of entries of a file, by ref."""
+        sql = "SELECT ref, raw FROM entries WHERE path = ? AND ref = ?"
+        return {ref: raw for wanted in refs for ref, raw in db.rows(self.connection, sql, (path, wanted))}
+
+    def record_before(self, created: float | None, memory_id: str) -> str | None:
+        """The id of the last record of `memory.json`, in time order, that stands before the given place."""
+        sql = """SELECT ref FROM entries WHERE path = 'memory.json' AND (created, memory_id) < (?, ?)
+        ORDER BY created DESC, memory_id DESC LIMIT 1"""
+        found = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
+        return None if found is None else str(found)
+
+    def total(self) -> int:
+        return search.total(self.connection)
+
+    # Looking up
+
+    def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Found]:
+        sql = f"SELECT {search.FOUND} FROM entries e WHERE {condition} ORDER BY {order}"
+        return [Found(*each) for each in db.rows(self.connection, sql, arguments)]
+
+    def matching(self, filters: Filters, now: datetime) -> list[Found]:
+        """Entries that pass the filters, in the order in which they came."""
+        condition = search.where(filters, now)
+        return self._entries(condition.condition, *condition.arguments)
+
+    def records(self) -> list[Found]:
+        """Every record, in time order."""
+        return self._entries("path = 'memory.json'", order="created, memory_id")
+
+    def by_memory(self, memory_id: str) -> list[Found]:
+        """A record and what belongs to it."""
+        return self._entries("memory_id = ?", memory_id, order="path")
+
+    def by_text(self, text_hash: str) -> list[Found]:
+        """Records with exactly these words."""
+        return self._entries("text_hash = ?", text_hash)
+
+    def by_key(self, category: str, key: str) -> list[Found]:
+        """Records of the key/value fact with this identity, oldest first."""
+        return self._entries("fact_key = ? AND path = 'memory.json'", f"{category}\0{key}", order="created, memory_id")
+
+    def by_external(self, external_id: str) -> list[Found]:
+        """Records imported under this id."""
+        return self._entries("external_id = ? AND external_id != ''", external_id)
+
+    def expired(self, now: datetime) -> list[Found]:
+        """Records whose time is over; pinned ones stay."""
+        return self._entries("expires <= ? AND pinned = 0 AND path = 'memory.json'", now.timestamp())
+
+    def referring(self, path: str) -> set[str]:
+        """Ids of the records whose `summary_md_ref` is this file."""
+        return {found.ref for found in self._entries("summary_ref = ? AND path = 'memory.json'", path)}
+
+    def orphans(self) -> list[Found]:
+        """Reflections that have no record."""
+        return self._entries(
+            """layer = 'L3' AND path != 'memory.json'
+            AND path NOT IN (SELECT summary_ref FROM entries WHERE path = 'memory.json' AND summary_ref != '')
+            AND memory_id NOT IN (SELECT ref FROM entries WHERE path = 'memory.json')""",
+            order="path",
+        )
+
+    def record_of(self, reflection: Found) -> Found | None:
+        """The record a reflection belongs to: the one it names, else one that refers to it."""
+        named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)
+        return next(iter(named or self._entries("path = 'memory.json' AND summary_ref = ?", reflection.path)), None)
+
+    def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
+        """Record ids with this beginning."""
+        pattern = prefix.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") + "*"
+        sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
+
+    def tag_counts(self) -> dict[str, int]:
+        return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))
+
+    # Searching
+
+    def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
+        return search.full_text(self.connection, words, search.where(filters, now), limit)
+
+    def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
+        return search.nearest(self.connection, vector, search.where(filters, now), limit)
+
+    def cosines(self, vector: Vector, rows: Iterable[int]) -> dict[int, float]:
+        return search.cosines(self.connection, vector, rows)
+
+    def term_counts(self, words: Iterable[str]) -> dict[str, int]:
+        return search.term_counts(self.connection, words)
+
+    def found(self, rows: Sequence[int]) -> list[Found]:
+        return search.found(self.connection, rows)
+
+    # Writing
+
+    def update(
+        self, updates: Sequence[FileUpdate], meta: Mapping[str, str], new_vectors: Mapping[tuple[str, str], Packed]
+    ) -> None:
+        """Make the index say what the files say.
+
+        Args:
+            updates: per file, its state and what changed in it.
+            meta: names to set.
+            new_vectors: vectors of entries, by (path, ref); entries without one wait in `pending`.
+        """
+        with db.transaction(self.connection):
+            for update in updates:
+                self._update_file(update, new_vectors)
+            for name, value in meta.items():
+                self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+
+    def _update_file(self, update: FileUpdate, new_vectors: Mapping[tuple[str, str], Packed]) -> None:
+        for ref in update.removed:
+            self._remove(update.path, ref)
+        for entry in update.entries:
+            self._put(entry, new_vectors.get((entry.path, entry.ref)))
+        if update.state is None:
+            self.connection.execute("DELETE FROM files WHERE path = ?", (update.path,))
+        else:
+            s = update.state
+            values = (s.path, s.size, s.mtime_ns, s.ctime_ns, s.inode, s.hash, s.seen_ns, s.problem, int(s.readable))
+            self.connection.execute(
+                f"INSERT OR REPLACE INTO files ({_FILE_COLUMNS}) VALUES (?,?,?,?,?,?,?,?,?)", values
+            )
+
+    def _rowid(self, path: str, ref: str) -> int | None:
+        found = db.value(self.connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
+        return None if found is None else int(found)
+
+    def _remove(self, path: str, ref: str) -> None:
+        if (rowid := self._rowid(path, ref)) is not None:
+            self._clear(rowid)
+            self.connection.execute("DELETE FROM entries WHERE rowid = ?", (rowid,))
+
+    def _clear(self, rowid: int) -> None:
+        for table, column in (("full_text", "rowid"), ("tags", "entry"), ("vectors", "entry"), ("signs", "entry")):
+            self.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (rowid,))
+
+    def _put(self, entry: Entry, vector: Packed | None) -> None:
+        rowid = self._rowid(entry.path, entry.ref)
+        if rowid is not None:
+            self._clear(rowid)
+        marks = ",".join("?" * 21)
+        sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
+        rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
+        if entry.problem:
+            return
+        self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, text.prepared(entry.text)))
+        tags = entry.memory.tags if entry.memory else ()
+        self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
+        if vector is not None:
+            self._put_vector(rowid, vector)
+
+    def _put_vector(self, rowid: int, packed: Packed) -> None:
+        """An empty vector is kept too: it says that nothing is pending."""
+        self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
+        if packed.signs:
+            self.connection.execute("INSERT OR REPLACE INTO signs VALUES (?, ?)", (rowid, packed.signs))
+
+    def pending_count(self) -> int:
+        """How many entries have no vector yet."""
+        sql = "SELECT (SELECT count(*) FROM entries WHERE problem = '') - (SELECT count(*) FROM vectors)"
+        return int(db.value(self.connection, sql))
+
+    def pending(self, limit: int) -> list[Found]:
+        """Entries that have no vector yet."""
+        missing = "problem = '' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = e.rowid)"
+        return self._entries(missing, limit, order="rowid LIMIT ?")
+
+    def put_vectors(self, rows: Iterable[tuple[Found, Packed]]) -> None:
+        """Store vectors made outside of any lock; an entry that changed meanwhile keeps waiting."""
+        with db.transaction(self.connection):
+            for entry, vector in rows:
+                sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
+                if db.row(self.connection, sql, (entry.rowid, entry.raw)):
+                    self._put_vector(entry.rowid, vector)
+
+    def forget_vectors(self, identity: str) -> None:
+        """Drop all vectors and note whose will come: those of two models never mix."""
+        with db.transaction(self.connection):
+            self.connection.execute("DELETE FROM vectors")
+            self.connection.execute("DELETE FROM signs")
+            self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (identity,))
+
+    def check(self) -> str:
+        """What SQLite itself finds wrong with the file; empty when nothing."""
+        try:
+            found = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
+            self.connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
+        except apsw.Error as problem:
+            return str(problem)
+        return "" if found == ["ok"] else "; ".join(map(str, found))
+
+
+_BEGINNING = -1e12
+"""Where a record without a date stands in time order."""
+
+
+def _columns(entry: Entry) -> tuple[Any, ...]:
+    m = entry.memory or Memory("", "")
+    return (
+        *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
+        *(m.layer, m.category, m.kind, m.status, entry.memory_id, entry.text_hash),
+        *(_seconds(m.created_at, _BEGINNING), _seconds(m.when), _seconds(m.expires_at)),
+        *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref),
+        f"{m.category}\0{m.key}" if m.key else "",
+        m.external_id,
+    )
+
+
+def _seconds(moment: datetime | None, missing: float | None = None) -> float | None:
+    return moment.timestamp() if moment else missing

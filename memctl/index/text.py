@@ -1,0 +1,99 @@
+"""The one preparation of text for full-text search, used for memories and questions alike.
+
+Words of alphabetic scripts are folded and stemmed. Scripts written without spaces become single characters and pairs
+of neighbours, so that a Chinese word of two characters is found without a dictionary.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+LONGEST_TERM = 64
+
+_ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々〆"
+_STEMMER_OF_SCRIPT = {
+    "Cyrillic": "russian",
+    "Greek": "greek",
+    "Arabic": "arabic",
+    "Tamil": "tamil",
+}
+
+
+@cache
+def _stemmer(language: str) -> Any:
+    from py_rust_stemmers import SnowballStemmer
+
+    return SnowballStemmer(language)
+
+
+@cache
+def _patterns() -> Any:
+    """Segmentation by Unicode properties. `re` has none (its `\\w` drops Hindi vowel signs), and text in ASCII, for
+    which this import would be the largest part of a cold start, does not need them."""
+    import regex
+
+    scripts = "|".join(rf"(?P<{name}>\p{{{name}}})" for name in _STEMMER_OF_SCRIPT)
+    run = rf"(?P<run>[{_UNSPACED}]+)"
+    word = rf"(?P<word>[[\p{{L}}\p{{M}}\p{{N}}]--[{_UNSPACED}]]+(?:['’]\p{{L}}+)*)"
+    return (
+        regex.compile(rf"{run}|{word}", regex.VERSION1),
+        regex.compile(r"(?<=\p{Latin})\p{Mn}+", regex.VERSION1),
+        regex.compile(scripts, regex.VERSION1),
+    )
+
+
+def terms(text: str) -> list[str]:
+    """The searchable terms of a text, in order, with repetitions."""
+    if text.isascii():
+        return _stemmed(_ASCII_WORD.findall(text.lower()), "english")
+    return list(_unicode_terms(text))
+
+
+def _stemmed(words: list[str], language: str) -> list[str]:
+    stemmer = _stemmer(language)
+    return [stemmer.stem_word(word).replace("'", "")[:LONGEST_TERM] for word in words]
+
+
+def _unicode_terms(text: str) -> Iterator[str]:
+    tokens, accents, _ = _patterns()
+    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).lower())
+    folded = unicodedata.normalize("NFC", accents.sub("", folded))
+    for match in tokens.finditer(folded):
+        if run := match["run"]:
+            yield from _characters_and_pairs(run)
+        else:
+            word = match["word"].replace("’", "'")
+            yield from _stemmed([word], _language(word))
+
+
+def _characters_and_pairs(run: str) -> Iterator[str]:
+    yield from run
+    yield from (run[at : at + 2] for at in range(len(run) - 1))
+
+
+def _language(word: str) -> str:
+    if word.isascii():
+        return "english"
+    found = _patterns()[2].match(word)
+    return _STEMMER_OF_SCRIPT[found.lastgroup] if found else "english"
+
+
+def prepared(text: str) -> str:
+    """What is written into the full-text index."""
+    return " ".join(terms(text))
+
+
+def match_expression(words: list[str]) -> str:
+    """A full-text query for any of the terms; quoting makes every text legal."""
+    return " OR ".join(f'"{word}"' for word in dict.fromkeys(words) if '"' not in word)
+
+
+def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+    """Share of terms two texts have in common (Jaccard), in [0, 1]."""
+    return len(one & other) / len(one | other) if one or other else 0.0

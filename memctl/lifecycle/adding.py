@@ -1,0 +1,137 @@
+"""Writing memories: ids, defaults, the same text twice, and facts with a key."""
+
+from __future__ import annotations
+
+import secrets
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl.errors import InvalidDataError, UsageError
+from memctl.files import codec, reflections
+from memctl.models import ACTIVE, SUPERSEDED, FileEdit, Memory
+
+IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
+"""Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
+
+ADDED, MENTIONED, UPDATED, SKIPPED = "added", "mentioned", "updated", "skipped"
+
+_SUFFIXES = 16**5
+
+
+@dataclass(frozen=True)
+class Added:
+    """What became of one memory given to `add`.
+
+    `outcome`: `added`; `mentioned` (the same text was there and was counted); `updated` (a fact with this key had
+    another value, which is superseded); `skipped` (an import of something already imported). `near` lists ids of
+    memories that say almost the same.
+    """
+
+    outcome: str
+    memory: Memory
+    replaced: tuple[str, ...] = ()
+    near: tuple[str, ...] = ()
+
+
+class IdMaker:
+    """Makes ids in time order: `mem_YYYYMMDD_`, milliseconds of the day in 7 hex digits, 5 that grow or are random."""
+
+    def __init__(self) -> None:
+        self._last = ("", 0)
+
+    def __call__(self, created: datetime, moment: datetime) -> str:
+        """The id of a memory written at `created`; `moment` orders those of one second."""
+        of_day = (created.hour * 3600 + created.minute * 60 + created.second) * 1000 + moment.microsecond // 1000
+        head = f"mem_{created:%Y%m%d}_{of_day:07x}"
+        suffix = self._last[1] + 1 if head == self._last[0] else secrets.randbelow(_SUFFIXES // 2)
+        self._last = (head, suffix)
+        return f"{head}{suffix:05x}"
+
+
+def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str]) -> Memory:
+    """A new memory with everything filled in that its writer left to us.
+
+    Args:
+        given: names of the fields the writer set.
+    """
+    kind = (
+        memory.kind
+        if "kind" in given
+        else {"preference": "preference", "strategy": "strategy"}.get(memory.category, "fact")
+    )
+    return replace(
+        memory,
+        memory_id=memory.memory_id or new_id,
+        kind=kind,
+        importance=memory.importance if "importance" in given else IMPORTANCE.get(kind, 0.5),
+        created_at=memory.created_at or now,
+    )
+
+
+def check(memory: Memory, categories: Sequence[str]) -> Memory:
+    """Validate a memory made in Python as strictly as one read from a file.
+
+    Raises:
+        InvalidDataError: a field has a value it cannot have.
+        UsageError: the category is not one of the store's.
+    """
+    try:
+        checked = codec.decode(codec.encode(memory))
+    except codec.RecordError as problem:
+        raise InvalidDataError(str(problem)) from None
+    if not memory.content.strip():
+        raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
+    if memory.category not in categories:
+        known = ", ".join(categories)
+        more = ",".join((*categories, memory.category))
+        hint = f"Categories here: {known}. Add it with `memctl config set categories {more}`."
+        raise UsageError(f"there is no category {memory.category!r}", hint=hint)
+    return checked
+
+
+def mention(memory: Memory, now: datetime) -> Memory:
+    """The same text was said again."""
+    return replace(memory, mentions=memory.mentions + 1, updated_at=now)
+
+
+def stated(new: Memory, known: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
+    """A fact with a key that the user states: a new value supersedes the old one whatever its confidence (formulas,
+    key/value facts).
+
+    Args:
+        known: all records with this category and key.
+
+    Returns:
+        the records to write, and what to tell.
+    """
+    active = [memory for memory in known if memory.status == ACTIVE]
+    same = next((memory for memory in active if memory.value == new.value), None)
+    if same:
+        again = mention(same, now)
+        return [again], Added(MENTIONED, again)
+    old = [
+        replace(m, status=SUPERSEDED, superseded_by=new.memory_id, valid_to=m.valid_to or now, updated_at=now)
+        for m in active
+    ]
+    ids = tuple(memory.memory_id for memory in old)
+    fresh = replace(new, supersedes=ids, valid_from=new.valid_from or now) if ids else new
+    return [*old, fresh], Added(UPDATED if ids else ADDED, fresh, replaced=ids)
+
+
+def detail_file(memory: Memory, text: str, before: bytes | None) -> FileEdit:
+    """A memory's own Markdown, written by its author (so never regenerated)."""
+    path = reflections.path_for(memory.memory_id)
+    return FileEdit(path, before, reflections.render(front_matter(memory), text))
+
+
+def front_matter(memory: Memory) -> dict[str, Any]:
+    """What a reflection's file says about the record it belongs to."""
+    return {
+        "memory_id": memory.memory_id,
+        "category": memory.category,
+        "tags": list(memory.tags),
+        "created_at": memory.created_at,
+        "sources": list(memory.sources),
+    }

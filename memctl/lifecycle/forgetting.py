@@ -1,0 +1,68 @@
+"""Forgetting to trash and back. (Really forgetting, `purge`, lives in `memctl.purge`: it is about files, not rules.)"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.files import codec, reflections
+from memctl.models import FileEdit, Memory
+
+TRASH = ".memctl/state/trash/"
+
+FORGOTTEN, EXPIRED = "forgotten", "expired"
+
+
+@dataclass(frozen=True)
+class Trashed:
+    """A memory in the trash, with the reflection that went with it."""
+
+    memory: Memory
+    trashed_at: datetime
+    reason: str
+    reflection: str | None = None
+
+
+def trash_path(memory_id: str) -> str:
+    """Where a forgotten memory lies, relative to the user's folder."""
+    return TRASH + reflections.path_for(memory_id).removeprefix(reflections.FOLDER).removesuffix(".md") + ".json"
+
+
+def to_trash(
+    memory: Memory, reflection: bytes | None, in_trash: bytes | None, reason: str, now: datetime
+) -> list[FileEdit]:
+    """The file edits that move a memory to the trash, its own reflection with it.
+
+    Args:
+        reflection: content of the reflection that goes too; None where there is none or others refer to it.
+        in_trash: what lies in the trash under this name already.
+    """
+    value: dict[str, Any] = {"memory": codec.encode(memory), "trashed_at": times.to_text(now), "reason": reason}
+    edits = []
+    if reflection is not None:
+        value["reflection"] = reflection.decode("utf-8", "replace")
+        edits.append(FileEdit(memory.summary_md_ref, reflection, None))
+    text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
+    return [*edits, FileEdit(trash_path(memory.memory_id), in_trash, text.encode())]
+
+
+def read_trashed(data: bytes) -> Trashed:
+    """A file of the trash.
+
+    Raises:
+        ValueError: it is not one.
+    """
+    found = json.loads(data)
+    memory = codec.decode(found["memory"])
+    return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), found.get("reflection"))
+
+
+def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) -> list[FileEdit]:
+    """The file edits that bring a memory back; a reflection that was written anew meanwhile is kept."""
+    edits = [FileEdit(trash_path(trashed.memory.memory_id), in_trash, None)]
+    if trashed.reflection is not None and reflection_now is None:
+        edits.append(FileEdit(trashed.memory.summary_md_ref, None, trashed.reflection.encode()))
+    return edits

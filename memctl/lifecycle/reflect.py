@@ -1,0 +1,229 @@
+"""Reflections without a model: an extractive summary of records. Grouped, deduplicated, most telling first.
+
+Every sentence is taken from a source and names it; nothing is added but headings.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+
+from memctl.index.text import likeness, terms
+from memctl.models import Memory
+from memctl.retrieval.stopwords import stop_terms
+
+SAME = 0.6
+"""Share of terms in common from which two points say the same."""
+
+LONGEST_POINT = {"en": 260, "zh": 110}
+POINTS_PER_GROUP = 8
+LEAST_GROUP = 2
+
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])|(?<=[。！？])|\n+")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+
+_WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "and more": "and {n} more",
+        "other": "Also noted",
+        "lessons": "Lessons",
+        "steps": "Steps",
+        "title": "What is known: {topic}",
+        "span": "From {n} memories, {first} to {last}.",
+    },
+    "zh": {
+        "and more": "另有 {n} 条",
+        "other": "其他",
+        "lessons": "教训",
+        "steps": "步骤",
+        "title": "小结：{topic}",
+        "span": "来自 {n} 条记忆，{first} 至 {last}。",
+    },
+}
+
+
+@dataclass(frozen=True)
+class Point:
+    """One thing worth knowing and the records that say it, the most telling first."""
+
+    text: str
+    sources: tuple[str, ...]
+    weight: float
+
+
+@dataclass(frozen=True)
+class Draft:
+    """A reflection to be: `summary` is the one-line content of its record."""
+
+    title: str
+    body: str
+    summary: str
+
+
+def language(memories: Iterable[Memory]) -> str:
+    """`zh` where most of the text is Chinese, else `en`."""
+    text = " ".join(memory.content for memory in memories)
+    return "zh" if len(_HAN.findall(text)) * 3 > len(text) else "en"
+
+
+def draft(memories: Sequence[Memory], title: str = "") -> Draft:
+    """Summarise records.
+
+    Args:
+        memories: at least one.
+        title: the heading; made from what the records share when empty.
+    """
+    tongue = language(memories)
+    groups = grouped(memories)
+    title = title or _title(memories, groups, tongue)
+    sections = [_section(name, group, tongue, alone=len(groups) == 1) for name, group in groups]
+    body = "\n\n".join([f"# {title}", *_span(memories, tongue), *sections, *_details(memories, tongue)])
+    best = points(memories, tongue)[0]
+    summary = (
+        best.text if len(memories) == 1 else f"{title}: {best.text}" if tongue == "en" else f"{title}：{best.text}"
+    )
+    return Draft(title, body, summary)
+
+
+def grouped(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
+    """Records by what they are about, the weightiest group first; small groups are put together at the end."""
+    names = _topics(memories)
+    groups: dict[str, list[Memory]] = {}
+    for memory in memories:
+        groups.setdefault(names[memory.memory_id], []).append(memory)
+    large = {name: group for name, group in groups.items() if len(group) >= LEAST_GROUP and name}
+    rest = [m for name, group in groups.items() if name not in large for m in group]
+    ranked = sorted(large.items(), key=lambda item: (-sum(worth(m) for m in item[1]), item[0]))
+    return [*ranked, *([("", rest)] if rest else [])]
+
+
+def _topics(memories: Sequence[Memory]) -> dict[str, str]:
+    """The topic of each record: its target, subcategory, or its most widely shared tag."""
+    shared = Counter(tag for memory in memories for tag in memory.tags if ":" not in tag)
+    return {memory.memory_id: _topic(memory, shared) for memory in memories}
+
+
+def _topic(memory: Memory, shared: Mapping[str, int]) -> str:
+    target = memory.metadata.get("target")
+    if isinstance(target, str) and target:
+        return target
+    if memory.subcategory:
+        return memory.subcategory.replace("_", " ")
+    tags = sorted((tag for tag in memory.tags if shared.get(tag, 0) > 1), key=lambda tag: (-shared[tag], tag))
+    return tags[0] if tags else ""
+
+
+def worth(memory: Memory) -> float:
+    """How much a record should count in a summary: importance, confidence, reward, pinned, said more than once."""
+    return (
+        memory.importance
+        + 0.5 * memory.confidence
+        + 0.3 * memory.reward
+        + (0.3 if memory.pinned else 0.0)
+        + 0.05 * min(memory.mentions - 1, 4)
+    )
+
+
+def points(memories: Sequence[Memory], tongue: str) -> list[Point]:
+    """One point a record, near-same ones joined, most telling first. Being alike others in topic counts a little."""
+    bags = {memory.memory_id: _bag(memory.content) for memory in memories}
+    common = Counter(term for bag in bags.values() for term in bag)
+    ranked = sorted(
+        memories, key=lambda m: (-worth(m) - _centrality(bags[m.memory_id], common, len(memories)), m.memory_id)
+    )
+    joined: list[tuple[frozenset[str], Point]] = []
+    for memory in ranked:
+        bag = bags[memory.memory_id]
+        same = next((at for at, (other, _) in enumerate(joined) if likeness(bag, other) >= SAME), None)
+        if same is None:
+            text = shortened(memory.content, LONGEST_POINT[tongue])
+            joined.append((bag, Point(text, (memory.memory_id,), worth(memory))))
+        else:
+            other, point = joined[same]
+            joined[same] = (other, Point(point.text, (*point.sources, memory.memory_id), point.weight))
+    return [point for _, point in joined]
+
+
+def _bag(text: str) -> frozenset[str]:
+    found = frozenset(terms(text))
+    return found - stop_terms() or found
+
+
+def _centrality(bag: frozenset[str], common: Mapping[str, int], n: int) -> float:
+    if n < 2 or not bag:
+        return 0.0
+    return 0.5 * sum(common[term] - 1 for term in bag) / (len(bag) * (n - 1))
+
+
+def shortened(text: str, limit: int) -> str:
+    """Whole sentences from the start, as many as fit; a single longer one is cut at a word and ends in an ellipsis."""
+    flat = " ".join(text.split())
+    if len(flat) <= limit:
+        return flat
+    kept = ""
+    for sentence in _SENTENCE_END.split(flat):
+        longer = f"{kept} {sentence}".strip() if kept.isascii() else kept + sentence
+        if len(longer) > limit:
+            break
+        kept = longer
+    return kept or _cut(flat, limit)
+
+
+def _cut(text: str, limit: int) -> str:
+    head = text[: limit - 1]
+    return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head).rstrip(",;:，；： ") + "…"
+
+
+def _section(name: str, group: Sequence[Memory], tongue: str, *, alone: bool) -> str:
+    found = points(group, tongue)
+    lines = [f"- {point.text} ({', '.join(point.sources)})" for point in found[:POINTS_PER_GROUP]]
+    if len(found) > POINTS_PER_GROUP:
+        lines.append("- " + _WORDS[tongue]["and more"].format(n=len(found) - POINTS_PER_GROUP))
+    heading = name or _WORDS[tongue]["other"]
+    return "\n".join(lines) if alone else f"## {heading[:1].upper() + heading[1:]}\n\n" + "\n".join(lines)
+
+
+def _span(memories: Sequence[Memory], tongue: str) -> list[str]:
+    days = sorted(memory.when for memory in memories if memory.when)
+    if len(memories) < 2 or not days:
+        return []
+    return [_WORDS[tongue]["span"].format(n=len(memories), first=days[0].date(), last=days[-1].date())]
+
+
+def _details(memories: Sequence[Memory], tongue: str) -> list[str]:
+    """What episodes learned and did, which stands in their metadata."""
+    sections = []
+    lessons = _unique(item for memory in memories for item in _texts(memory.metadata.get("lessons")))
+    if lessons:
+        sections.append(
+            f"## {_WORDS[tongue]['lessons']}\n\n" + "\n".join(f"- {item}" for item in lessons[:POINTS_PER_GROUP])
+        )
+    if len(memories) == 1 and (steps := _texts(memories[0].metadata.get("steps"))):
+        sections.append(
+            f"## {_WORDS[tongue]['steps']}\n\n" + "\n".join(f"{n}. {item}" for n, item in enumerate(steps, 1))
+        )
+    return sections
+
+
+def _texts(value: object) -> list[str]:
+    items = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []
+    found = [item.get("description", "") if isinstance(item, dict) else item for item in items]
+    return [" ".join(item.split()) for item in found if isinstance(item, str) and item.strip()]
+
+
+def _unique(items: Iterable[str]) -> list[str]:
+    kept: list[tuple[frozenset[str], str]] = []
+    for item in items:
+        bag = _bag(item)
+        if all(likeness(bag, other) < SAME for other, _ in kept):
+            kept.append((bag, item))
+    return [item for _, item in kept]
+
+
+def _title(memories: Sequence[Memory], groups: Sequence[tuple[str, Sequence[Memory]]], tongue: str) -> str:
+    if len(memories) == 1:
+        return shortened(memories[0].title, 80 if tongue == "en" else 40).rstrip(".。")
+    named = [name for name, _ in groups if name][:3] or [memories[0].category]
+    return _WORDS[tongue]["title"].format(topic=("、" if tongue == "zh" else ", ").join(named))

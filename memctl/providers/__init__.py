@@ -1,0 +1,1 @@
+"""Embedding models behind one protocol, loaded lazily by name. Imports neither files nor index."""

@@ -1,0 +1,251 @@
+"""Vectors from a server that speaks OpenAI's `/embeddings`: Ollama, vLLM, SiliconFlow, OpenAI and others.
+
+The key is given by the caller, who has it from the environment; it stands in no message and in no identity.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import time
+from collections.abc import Iterable, Iterator, Sequence
+from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
+from urllib.parse import SplitResult, urlsplit
+
+from memctl.errors import ProviderError
+
+if TYPE_CHECKING:
+    import httpx
+
+MAX_CHARACTERS = 4_000
+"""Only this much of a text is sent: many servers refuse a whole batch for one text beyond the model's tokens."""
+
+PAUSES = (0.2, 0.4)
+"""Seconds before the second and the third attempt, unless the server asks for another pause."""
+
+_LARGEST = 3.4e38  # of the 32-bit floats that an index stores
+
+_KEY_HINT = "Set a valid key for this server in the environment variable that the settings name."
+_HINTS = {
+    401: _KEY_HINT,
+    403: _KEY_HINT,
+    404: "Check the model's name, and that the base URL is what comes before `/embeddings` (often it ends in `/v1`).",
+    429: "The server limits requests, or the account is used up: wait, or check the account.",
+    500: "The fault is the server's: see its log, or try again later.",
+}
+
+
+class _PassingError(ProviderError):
+    """A failure that may be over in a moment; `pause` is how many seconds the server asks to wait, if it does."""
+
+    pause: float | None = None
+
+
+class OpenAIEmbedder:
+    """Embeds texts over HTTP; imports `httpx` at the first text.
+
+    Args:
+        model: as the server calls it.
+        base_url: what comes before `/embeddings`, such as `http://localhost:11434/v1`.
+        api_key: empty for a server that needs none.
+        timeout: seconds for one request of up to `batch` texts, repetitions included.
+        dimensions: the length of vectors to ask for; None for the model's own.
+        lexical_weight, vector_weight: how a search blends full text and vectors; they add up to 1.
+
+    Raises:
+        ProviderError: the address or the key cannot be one.
+    """
+
+    slow = True
+
+    def __init__(
+        self,
+        model: str,
+        *,
+        base_url: str,
+        api_key: str,
+        timeout: float = 10.0,
+        dimensions: int | None = None,
+        batch: int = 64,
+        lexical_weight: float = 0.4,
+        vector_weight: float = 0.6,
+    ) -> None:
+        base = _split(base_url)
+        endpoint = base._replace(path=base.path.rstrip("/") + "/embeddings")
+        self.name, self.identity = f"openai:{model}", f"openai:{_shown(base)}:{model}:{dimensions or ''}"
+        self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
+        self._model, self._timeout, self._batch = model, timeout, batch
+        self._url, self._place, self._key = endpoint.geturl(), _shown(endpoint), _checked_key(api_key)
+        self._asked, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
+
+    def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
+        """Vectors of memories, all of one length; only the first `MAX_CHARACTERS` of a text count.
+
+        Raises:
+            ProviderError: the server cannot be reached, refuses, or answers with other than one vector for each text.
+        """
+        if not texts:
+            return []
+        found: list[Sequence[float]] = []
+        with self._client() as client:
+            for start in range(0, len(texts), self._batch):
+                found += self._vectors(client, [_clean(text) for text in texts[start : start + self._batch]])
+        return found
+
+    def embed_query(self, text: str) -> Sequence[float]:
+        """The vector of a question. Raises as `embed` does."""
+        return self.embed([text])[0]
+
+    def verify(self) -> None:
+        """Ask the server for one vector. Raises as `embed` does."""
+        self.embed_query("memory")
+
+    def _client(self) -> httpx.Client:
+        import httpx
+
+        try:
+            return httpx.Client(headers={"Authorization": f"Bearer {self._key}"} if self._key else {})
+        except (ImportError, ValueError, OSError) as error:  # such as a SOCKS proxy without its package
+            hint = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE in the environment."
+            raise ProviderError(f"cannot prepare a connection to {self._place}: {error}", hint=hint) from error
+
+    def _vectors(self, client: httpx.Client, texts: list[str]) -> list[list[float]]:
+        """The vectors of one batch, in its order."""
+        content = self._answer(client, texts)
+        try:
+            vectors = _read(content, len(texts))
+            length = self._length or len(vectors[0])
+            checked = [_checked_vector(vector, length) for vector in vectors]
+        except ValueError as error:
+            hint = "Check that the base URL and the model in the settings belong to an embeddings server."
+            message = f"{self._place} answered with {error} (model {self._model!r})"
+            raise ProviderError(message, hint=hint) from error
+        self._length = length
+        return checked
+
+    def _answer(self, client: httpx.Client, texts: list[str]) -> bytes:
+        """The body of the server's answer, asked for again while there are attempts and time left."""
+        deadline, pauses = time.monotonic() + self._timeout, iter(PAUSES)
+        while True:
+            try:
+                return self._attempt(client, texts, deadline)
+            except _PassingError as error:
+                pause = next(pauses, math.inf)
+                if error.pause is not None and pause < math.inf:
+                    pause = error.pause
+                if time.monotonic() + pause >= deadline:
+                    raise
+                time.sleep(pause)
+
+    def _attempt(self, client: httpx.Client, texts: list[str], deadline: float) -> bytes:
+        import httpx
+
+        payload = {"model": self._model, "input": texts, **self._asked}
+        left = max(deadline - time.monotonic(), 0.001)
+        try:
+            with client.stream("POST", self._url, json=payload, timeout=left) as response:
+                content = b"".join(_until(deadline, response.iter_bytes()))
+        except (httpx.TimeoutException, TimeoutError) as error:
+            hint = "Check that the server runs and has the model loaded, or raise the time limit in the settings."
+            raise _PassingError(f"{self._place} did not answer within {self._timeout:g} s", hint=hint) from error
+        except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: no host can be called so
+            hint = "Check that the server runs and that the base URL in the settings is right."
+            kind = _PassingError if isinstance(error, httpx.TransportError) else ProviderError
+            raise kind(f"cannot reach {self._place}: {error}", hint=hint) from error
+        if response.status_code != 200:
+            raise self._refusal(response.status_code, response.headers.get("Retry-After", ""), content)
+        return content
+
+    def _refusal(self, status: int, retry_after: str, content: bytes) -> ProviderError:
+        """What a status other than 200 means."""
+        message = f"{self._place} answered {status} for model {self._model!r}{_words(content, self._key)}"
+        hint = _HINTS.get(min(status, 500), "Check the base URL, the model's name and its limits.")
+        if status != 429 and status < 500:
+            return ProviderError(message, hint=hint)
+        error = _PassingError(message, hint=hint)
+        error.pause = _seconds(retry_after)
+        return error
+
+
+def _split(base_url: str) -> SplitResult:
+    """The parts of an address, once it is known to be one."""
+    try:
+        url = urlsplit(base_url.strip())
+        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
+    except ValueError:
+        valid = False
+    if not valid:
+        hint = "Set the server's base URL, such as http://localhost:11434/v1."
+        raise ProviderError("the base URL of the embeddings server is missing or is no http(s) address", hint=hint)
+    return url
+
+
+def _shown(url: SplitResult) -> str:
+    """An address without what may be secret in it: user, password and query."""
+    return url._replace(netloc=url.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
+
+
+def _checked_key(key: str) -> str:
+    """The key, if a header can hold it: the HTTP library would print it in its complaint."""
+    key = key.strip()
+    if not key.isascii() or not all(map(str.isprintable, key)):
+        raise ProviderError("the key for the embeddings server is not plain printable ASCII", hint=_KEY_HINT)
+    return key
+
+
+def _clean(text: str) -> str:
+    """What is sent of a text: no lone surrogates, as JSON is UTF-8, and never nothing, which servers refuse."""
+    return text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8") or " "
+
+
+def _until(deadline: float, chunks: Iterable[bytes]) -> Iterator[bytes]:
+    """Hand chunks on; cut off a server that sends byte by byte."""
+    for chunk in chunks:
+        if time.monotonic() > deadline:
+            raise TimeoutError
+        yield chunk
+
+
+def _read(content: bytes, count: int) -> list[list[Any]]:
+    """The embeddings in an answer, in the order of their `index`; a ValueError says what there is instead.
+
+    Some servers leave `index` out, Gemini where it is 0: then an item's place counts.
+    """
+    try:
+        items = json.loads(content)["data"]
+        places = [place if item.get("index") is None else item["index"] for place, item in enumerate(items)]
+        found = {place: list(item["embedding"]) for place, item in zip(places, items, strict=True)}
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
+        raise ValueError("something else than embeddings") from None
+    if len(items) != count:
+        raise ValueError(f"{len(items)} vectors for {count} texts")
+    if found.keys() != set(range(count)):
+        raise ValueError("vectors that are numbered wrongly")
+    return [found[place] for place in range(count)]
+
+
+def _checked_vector(vector: list[Any], length: int) -> list[float]:
+    """A vector that an index can store; a ValueError says why it is none."""
+    if not vector or len(vector) != length:
+        raise ValueError(f"a vector of {len(vector)} numbers, not {length}")
+    if not all(type(value) in (int, float) and -_LARGEST < value < _LARGEST for value in vector):
+        raise ValueError("a vector that holds something else than finite numbers")
+    return [float(value) for value in vector]
+
+
+def _words(content: bytes, key: str) -> str:
+    """The beginning of what a server says, fit for a terminal, with the key taken out, as some servers echo it."""
+    text = content.decode("utf-8", "replace")
+    said = "".join(c if c.isprintable() else " " for c in (text.replace(key, "…") if key else text)[:2_000])
+    return ": " + " ".join(said.split())[:300] if said.strip() else ""
+
+
+def _seconds(retry_after: str) -> float | None:
+    """The pause a `Retry-After` header asks for, as seconds or as a date; None if it does not say."""
+    try:
+        if retry_after.strip().isdigit():
+            return float(retry_after)
+        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
+    except ValueError:
+        return None

@@ -1,0 +1,106 @@
+"""A question's way through the store: prepare, retrieve, decode the best, rank, route."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl.entries import memory_of, searchable
+from memctl.files import document
+from memctl.index.protocol import Found
+from memctl.index.sqlite import SqliteIndex
+from memctl.index.text import likeness
+from memctl.models import Filters, Hit, Memory, Query, Route
+from memctl.providers.base import Embedder
+from memctl.retrieval import rank, retrieve
+from memctl.retrieval.retrieve import Candidate, Question
+from memctl.retrieval.route import route as route_of
+
+DECODED = 3
+"""How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
+
+LEAST_DECODED = 40
+
+
+@dataclass(frozen=True)
+class Answer:
+    hits: tuple[Hit, ...]
+    route: Route
+    degraded: str = ""
+
+
+def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
+    """The hits for a query, best first."""
+    counts = index.term_counts(retrieve.question_terms(query.text))
+    question = retrieve.prepare(query.text, counts, index.total())
+    candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)
+    blended = rank.blend(candidates, weights)
+    best = sorted(candidates, key=lambda c: (-sum(blended[c.rowid]), c.rowid))[
+        : max(DECODED * query.top, LEAST_DECODED)
+    ]
+    route = route_of(query.text)
+    hits = []
+    for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
+        memory, via = _resolved(index, found)
+        if memory is not None and (not via or _allowed(memory, query.filters, now)):
+            parts = rank.parts(blended[candidate.rowid], memory, weights, now, route.present)
+            relevance, matched = _relevance(question, candidate, memory, found, weights)
+            hits.append(Hit(memory, sum(parts.values()), relevance, parts, via, matched))
+    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.relevance >= query.min_score and hit.score > 0]))
+    if not query.route:
+        return Answer(tuple(ranked[: query.top]), Route(present=route.present), degraded)
+    chosen, widened = rank.routed(ranked, route, query.top)
+    return Answer(tuple(chosen[: query.top]), _with_widened(route, widened), degraded)
+
+
+def _with_widened(route: Route, widened: bool) -> Route:
+    return Route(route.intent, route.categories, route.layers, route.cues, route.present, widened)
+
+
+def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
+    """The memory an entry answers with, and the file that matched where that is not the record itself."""
+    if found.path == document.FILE_NAME:
+        return memory_of(found), ""
+    record = index.record_of(found)
+    return memory_of(record or found), found.path
+
+
+def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
+    """Whether the record behind a reflection passes the filters too."""
+    when = memory.when
+    return (
+        memory.status in (filters.statuses or (memory.status,))
+        and (not filters.categories or memory.category in filters.categories)
+        and (not filters.kinds or memory.kind in filters.kinds)
+        and set(filters.tags) <= set(memory.tags)
+        and (memory.expires_at is None or memory.expires_at > now)
+        and (filters.since is None or (when is not None and when >= filters.since))
+        and (filters.until is None or (when is not None and when < filters.until))
+    )
+
+
+def _relevance(
+    question: Question, candidate: Candidate, memory: Memory, found: Found, weights: rank.Weights
+) -> tuple[float, tuple[str, ...]]:
+    """How well a hit answers, absolute and in [0, 1]: the share of the question's words it holds, and the cosine."""
+    words = found.raw.decode("utf-8", "replace") if found.path != document.FILE_NAME else searchable(memory)
+    covered, matched = retrieve.coverage(question, words)
+    if not candidate.cosine:
+        return covered, matched
+    return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine)), matched
+
+
+def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
+    """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
+    bag = frozenset(retrieve.question_terms(content))
+    counts = index.term_counts(list(bag)[:256])
+    rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:6]
+    rows = [scored.rowid for scored in index.full_text(rarest, Filters(), now, 20)]
+    near = []
+    for found in index.found(rows):
+        if found.path == document.FILE_NAME:
+            memory = memory_of(found)
+            if likeness(bag, frozenset(retrieve.question_terms(memory.content))) >= threshold:
+                near.append(memory.memory_id)
+    return near[:limit]

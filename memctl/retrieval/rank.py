@@ -1,0 +1,119 @@
+"""Ranking: a blend of two signals, each divided by its best, and a bounded boost. Pure functions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from memctl import times
+from memctl.models import LAYER_REFLECTION, Hit, Memory, Route
+from memctl.retrieval.retrieve import Candidate
+
+SHARES: Mapping[str, float] = {"importance": 0.3, "confidence": 0.2, "reward": 0.5}
+SHARES_PRESENT: Mapping[str, float] = {"importance": 0.2, "confidence": 0.15, "reward": 0.35, "recency": 0.3}
+"""How much each quality counts in the boost; recency only where the question asks for the present."""
+
+RECENCY_HALF_LIFE_DAYS = 90.0
+
+OUTSIDE_SHARE = 0.5
+"""A hit outside the route stays if it scores at least this share of the best one inside."""
+
+
+@dataclass(frozen=True)
+class Weights:
+    """How the two signals blend; they add up to 1. `boost` is the most by which qualities move a hit."""
+
+    lexical: float
+    vector: float
+    boost: float
+
+
+def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[float, float]]:
+    """Per row the lexical and the vector part, each signal divided by its best so that both lie in [0, weight].
+
+    Where one signal found nothing at all, the other has the whole weight.
+    """
+    best_lexical = max((c.lexical for c in candidates), default=0.0)
+    best_cosine = max((c.cosine for c in candidates), default=0.0)
+    if best_cosine <= 0:
+        weights = replace(weights, lexical=1.0, vector=0.0)
+    elif best_lexical <= 0:
+        weights = replace(weights, lexical=0.0, vector=1.0)
+    return {
+        c.rowid: (
+            weights.lexical * _share(c.lexical, best_lexical),
+            weights.vector * _share(c.cosine, best_cosine),
+        )
+        for c in candidates
+    }
+
+
+def _share(value: float, best: float) -> float:
+    return max(0.0, value / best) if best > 0 else 0.0
+
+
+def qualities(memory: Memory, now: datetime, present: bool) -> dict[str, float]:
+    """What the boost is made of, each in [-1, 1], weighted by its share."""
+    values = {
+        "importance": 2 * memory.importance - 1,
+        "confidence": 2 * memory.confidence - 1,
+        "reward": memory.reward,
+        "recency": _recency(memory, now),
+    }
+    return {name: share * values[name] for name, share in (SHARES_PRESENT if present else SHARES).items()}
+
+
+def _recency(memory: Memory, now: datetime) -> float:
+    if memory.when is None:
+        return 0.0
+    return float(2 * 0.5 ** (times.days_between(memory.when, now) / RECENCY_HALF_LIFE_DAYS) - 1)
+
+
+def parts(
+    base: tuple[float, float], memory: Memory, weights: Weights, now: datetime, present: bool
+) -> dict[str, float]:
+    """The score of a hit, taken apart; the sum lies in [0, 1].
+
+    The whole is blend x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the question
+    is not lifted by being important.
+    """
+    lexical, vector = (value / (1 + weights.boost) for value in base)
+    moved = {
+        name: (lexical + vector) * weights.boost * value for name, value in qualities(memory, now, present).items()
+    }
+    return {"lexical": lexical, "vector": vector, **moved}
+
+
+def order(hits: Sequence[Hit]) -> list[Hit]:
+    """Best first; ties by id, so that the same question always gets the same answer."""
+    return sorted(hits, key=lambda hit: (-hit.score, hit.memory.memory_id))
+
+
+def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool]:
+    """Follow the route as far as that costs nothing.
+
+    Returns:
+        the hits, best first, and whether any from outside the route are among the first `top`: because the routed ones
+        are too few, or because one outside is about as good.
+    """
+    inside = [hit for hit in hits if _inside(hit, route)]
+    best = inside[0].score if inside else 0.0
+    kept = [hit for hit in hits if _inside(hit, route) or hit.score >= OUTSIDE_SHARE * best]
+    chosen = list(hits) if len(kept) < top else kept
+    return chosen, any(not _inside(hit, route) for hit in chosen[:top])
+
+
+def _inside(hit: Hit, route: Route) -> bool:
+    layer = LAYER_REFLECTION if hit.via else hit.memory.layer
+    return layer in route.layers and (not route.categories or hit.memory.category in route.categories)
+
+
+def best_of_each(hits: Sequence[Hit]) -> list[Hit]:
+    """One hit a memory: its own text or its reflection, whichever matched better."""
+    best: dict[str, Hit] = {}
+    for hit in hits:
+        held = best.get(hit.memory.memory_id)
+        if held is None or hit.score > held.score:
+            best[hit.memory.memory_id] = hit
+    return list(best.values())

@@ -1,0 +1,113 @@
+"""Candidates for a question from both signals, each with its raw scores."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from math import log1p
+
+from memctl.errors import ProviderError
+from memctl.index import text
+from memctl.index.protocol import Found
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import Filters
+from memctl.providers.base import Embedder
+from memctl.retrieval.stopwords import stop_terms
+
+FREQUENT_SHARE = 0.3
+"""Words that stand in more than this share of the memories say nothing about which one is meant."""
+
+FREQUENT_FROM = 50
+"""… but in a store smaller than this, every share is chance."""
+
+CANDIDATES = 200
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, prepared.
+
+    Args:
+        words: its terms for full text, stop words and frequent ones left out (never down to nothing).
+        embedded: its text for the embedder, frequent words left out.
+        weights: idf of each term.
+    """
+
+    words: tuple[str, ...]
+    embedded: str
+    weights: Mapping[str, float]
+
+
+@dataclass(frozen=True)
+class Candidate:
+    """An entry that may answer. `lexical`: bm25, 0 when no term matched; `cosine`: in [-1, 1], 0 without vectors."""
+
+    rowid: int
+    lexical: float
+    cosine: float
+
+
+def prepare(asked: str, counts: Mapping[str, int], total: int) -> Question:
+    """Take out of the question what does not tell memories apart.
+
+    Args:
+        counts: in how many entries each term of the question stands.
+        total: how many entries there are.
+    """
+    limit = FREQUENT_SHARE * total if total >= FREQUENT_FROM else float("inf")
+    words = list(dict.fromkeys(text.terms(asked)))
+    telling = _unless_empty([w for w in words if w not in stop_terms()], words)
+    rare = _unless_empty([w for w in telling if counts.get(w, 0) <= limit], telling)
+    kept = [w for w in asked.split() if not (found := text.terms(w)) or any(counts.get(t, 0) <= limit for t in found)]
+    embedded = " ".join(kept) if text.terms(" ".join(kept)) else asked
+    return Question(tuple(rare), embedded, {word: _idf(counts.get(word, 0), total) for word in rare})
+
+
+def _unless_empty(some: list[str], all_: list[str]) -> list[str]:
+    return some or all_
+
+
+def _idf(count: int, total: int) -> float:
+    return log1p((total - count + 0.5) / (count + 0.5)) if count <= total else 0.0
+
+
+def candidates(
+    index: SqliteIndex, embedder: Embedder | None, question: Question, filters: Filters, now: datetime
+) -> tuple[list[Candidate], str]:
+    """Entries found by either signal, with the scores of both.
+
+    Returns:
+        the candidates, and a sentence on why vectors could not be used; empty when they could.
+    """
+    lexical = {s.rowid: s.score for s in index.full_text(question.words, filters, now, CANDIDATES)}
+    if embedder is None:
+        return _joined(lexical, {}), ""
+    try:
+        vector = embedder.embed_query(question.embedded)
+    except ProviderError as problem:
+        return _joined(lexical, {}), f"full text only: {problem.message} {problem.hint}".strip()
+    cosines = {s.rowid: s.score for s in index.nearest(vector, filters, now, CANDIDATES)}
+    cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
+    return _joined(lexical, cosines), ""
+
+
+def _joined(lexical: Mapping[int, float], cosines: Mapping[int, float]) -> list[Candidate]:
+    rows = sorted(lexical.keys() | cosines.keys())
+    return [Candidate(row, lexical.get(row, 0.0), cosines.get(row, 0.0)) for row in rows]
+
+
+def coverage(question: Question, content: str) -> tuple[float, tuple[str, ...]]:
+    """The idf-weighted share of the question's terms that stand in a text, in [0, 1], and these terms."""
+    present = set(text.terms(content))
+    matched = tuple(word for word in question.words if word in present)
+    whole = sum(question.weights.values())
+    return (sum(question.weights[word] for word in matched) / whole if whole else 0.0), matched
+
+
+def question_terms(asked: str) -> Sequence[str]:
+    """All terms of a question, for looking up their counts."""
+    return text.terms(asked)
+
+
+Resolved = tuple[Found, Candidate]

@@ -1,0 +1,451 @@
+"""One user's memories: the public Python API. One short method a use case; truth first, index second."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memctl import decisions, times
+from memctl import sync as syncing
+from memctl.config import Settings
+from memctl.entries import memory_of
+from memctl.errors import DegradedError, NotFoundError
+from memctl.files import document, journal, receipts, reflections
+from memctl.files.layout import UserFolder
+from memctl.gateway import Gateway, View, recover_if_free
+from memctl.index.sqlite import SqliteIndex
+from memctl.lifecycle import adding, decay, forgetting, undoing
+from memctl.lifecycle import reflect as reflecting
+from memctl.lifecycle.adding import Added
+from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Memory, Query, QueryResult, Reflection
+from memctl.providers.base import Embedder
+from memctl.retrieval import answer as answering
+from memctl.retrieval.rank import Weights
+from memctl.selection import Selection
+from memctl.selection import select as selected
+
+MEGABYTE = 1024 * 1024
+INLINE_EMBEDDINGS = 64
+"""How many waiting vectors of a slow model a question makes before it is answered without them."""
+
+BULK = 20_000
+"""Records in one operation of a bulk add; each is undone as one."""
+
+
+class MemoryStore:
+    """The memories of one user.
+
+    Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that
+    change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files cannot be read) or
+    `RefusedError`, and have then changed nothing.
+    """
+
+    def __init__(
+        self,
+        folder: UserFolder,
+        index: SqliteIndex,
+        embedder: Embedder | None,
+        settings: Settings | None = None,
+        *,
+        embedder_problem: str = "",
+    ) -> None:
+        self.folder, self.index, self.embedder = folder, index, embedder
+        self.settings = settings or Settings()
+        self.embedder_problem = embedder_problem
+        limit = int(self.settings.log_limit_mb * MEGABYTE)
+        self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
+        self._new_id = adding.IdMaker()
+
+    def __enter__(self) -> MemoryStore:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.index.close()
+
+    @property
+    def user(self) -> str:
+        return self.folder.name
+
+    # Adding
+
+    def add(
+        self,
+        content: str,
+        *,
+        detail: str | None = None,
+        allow_duplicate: bool = False,
+        now: datetime | None = None,
+        **given: Any,
+    ) -> Added:
+        """Remember one thing.
+
+        Args:
+            content: the text; any Unicode.
+            detail: Markdown to keep with it as its own reflection.
+            allow_duplicate: store it even if the same text is there.
+            given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
+
+        Returns:
+            what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
+        """
+        now = now or times.utc_now()
+        memory = self._new(Memory("", content, **given), frozenset(given), now)
+        self.refresh()
+        near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
+        outcome: list[Added] = []
+
+        def decide(view: View) -> Change:
+            puts, added = decisions.add_one(view, memory, allow_duplicate, now)
+            outcome[:] = [added]
+            files: list[FileEdit] = []
+            if detail is not None:
+                puts, files = decisions.with_detail(view, puts, added.memory, detail)
+            return Change("add", tuple(puts), files=tuple(files))
+
+        self._apply(decide, now)
+        return replace(outcome[0], near=tuple(mid for mid in near if mid != outcome[0].memory.memory_id))
+
+    def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
+        created = memory.created_at or now
+        memory = adding.completed(memory, now, self._new_id(created, datetime.now(UTC)), given)
+        return adding.check(memory, self.settings.categories)
+
+    def add_many(
+        self,
+        memories: Iterable[Memory],
+        *,
+        command: str = "import",
+        allow_duplicate: bool = False,
+        now: datetime | None = None,
+        progress: syncing.Progress | None = None,
+    ) -> list[Added]:
+        """Remember many things at once; only exactly the same text is looked for.
+
+        A memory with an `external_id` is always kept, once: a second import of it is skipped.
+
+        Args:
+            memories: with `memory_id` empty where a new one is wanted.
+        """
+        now = now or times.utc_now()
+        complete = [self._new(memory, _given(memory), now) for memory in memories]
+        results: list[Added] = []
+        for start in range(0, len(complete), BULK):
+            results += self._add_batch(complete[start : start + BULK], command, allow_duplicate, now)
+            if progress:
+                progress("adding", min(start + BULK, len(complete)), len(complete))
+        return results
+
+    def _add_batch(self, batch: Sequence[Memory], command: str, allow_duplicate: bool, now: datetime) -> list[Added]:
+        results: list[Added] = []
+
+        def decide(view: View) -> Change:
+            puts, results[:] = decisions.add_many(view, batch, allow_duplicate, now)
+            return Change(command, tuple(puts))
+
+        self._apply(decide, now)
+        return results
+
+    # Asking
+
+    def query(
+        self, question: str | Query, *, now: datetime | None = None, strict: bool = False, **options: Any
+    ) -> QueryResult:
+        """Ask what is known about something.
+
+        Args:
+            question: the words, or a whole `Query`; `options` are fields of `Query` (top, filters, min_score, route).
+            strict: raise instead of giving an answer that is worse than it should be.
+
+        Raises:
+            DegradedError: with `strict`, when there are no vectors or the files cannot be read.
+        """
+        now = now or times.utc_now()
+        query = question if isinstance(question, Query) else Query(question, **options)
+        report = self.refresh()
+        found = answering.answer(query, self.index, self._ready_embedder(), self.weights, now)
+        blocked = report.blocked.message if report.blocked else ""
+        degraded = tuple(note for note in (self.embedder_problem, found.degraded, blocked) if note)
+        if strict and (degraded or report.index_state.state != "fresh"):
+            raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
+        receipt = receipts.write(self.folder.receipts, query.text, [hit.memory.memory_id for hit in found.hits], now)
+        return QueryResult(query, found.hits, found.route, report.index_state, receipt, degraded)
+
+    def _ready_embedder(self) -> Embedder | None:
+        """The embedder, if the vectors in the index are its own."""
+        ready = self.embedder and self.index.meta("model") == self.embedder.identity
+        return self.embedder if ready else None
+
+    @property
+    def weights(self) -> Weights:
+        """How full text and vectors blend: as the settings say, else as suits the model."""
+        given = self.settings.lexical_weight
+        lexical = given if given >= 0 else self.embedder.lexical_weight if self.embedder else 1.0
+        return Weights(lexical, 1 - lexical, self.settings.boost)
+
+    def get(self, memory_id: str) -> Memory:
+        """One record by its id, or by an unambiguous beginning of it.
+
+        Raises:
+            NotFoundError: there is none; near ids are suggested.
+        """
+        self.refresh()
+        return self._view().need(self.full_id(memory_id))
+
+    def full_id(self, given: str) -> str:
+        """The whole id for an id or its beginning (or its last six or more characters).
+
+        Raises:
+            NotFoundError: none or several fit.
+        """
+        if given and self.index.raws(document.FILE_NAME, [given]):
+            return given
+        starting = self.index.ids_starting(given) if given else []
+        if len(starting) == 1:
+            return starting[0]
+        message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
+        raise NotFoundError(message, hint=self._near_ids(given, starting))
+
+    def _near_ids(self, given: str, starting: Sequence[str]) -> str:
+        from difflib import get_close_matches
+
+        near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
+        if near:
+            return f"Did you mean {' or '.join(near)}?"
+        trashed = any(t.memory.memory_id == given for t in self.trashed())
+        return f"It is in the trash: `memctl restore {given}`." if trashed else "`memctl list` shows the ids."
+
+    def reflection_of(self, memory: Memory) -> Reflection | None:
+        """The Markdown a record refers to; None where it has none or the file is gone."""
+        return self._view().reflection(memory.summary_md_ref) if memory.summary_md_ref else None
+
+    def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
+        """Records that fit, sorted; see `Selection`."""
+        self.refresh()
+        chosen = selection or Selection()
+        found = self.index.matching(chosen.filters, now or times.utc_now())
+        return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
+
+    def all(self) -> list[Memory]:
+        """Every record, whatever its status, in time order."""
+        self.refresh()
+        return [*self._view().all()]
+
+    def trashed(self) -> list[forgetting.Trashed]:
+        """What lies in the trash, the newest first."""
+        found = []
+        for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
+            try:
+                found.append(forgetting.read_trashed(path.read_bytes()))
+            except (ValueError, KeyError, OSError):
+                continue
+        return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
+
+    # Changing
+
+    def put(self, memory: Memory, *, command: str = "edit", now: datetime | None = None) -> Memory:
+        """Replace a record by a changed one of the same id.
+
+        Raises:
+            ConflictError: it was changed by somebody else since it was read (`updated_at` differs).
+        """
+        now = now or times.utc_now()
+        changed = adding.check(replace(memory, updated_at=now), self.settings.categories)
+        self._apply(lambda view: Change(command, (changed,)) if view.need(memory.memory_id) else Change(command), now)
+        return changed
+
+    def write_reflection(self, memory: Memory, text: str, *, now: datetime | None = None) -> Reflection:
+        """Set the Markdown body of a record's reflection, as a person would."""
+        now = now or times.utc_now()
+
+        def decide(view: View) -> Change:
+            puts, files = decisions.with_detail(view, [view.need(memory.memory_id)], view.need(memory.memory_id), text)
+            return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
+
+        change = self._apply(decide, now)
+        return reflections.parse(change.files[0].after or b"", change.files[0].path)
+
+    def forget(
+        self, ids: Sequence[str], *, reason: str = forgetting.FORGOTTEN, now: datetime | None = None
+    ) -> list[Memory]:
+        """Move memories to the trash; `restore` and `undo` bring them back."""
+        now = now or times.utc_now()
+        self.refresh()
+        wanted = [self.full_id(given) for given in ids]
+        gone: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            gone[:] = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
+            return decisions.to_trash("forget", view, gone, reason, now)
+
+        self._apply(decide, now)
+        return gone
+
+    def restore(self, ids: Sequence[str], *, now: datetime | None = None) -> list[Memory]:
+        """Bring back what was archived or forgotten.
+
+        Raises:
+            NotFoundError: it is neither archived nor in the trash.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        back: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            steps = [self._restore_one(view, given, now) for given in dict.fromkeys(ids)]
+            back[:] = [memory for memory, _ in steps]
+            return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
+
+        self._apply(decide, now)
+        return back
+
+    def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
+        in_trash = view.read(forgetting.trash_path(given))
+        if in_trash is not None and view.get(given) is None:
+            trashed = forgetting.read_trashed(in_trash)
+            edits = forgetting.from_trash(trashed, in_trash, self._reflection_bytes(view, trashed.memory))
+            return trashed.memory, edits
+        memory = view.need(self.full_id(given))
+        if memory.status != ARCHIVED:
+            raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
+        return decay.restored(memory, now), []
+
+    def _reflection_bytes(self, view: View, memory: Memory) -> bytes | None:
+        return view.read(memory.summary_md_ref) if memory.summary_md_ref else None
+
+    def undo(self, *, now: datetime | None = None) -> journal.Operation:
+        """Take back the last change.
+
+        Raises:
+            NotFoundError: there is nothing to undo.
+            ConflictError: something it touched has changed since.
+        """
+        now = now or times.utc_now()
+        taken: list[journal.Operation] = []
+
+        def decide(view: View) -> Change:
+            operation = undoing.last_undoable(journal.read(self.folder.operations), decisions.MAINTENANCE)
+            taken[:] = [operation]
+            present = self.index.raws(document.FILE_NAME, [step.memory_id for step in operation.records])
+            return undoing.inverse(operation, present, {step.path: view.read(step.path) for step in operation.files})
+
+        self.gateway.apply(decide, now)
+        return taken[0]
+
+    def history(self, memory_id: str = "") -> list[journal.Operation]:
+        """What was done, oldest first; to one memory, or to all."""
+        found = journal.read(self.folder.operations)
+        return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+
+    # Reflecting and fading
+
+    def reflect(
+        self, memories: Sequence[Memory], *, title: str = "", dry_run: bool = False, now: datetime | None = None
+    ) -> decisions.Reflected:
+        """Write or refresh a reflection from records.
+
+        A body that a person edited is never overwritten: the new one is laid beside it as a proposal.
+        """
+        now = now or times.utc_now()
+        if not memories:
+            raise NotFoundError("there is nothing to reflect on", hint="`memctl list` shows what there is.")
+        draft = reflecting.draft(memories, title)
+        result: list[decisions.Reflected] = []
+        new_id = self._new_id(now, datetime.now(UTC))
+
+        def decide(view: View) -> Change:
+            reflected, change = decisions.reflection(view, memories, draft, new_id, now)
+            result[:] = [reflected]
+            return change
+
+        if dry_run:
+            decide(self._view())
+        else:
+            self._apply(decide, now)
+        return result[0]
+
+    @property
+    def half_life(self) -> decay.HalfLife:
+        s = self.settings
+        return decay.HalfLife(s.decay_half_life_days, s.decay_from_days, s.decay_threshold)
+
+    def decay(
+        self, *, dry_run: bool = False, now: datetime | None = None, allow_mass_change: bool = False
+    ) -> list[decay.Forecast]:
+        """Archive the episodes that have faded, after counting how memories were used.
+
+        Returns:
+            the forecast of every memory that can fade; those with `faded` were archived, or would be under `dry_run`.
+
+        Raises:
+            RefusedError: more than a quarter of at least 20 memories would be archived at once.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        result: list[decay.Forecast] = []
+
+        def decide(view: View) -> Change:
+            used, edits = decisions.counted_uses(view, self.folder)
+            memories = [used.get(memory.memory_id, memory) for memory in view.all()]
+            result[:] = decay.forecasts(memories, now, self.half_life)
+            gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in result if f.faded}
+            if not dry_run:
+                decisions.check_fuse(len(gone), sum(m.status == ACTIVE for m in memories), allow_mass_change)
+            return Change("decay", tuple((used | gone).values()), files=edits)
+
+        if dry_run:
+            decide(self._view())
+        else:
+            self._apply(decide, now)
+        return result
+
+    # Care
+
+    def refresh(self) -> syncing.SyncReport:
+        """Make the index say what the files say; part of every command."""
+        recover_if_free(self.gateway)
+        return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+
+    def sync(
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
+    ) -> syncing.SyncReport:
+        """As `refresh`, and make every vector that is missing."""
+        recover_if_free(self.gateway)
+        report = syncing.sync(self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change)
+        return self._with_vectors(report, True, progress)
+
+    def _with_vectors(
+        self, report: syncing.SyncReport, everything: bool, progress: syncing.Progress | None
+    ) -> syncing.SyncReport:
+        pending, reason = syncing.embed_pending(
+            self.index, self.embedder, progress, at_most=None if everything else INLINE_EMBEDDINGS
+        )
+        return replace(report, pending=pending, pending_reason=reason)
+
+    def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
+        """Delete the index and make it anew from the files."""
+        from memctl.index import database
+
+        path = self.index.path
+        self.index.close()
+        database.delete(path)
+        self.index = self.gateway.index = SqliteIndex(path)
+        return self.sync(progress=progress)
+
+    def _view(self) -> View:
+        return View(self.index, self.folder)
+
+    def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
+        """Apply a change, after moving what has expired to the trash and giving new reflections records."""
+        self.gateway.apply(lambda view: decisions.housekeeping(view, now, self._new_id), now)
+        return self.gateway.apply(decide, now)[0]
+
+
+def _given(memory: Memory) -> frozenset[str]:
+    """Names of the fields that differ from a bare memory's: what its writer set."""
+    bare = Memory("", "")
+    return frozenset(f.name for f in fields(Memory) if getattr(memory, f.name) != getattr(bare, f.name))

@@ -1,0 +1,298 @@
+"""Making the index say what the files say: look at every file, read what is different, keep what cannot be read.
+
+Nothing here writes a file of the user's.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from memctl.entries import record_entry, reflection_entry, text_of
+from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError
+from memctl.files import atomic, codec, document, reflections
+from memctl.files.layout import UserFolder
+from memctl.index.protocol import Entry, FileState, FileUpdate
+from memctl.index.sqlite import SqliteIndex
+from memctl.index.vectors import Packed, pack
+from memctl.models import IndexState
+from memctl.providers.base import Embedder
+
+SUSPECT_NS = 2_000_000_000
+"""A file changed this shortly before it was read may change again without its times showing it."""
+
+OWN_WRITE = 2**62
+"""`seen_ns` of a file we wrote ourselves under the lock: never suspect."""
+
+FUSE_SHARE, FUSE_LEAST = 0.25, 20
+
+EMBED_BATCH = 256
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how many are done, how many there are."""
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did.
+
+    Args:
+        changed: entries added or changed; `removed`: entries taken out.
+        notes: sentences on what is wrong with the files; the index keeps the last good state of those.
+        blocked: an error every write must raise, because the truth cannot be read.
+        pending: entries without a vector, and why.
+    """
+
+    changed: int = 0
+    removed: int = 0
+    notes: tuple[str, ...] = ()
+    blocked: MemctlError | None = None
+    pending: int = 0
+    pending_reason: str = ""
+
+    @property
+    def index_state(self) -> IndexState:
+        if self.blocked:
+            return IndexState("stale", self.notes)
+        if self.pending:
+            return IndexState(
+                "pending", (*self.notes, f"{self.pending} entries have no vector yet: {self.pending_reason}")
+            )
+        return IndexState("fresh", self.notes)
+
+
+def sweep(folder: UserFolder) -> dict[str, FileState]:
+    """The files that can be found in, as the directory shows them now. None is opened."""
+    states = {}
+    for path in _paths(folder):
+        try:
+            found = os.lstat(folder.root / path)
+        except FileNotFoundError:
+            continue
+        states[path] = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+    return states
+
+
+def _paths(folder: UserFolder) -> Iterator[str]:
+    yield document.FILE_NAME
+    yield from _markdown_below(folder.reflections, reflections.FOLDER)
+
+
+def _markdown_below(directory: Path, prefix: str) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError as problem:
+        raise atomic.storage_error(problem, directory) from None
+    for entry in entries:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _markdown_below(Path(entry.path), f"{prefix}{entry.name}/")
+        elif entry.name.endswith(".md") and not entry.name.endswith(".proposed.md"):
+            yield prefix + entry.name
+
+
+def sync(
+    folder: UserFolder,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    *,
+    deep: bool = False,
+    allow_mass_change: bool = False,
+) -> SyncReport:
+    """Bring the index up to date with the files.
+
+    Args:
+        deep: hash every file, whatever its times say.
+        allow_mass_change: accept that more than a quarter of the records went away.
+    """
+    known, present = index.files(), sweep(folder)
+    looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
+    outcomes = [outcome for outcome in looked if outcome is not None]
+    outcomes += [_gone(index, path) for path in known if path not in present]
+    blocked = next((error for o in outcomes if not allow_mass_change and (error := _fuse(index, o))), None)
+    accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
+    if accepted:
+        _write(index, accepted, embedder)
+    return _report(index, accepted, blocked, embedder)
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one file, and the header where it is `memory.json`."""
+
+    update: FileUpdate
+    header: Mapping[str, object] | None = None
+    changed: bool = True
+
+    @property
+    def path(self) -> str:
+        return self.update.path
+
+
+def _look(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
+) -> _Outcome | None:
+    """None where the file is known to be the same."""
+    if before and before.stamp == now.stamp and not deep and not _suspect(before):
+        return None
+    seen = time.time_ns()
+    try:
+        data = _read(folder, now.path)
+    except MemctlError as problem:
+        return _unreadable(replace(now, seen_ns=seen), before, problem)
+    if data is None:
+        return _gone(index, now.path) if before else None
+    state = replace(now, hash=codec.digest(data), seen_ns=seen)
+    if before and before.hash == state.hash:
+        return _Outcome(
+            FileUpdate(now.path, replace(state, problem=before.problem, readable=before.readable)), changed=False
+        )
+    try:
+        return _read_entries(index, state, data)
+    except InvalidDataError as problem:
+        return _unreadable(state, before, problem)
+
+
+def _suspect(state: FileState) -> bool:
+    return state.seen_ns - max(state.mtime_ns, state.ctime_ns) < SUSPECT_NS
+
+
+def _read(folder: UserFolder, path: str) -> bytes | None:
+    full = folder.resolve(path)
+    return atomic.read(full)
+
+
+def _unreadable(state: FileState, before: FileState | None, problem: MemctlError) -> _Outcome:
+    same = before is not None and before.problem == problem.message
+    return _Outcome(FileUpdate(state.path, replace(state, problem=problem.message, readable=False)), changed=not same)
+
+
+def _gone(index: SqliteIndex, path: str) -> _Outcome:
+    return _Outcome(FileUpdate(path, None, removed=tuple(index.hashes(path))))
+
+
+def _read_entries(index: SqliteIndex, state: FileState, data: bytes) -> _Outcome:
+    known = index.hashes(state.path)
+    if state.path == document.FILE_NAME:
+        doc = document.parse(data, state.path)
+        entries, problem = record_entries(doc.records)
+        header = doc.header
+    else:
+        entries, problem, header = [reflection_entry(reflections.parse(data, state.path), data)], "", None
+    fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
+    removed = known.keys() - {entry.ref for entry in entries}
+    return _Outcome(FileUpdate(state.path, replace(state, problem=problem), fresh, sorted(removed)), header)
+
+
+def record_entries(records: Iterable[document.RawRecord]) -> tuple[list[Entry], str]:
+    """Entries of the readable records, and a sentence on the others."""
+    entries: dict[str, Entry] = {}
+    broken = 0
+    for record in records:
+        if record.memory is None or record.memory.memory_id in entries:
+            broken += 1
+        else:
+            entries[record.memory.memory_id] = record_entry(record.memory, record.raw)
+    many = "1 record is" if broken == 1 else f"{broken} records are"
+    problem = (
+        f"{many} left out because they cannot be read or repeat an id (`memctl doctor` shows them)" if broken else ""
+    )
+    return list(entries.values()), problem
+
+
+def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
+    if outcome.path != document.FILE_NAME or not outcome.update.removed:
+        return None
+    before, going = len(index.hashes(document.FILE_NAME)), len(outcome.update.removed)
+    if before < FUSE_LEAST or going <= FUSE_SHARE * before:
+        return None
+    what = "is gone" if outcome.update.state is None else f"holds {before - going} of the {before} memories it had"
+    return RefusedError(
+        f"memory.json {what}: that looks like an accident, so the last good state is kept",
+        hint="Bring the file back (git, backup), or accept it with `memctl sync --allow-mass-change`.",
+    )
+
+
+def _write(index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None) -> None:
+    meta = {}
+    for outcome in outcomes:
+        if outcome.header is not None:
+            meta["header"] = json.dumps(outcome.header, ensure_ascii=False)
+    entries = [entry for outcome in outcomes for entry in outcome.update.entries]
+    vectors = embed_entries(entries, embedder, index)
+    index.update([outcome.update for outcome in outcomes], meta, vectors)
+
+
+def embed_entries(
+    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex
+) -> dict[tuple[str, str], Packed]:
+    """Vectors of new entries where the model is fast enough to wait for; slow ones are made later, outside of locks."""
+    if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
+        return {}
+    packed: dict[tuple[str, str], Packed] = {}
+    for start in range(0, len(entries), EMBED_BATCH):
+        batch = entries[start : start + EMBED_BATCH]
+        vectors = embedder.embed([entry.text for entry in batch])
+        packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+    return packed
+
+
+def _report(
+    index: SqliteIndex, outcomes: Sequence[_Outcome], blocked: MemctlError | None, embedder: Embedder | None
+) -> SyncReport:
+    notes = [f"{state.path}: {state.problem}" if not state.problem.startswith(state.path) else state.problem
+             for state in index.files().values() if state.problem]  # fmt: skip
+    unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
+    if unreadable and not blocked:
+        hint = "Mend it by hand, then run `memctl doctor`. Nothing was changed."
+        blocked = InvalidDataError(unreadable.problem, hint=hint)
+    if blocked and not unreadable:
+        notes.append(blocked.message)
+    return SyncReport(
+        changed=sum(len(outcome.update.entries) for outcome in outcomes),
+        removed=sum(len(outcome.update.removed) for outcome in outcomes),
+        notes=tuple(notes),
+        blocked=blocked,
+    )
+
+
+def embed_pending(
+    index: SqliteIndex, embedder: Embedder | None, progress: Progress | None = None, *, at_most: int | None = None
+) -> tuple[int, str]:
+    """Make the vectors that are missing, batch by batch; what is done stays done when it is interrupted.
+
+    Args:
+        at_most: make none if a slow model would have to make more than this.
+
+    Returns:
+        how many are still missing, and why.
+    """
+    if embedder is None:
+        return 0, ""
+    missing = index.pending_count() if index.meta("model") == embedder.identity else index.total()
+    if embedder.slow and at_most is not None and missing > at_most:
+        return missing, "`memctl sync` makes them"
+    try:
+        if index.meta("model") != embedder.identity:
+            index.forget_vectors(embedder.identity)
+        _embed_batches(index, embedder, progress, missing)
+    except ProviderError as problem:
+        return index.pending_count(), problem.message
+    return 0, ""
+
+
+def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | None, total: int) -> None:
+    done = 0
+    while batch := index.pending(EMBED_BATCH):
+        vectors = embedder.embed([text_of(found) for found in batch])
+        index.put_vectors(zip(batch, map(pack, vectors), strict=True))
+        done += len(batch)
+        if progress:
+            progress("embedding", done, max(done, total))

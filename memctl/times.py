@@ -1,0 +1,91 @@
+"""Times are UTC datetimes inside, RFC 3339 text outside; durations are days."""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, date, datetime, timedelta
+
+from memctl.errors import UsageError
+
+_MILLISECONDS_FROM = 1e11
+"""An integer time above this is in milliseconds: as seconds it would lie beyond the year 5000."""
+
+_SPAN = re.compile(r"^(\d+(?:\.\d+)?)\s*(h|d|w|m|y)$")
+_SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
+
+
+def utc_now() -> datetime:
+    """The present, to the second. Only the edges call this; rules take `now` as an argument."""
+    return datetime.now(UTC).replace(microsecond=0)
+
+
+def to_text(moment: datetime) -> str:
+    """RFC 3339 in UTC, with a fraction only where there is one: `2025-12-14T08:30:00Z`."""
+    return moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
+
+
+def from_value(value: object) -> datetime:
+    """Read a time as people and other tools write it.
+
+    Accepts RFC 3339, `2025-12-14`, `2025/12/14 10:00`, Unix seconds or milliseconds, and what YAML already parsed.
+    A time without a zone is UTC.
+
+    Raises:
+        ValueError: it is none of these.
+    """
+    if isinstance(value, bool):
+        raise ValueError(f"{value!r} is not a time")
+    if isinstance(value, datetime):
+        return value.astimezone(UTC) if value.tzinfo else value.replace(tzinfo=UTC)
+    if isinstance(value, date):
+        return datetime(value.year, value.month, value.day, tzinfo=UTC)
+    if isinstance(value, int | float):
+        return _from_number(value)
+    if isinstance(value, str):
+        return _from_text(value.strip())
+    raise ValueError(f"{value!r} is not a time")
+
+
+def _from_number(value: float) -> datetime:
+    try:
+        return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS_FROM else value, UTC)
+    except (OverflowError, OSError) as problem:
+        raise ValueError(f"{value!r} is not a time") from problem
+
+
+def _from_text(text: str) -> datetime:
+    if re.fullmatch(r"-?\d{9,}(\.\d+)?", text):
+        return _from_number(float(text))
+    normal = text.replace("/", "-")
+    try:
+        return from_value(datetime.fromisoformat(normal))
+    except (ValueError, OverflowError):
+        pass
+    padded = re.sub(r"(?<!\d)(\d)(?!\d)", r"0\1", normal)
+    try:
+        return from_value(datetime.fromisoformat(padded))
+    except (ValueError, OverflowError):
+        raise ValueError(f"{text!r} is not a time; write 2025-12-14 or 2025-12-14T08:30:00Z") from None
+
+
+def from_user(text: str, now: datetime) -> datetime:
+    """A time given on the command line: what `from_value` reads, `today`, `now`, or a span back such as `30d`.
+
+    Raises:
+        UsageError: it cannot be read.
+    """
+    words = {"now": now, "today": now.replace(hour=0, minute=0, second=0, microsecond=0)}
+    if text in words:
+        return words[text]
+    if match := _SPAN.match(text):
+        return now - timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
+    try:
+        return from_value(text)
+    except ValueError as problem:
+        hint = "Use a date (2025-12-14), a time (2025-12-14T08:30:00Z), `today`, or a span back such as 30d or 2w."
+        raise UsageError(str(problem), hint=hint) from None
+
+
+def days_between(earlier: datetime, later: datetime) -> float:
+    """Days from `earlier` to `later`, never below zero (clocks jump)."""
+    return max(0.0, (later - earlier).total_seconds() / 86400)
