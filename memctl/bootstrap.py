@@ -64,19 +64,30 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> tuple[Embedder | None, str]:
     """The configured model; where it cannot be used, None and a sentence that says why and what mends it."""
-    from memctl.providers.registry import load_embedder as load
-
     try:
-        key = environment.get(settings.model_key_variable, "")
-        models = cache_directory(environment) / "models"
-        found = load(
-            settings.model, cache_dir=models, base_url=settings.model_url, api_key=key, timeout=settings.model_timeout
-        )
-        return found, ""
+        return need_embedder(settings, environment), ""
     except UsageError:
         raise
     except MemctlError as problem:
         return None, f"full text only: {problem.message} {problem.hint}".strip()
+
+
+def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> Embedder | None:
+    """The configured model, None for `none`.
+
+    Raises:
+        ProviderError: it cannot be used.
+        UsageError: there is no such model.
+    """
+    from memctl.providers.registry import load_embedder as load
+
+    return load(
+        settings.model,
+        cache_dir=cache_directory(environment) / "models",
+        base_url=settings.model_url,
+        api_key=environment.get(settings.model_key_variable, ""),
+        timeout=settings.model_timeout,
+    )
 
 
 def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteIndex:
@@ -86,10 +97,16 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True, mode=0o700)
             if os.access(path.parent, os.W_OK):
-                return SqliteIndex(path)
+                return SqliteIndex(path, _identity(folder))
         except (OSError, StorageError):
             continue
     return SqliteIndex(Path(":memory:"))
+
+
+def _identity(folder: UserFolder) -> str:
+    """What tells this folder from a copy of it."""
+    found = folder.root.stat()
+    return f"{found.st_dev}:{found.st_ino}:{folder.name}"
 
 
 def _outside(folder: UserFolder, environment: Mapping[str, str]) -> Path:

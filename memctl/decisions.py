@@ -2,18 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.entries import memory_of, reflection_memory
-from memctl.errors import MemctlError, RefusedError
+from memctl.errors import ConflictError, MemctlError, RefusedError
 from memctl.files import receipts, reflections
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
 from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
 from memctl.lifecycle.reflect import Draft
+from memctl.lifecycle.reflect import draft as draft_of
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.sync import FUSE_LEAST, FUSE_SHARE
 
@@ -61,19 +62,18 @@ def _add_to(
     allow_duplicate: bool,
     now: datetime,
 ) -> tuple[Added, list[Memory]]:
+    if taken := puts.get(memory.memory_id) or view.get(memory.memory_id):
+        if taken.content == memory.content:
+            return Added(SKIPPED, taken), []
+        raise RefusedError(
+            f"the id {memory.memory_id} is taken by another memory; nothing was imported",
+            hint="Leave `memory_id` out to get new ids, or `memctl forget` the old one first.",
+        )
     if memory.external_id:
         identity = (memory.external_id, memory.content)
         if identity in imported or any(m.content == memory.content for m in view.imported(memory.external_id)):
             return Added(SKIPPED, memory), []
         imported.add(identity)
-    elif memory.memory_id in puts or (known := view.get(memory.memory_id)) is not None:
-        held = puts.get(memory.memory_id) or known
-        if held is not None and held.content == memory.content:
-            return Added(SKIPPED, held), []
-        raise RefusedError(
-            f"the id {memory.memory_id} is taken by another memory; nothing was imported",
-            hint="Leave `memory_id` out to get new ids, or `memctl forget` the old one first.",
-        )
     elif not allow_duplicate and not memory.key:
         if earlier := by_text.get(memory.content):
             again = adding.mention(puts[earlier], now)
@@ -85,15 +85,61 @@ def _add_to(
     return Added(ADDED, memory), [memory]
 
 
-def with_detail(view: View, puts: Sequence[Memory], memory: Memory, text: str) -> tuple[list[Memory], list[FileEdit]]:
-    """Write a record's own Markdown and link it."""
-    path = memory.summary_md_ref or reflections.path_for(memory.memory_id)
+def with_detail(
+    view: View, puts: Sequence[Memory], memory: Memory, text: str, *, add: bool = True
+) -> tuple[list[Memory], list[FileEdit]]:
+    """Write a record's own Markdown and link it.
+
+    Args:
+        add: keep what is there and put the text below it; replace it otherwise.
+    """
+    path = reflection_path(memory)
     linked = replace(memory, summary_md_ref=path)
     before = view.read(path)
-    fields = {**adding.front_matter(linked), **(reflections.parse(before, path).fields if before else {})}
+    present = reflections.parse(before, path) if before else None
+    fields = {**adding.front_matter(linked), **(present.fields if present else {})}
     fields.pop("generated_hash", None)
+    if add and present and text.strip() not in present.body:
+        text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
+    elif add and present:
+        text = present.body
     others = [put for put in puts if put.memory_id != memory.memory_id]
     return [*others, linked], [FileEdit(path, before, reflections.render(fields, text))]
+
+
+def reflection_path(memory: Memory) -> str:
+    """Where a record's reflection lies, or will lie."""
+    named = memory.summary_md_ref
+    return named if reflections.is_reference(named) else reflections.path_for(memory.memory_id)
+
+
+def with_details(view: View, puts: Sequence[Memory], details: Mapping[str, str]) -> tuple[list[Memory], list[FileEdit]]:
+    """As `with_detail`, for many new records at once."""
+    done: list[Memory] = []
+    files: list[FileEdit] = []
+    for memory in puts:
+        if memory.memory_id in details:
+            linked, edits = with_detail(view, [memory], memory, details[memory.memory_id])
+            done += linked
+            files += edits
+        else:
+            done.append(memory)
+    return done, files
+
+
+def replaced(view: View, changed: Memory, expected: Memory | None, read_at: datetime | None, command: str) -> Change:
+    """A record changed by hand, if it is still what the change was made from.
+
+    Args:
+        expected: the record then; where that is not known, `read_at`, its `updated_at` then, must do.
+    """
+    present = view.need(changed.memory_id)
+    if present != expected if expected is not None else present.updated_at != read_at:
+        raise ConflictError(
+            f"{changed.memory_id} was changed by someone else in the meantime",
+            hint="Nothing was changed; your draft is kept. Look at it with `memctl show`, then try again.",
+        )
+    return Change(command, (changed,))
 
 
 def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, now: datetime) -> Change:
@@ -108,7 +154,8 @@ def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, 
 
 
 def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None:
-    if not memory.summary_md_ref or not view.referring(memory.summary_md_ref) <= going:
+    path = memory.summary_md_ref
+    if not reflections.is_reference(path) or not view.referring(path) <= going:
         return None
     try:
         return view.read(memory.summary_md_ref)
@@ -124,12 +171,12 @@ def housekeeping(view: View, now: datetime, new_id: NewId) -> Change:
     """What every write does first: expired memories go to the trash, reflections written by hand get a record."""
     expired = [memory_of(entry) for entry in view.index.expired(now)]
     trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
-    adopted = [adopt(reflection, new_id(now, now), now) for reflection in view.orphans()]
-    files = [
-        edit
-        for reflection, memory in zip(view.orphans(), adopted, strict=True)
-        if (edit := name_record(view, reflection, memory))
-    ]
+    adopted: list[Memory] = []
+    files: list[FileEdit] = []
+    for orphan in view.orphans():
+        record = adopt(orphan, new_id(now, now), now)
+        adopted.append(record)
+        files += name_record(view, orphan, record)
     return Change(MAINTENANCE, tuple(adopted), trash.removes, (*trash.files, *files))
 
 
@@ -147,13 +194,14 @@ def adopt(reflection: Reflection, new_id: str, now: datetime) -> Memory:
     )
 
 
-def name_record(view: View, reflection: Reflection, memory: Memory) -> FileEdit | None:
+def name_record(view: View, reflection: Reflection, memory: Memory) -> list[FileEdit]:
     """Write the record's id into a reflection that names none; its text stays as it is."""
     if reflection.memory_id:
-        return None
+        return []
     before = view.read(reflection.path)
-    fields = {"memory_id": memory.memory_id, **reflection.fields}
-    return FileEdit(reflection.path, before, reflections.render(fields, reflection.body))
+    present = reflections.parse(before or b"", reflection.path)
+    fields = {"memory_id": memory.memory_id, **present.fields}
+    return [FileEdit(reflection.path, before, reflections.render(fields, present.body))]
 
 
 @dataclass(frozen=True)
@@ -170,10 +218,10 @@ class Reflected:
     body: str
 
 
-def reflection(
-    view: View, memories: Sequence[Memory], draft: Draft, new_id: str, now: datetime
-) -> tuple[Reflected, Change]:
+def reflection(view: View, ids: Sequence[str], title: str, new_id: str, now: datetime) -> tuple[Reflected, Change]:
     """Write or refresh the reflection over records: one record's own, or one of its own for many."""
+    memories = [view.need(memory_id) for memory_id in ids]
+    draft = draft_of(memories, title)
     record = _reflection_record(view, memories, draft, new_id, now)
     path = record.summary_md_ref
     before = view.read(path)
@@ -202,7 +250,7 @@ def _sources(record: Memory, memories: Sequence[Memory]) -> tuple[str, ...]:
 def _reflection_record(view: View, memories: Sequence[Memory], draft: Draft, new_id: str, now: datetime) -> Memory:
     if len(memories) == 1:
         memory = memories[0]
-        return replace(memory, summary_md_ref=memory.summary_md_ref or reflections.path_for(memory.memory_id))
+        return replace(memory, summary_md_ref=reflection_path(memory))
     ids = tuple(sorted(memory.memory_id for memory in memories))
     held = next(
         (m for m in view.all() if m.kind == "knowledge" and tuple(sorted(m.sources)) == ids and m.summary_md_ref), None
@@ -237,7 +285,7 @@ def _proposal(view: View, record: Memory, current: Reflection, draft: Draft, now
 def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tuple[FileEdit, ...]]:
     """Records with the uses that receipts tell of added to their counts, and the note of how far was counted."""
     before = view.read(COUNTED)
-    new = _after(list(receipts.read(folder.receipts)), (before or b"").decode().strip())
+    new = uncounted(view, folder)
     if not new:
         return {}, ()
     used: dict[str, Memory] = {}
@@ -249,9 +297,12 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
     return used, (FileEdit(COUNTED, before, new[-1].receipt.encode() + b"\n"),)
 
 
-def _after(all_receipts: Sequence[receipts.Receipt], last: str) -> Sequence[receipts.Receipt]:
-    position = next((at for at, receipt in enumerate(all_receipts) if receipt.receipt == last), -1)
-    return all_receipts[position + 1 :]
+def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
+    """Receipts whose uses are not in `memory.json` yet."""
+    last = (view.read(COUNTED) or b"").decode().strip()
+    written = list(receipts.read(folder.receipts))
+    position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
+    return written[position + 1 :]
 
 
 def check_fuse(going: int, active: int, allowed: bool) -> None:

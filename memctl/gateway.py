@@ -9,16 +9,18 @@ import json
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Any
 
 import apsw
 
 from memctl import sync, times
 from memctl.entries import memory_of, record_entry
-from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, NotFoundError, StorageError
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError
 from memctl.files import atomic, codec, document, edit, journal, layout, lock, reflections
+from memctl.files.erase import Erasure, erase
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
@@ -149,10 +151,12 @@ class Gateway:
         texts = {memory.memory_id: _dump(memory) for memory in change.puts}
         known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
-        if not self._is_what_the_index_knows(data):
+        base = self.index.files().get(document.FILE_NAME)
+        if (base.stamp if base else None) != (None if data is None else self._stamp()):
             return None
+        clean = base is None or not base.problem
         old = document.empty(self.folder.name) if data is None else data
-        new, header = self._new_content(old, change, texts)
+        new, header = self._new_content(old, change, texts, clean)
         _check_size(new)
         operation = Operation(
             op=_operation_id(now),
@@ -163,22 +167,20 @@ class Gateway:
             header=header,
             undoes=change.undoes,
         )
-        return _Prepared(change, operation, data, new if new != data else None, texts)
+        return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
 
-    def _is_what_the_index_knows(self, data: bytes | None) -> bool:
-        state = self.index.files().get(document.FILE_NAME)
-        return (state is None) == (data is None) and (
-            data is None or (state is not None and state.hash == codec.digest(data))
-        )
+    def _stamp(self) -> tuple[int, int, int, int]:
+        found = self.folder.memory_file.stat()
+        return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
 
     def _new_content(
-        self, data: bytes, change: Change, texts: Mapping[str, bytes]
+        self, data: bytes, change: Change, texts: Mapping[str, bytes], clean: bool
     ) -> tuple[bytes, tuple[Mapping[str, Any], Mapping[str, Any]] | None]:
         if change.puts or change.removes:
-            plan = self._plan_by_index(data, change)
+            plan = self._plan_by_index(data, change) if clean else None
             if plan is None:
                 parsed = document.parse(data)
-                plan = edit.plan_from_document(parsed, data, change.puts, change.removes)
+                plan = edit.plan_from_document(parsed, change.puts, change.removes)
             data = edit.edited(data, plan, texts, change.removes)
         if change.header is None:
             return data, None
@@ -213,12 +215,20 @@ class Gateway:
         _check_files(self.folder, prepared.change.files)
         layout.ensure_private(self.folder)
         journal.write_intent(self.folder.operations, prepared.operation)
+        try:
+            self._write(prepared)
+        except BaseException:
+            if not self._take_back(prepared):
+                raise
+        journal.finish(self.folder.operations, prepared.operation.op)
+        self._index(prepared)
+        journal.trim(self.folder.operations, self.log_limit)
+
+    def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
             self._write_file(file.path, file.after)
-        states = self._write_memory(prepared)
-        journal.finish(self.folder.operations, prepared.operation.op)
-        self._index(prepared, states)
-        journal.trim(self.folder.operations, self.log_limit)
+        if prepared.content is not None:
+            self._write_memory(prepared, prepared.content)
 
     def _write_file(self, path: str, data: bytes | None) -> None:
         full = self.folder.resolve(path)
@@ -227,55 +237,108 @@ class Gateway:
         else:
             atomic.replace(full, data)
 
-    def _write_memory(self, prepared: _Prepared) -> FileState | None:
-        if prepared.content is None:
-            return None
+    def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
         keep = self.folder.displaced / document.FILE_NAME
         atomic.make_directory(keep.parent)
-        found = atomic.replace(self.folder.memory_file, prepared.content, keep=keep)
+        atomic.replace(self.folder.memory_file, content, keep=keep)
         displaced = atomic.read(keep)
         if displaced is not None and prepared.before is not None and displaced != prepared.before:
-            self._bring_back(keep, prepared.operation.op)
-        stamp = (found.st_size, found.st_mtime_ns, found.st_ino)
-        return FileState(
-            document.FILE_NAME, stamp[0], stamp[1], 0, stamp[2], codec.digest(prepared.content), sync.OWN_WRITE
-        )
+            _keep_hand_edit(keep)
 
-    def _bring_back(self, keep: Any, op: str) -> None:
-        """An editor saved in the last microsecond: its version is kept beside, for `doctor` to show."""
-        keep.rename(keep.with_name(f"hand-edit-{op}.json"))
+    def _take_back(self, prepared: _Prepared) -> bool:
+        """A write failed half-way while we live: put back what was written, so that "nothing was changed" is true.
 
-    def _index(self, prepared: _Prepared, state: FileState | None) -> None:
+        Returns:
+            whether all had been written after all: then the change has succeeded.
+        """
+        if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
+            return True
+        for file in prepared.change.files:
+            if self._read(file.path) == file.after and file.before != file.after:
+                self._write_file(file.path, file.before)
+        journal.finish(self.folder.operations, prepared.operation.op, journal.DROPPED)
+        return False
+
+    def _index(self, prepared: _Prepared) -> None:
         """Index what was just written. The change has succeeded: if this fails, the next sync heals it."""
         try:
-            if state is not None:
-                found = self.folder.memory_file.stat()
-                if (found.st_size, found.st_mtime_ns, found.st_ino) == (state.size, state.mtime_ns, state.inode):
-                    self._index_memory(prepared, replace(state, ctime_ns=found.st_ctime_ns))
+            if prepared.content is not None and prepared.clean:
+                self._index_memory(prepared, prepared.content)
             sync.sync(self.folder, self.index, self.embedder)
         except (MemctlError, apsw.Error, OSError):
             return
 
-    def _index_memory(self, prepared: _Prepared, state: FileState) -> None:
+    def _index_memory(self, prepared: _Prepared, content: bytes) -> None:
+        """Spare the next sync the parse: since `prepared.base` nothing but our own records has changed."""
+        found = self.folder.memory_file.stat()
+        if found.st_size != len(content) or found.st_ino == (prepared.base.inode if prepared.base else -1):
+            return
+        stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        state = FileState(document.FILE_NAME, *stamp, seen_ns=sync.OWN_WRITE)
         entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
-        known = self.index.files().get(document.FILE_NAME)
-        state = replace(state, problem=known.problem if known else "")
-        header = prepared.operation.header
-        meta = {"header": json.dumps(header[1], ensure_ascii=False)} if header else {}
+        header = prepared.operation.header[1] if prepared.operation.header else None
+        if prepared.before is None:
+            header = document.parse(content).header
+        meta = {} if header is None else {"header": json.dumps(header, ensure_ascii=False)}
         vectors = sync.embed_entries(entries, self.embedder, self.index)
-        self.index.update([FileUpdate(document.FILE_NAME, state, entries, prepared.change.removes)], meta, vectors)
+        update = FileUpdate(document.FILE_NAME, prepared.base, state, entries, prepared.change.removes)
+        self.index.update([update], meta, vectors)
+
+    # Purging
+
+    def purge(self, decide: Callable[[View], Erasure], now: datetime) -> list[str]:
+        """Erase memories from every file. The intent holds ids alone: enough to finish after a crash, and nothing stays.
+
+        Returns:
+            the places that were changed.
+        """
+        with self.locked():
+            what = decide(self.view())
+            intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
+            journal.write_intent(self.folder.operations, intent)
+            changed = erase(self.folder, what)
+            journal.finish(self.folder.operations, intent.op)
+            return changed
 
     # Mending
 
     def recover(self) -> None:
         """Finish, or find not begun, the operation that was under way when a process died. Call with the lock held."""
+        self._sweep()
         operation = journal.unfinished(self.folder.operations)
         if operation is None:
+            return
+        if operation.erases:
+            erase(self.folder, Erasure(*operation.erases))
+            journal.finish(self.folder.operations, operation.op)
             return
         begun = self._any_written(operation)
         if begun:
             self._complete(operation)
         journal.finish(self.folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
+
+    def _sweep(self) -> None:
+        """Clear away what an interrupted write left, and keep what a hand edit lost a race with ours left.
+
+        A kill between the two steps of a swap leaves the displaced file under a temporary name: as nothing but a
+        comparison tells it from an unfinished one, both are kept where they differ from the file.
+        """
+        present = atomic.read(self.folder.memory_file) if self._temporary() else None
+        for path in self._temporary():
+            data = atomic.read(path)
+            if path.parent == self.folder.root and data and data != present and _is_hand_edit(data, self.folder):
+                path.rename(_hand_edit_name(self.folder.displaced))
+            else:
+                path.unlink(missing_ok=True)
+        keep = self.folder.displaced / document.FILE_NAME
+        if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns:
+            _keep_hand_edit(keep)
+
+    def _temporary(self) -> list[Path]:
+        """Temporary files beside the files that are written; looked for where writes happen, not in the whole tree."""
+        pattern = f"{atomic.TEMPORARY_PREFIX}*"
+        places = (self.folder.root, self.folder.reflections, self.folder.trash, self.folder.state)
+        return [path for place in places if place.is_dir() for path in place.glob(pattern)]
 
     def _any_written(self, operation: Operation) -> bool:
         if any(s.before != s.after and self._read(s.path) == s.after for s in operation.files):
@@ -303,7 +366,7 @@ class Gateway:
         puts = {s.memory_id: s.after.encode() for s in left if s.after is not None}
         removes = [s.memory_id for s in left if s.after is None]
         memories = [document.decode_raw(raw) for raw in puts.values()]
-        plan = edit.plan_from_document(parsed, data, memories, removes)
+        plan = edit.plan_from_document(parsed, memories, removes)
         new = edit.edited(data, plan, puts, removes)
         if operation.header and parsed.header == operation.header[0]:
             new = edit.rebuilt(operation.header[1], [record.raw for record in document.parse(new).records])
@@ -313,11 +376,16 @@ class Gateway:
 
 @dataclass(frozen=True)
 class _Prepared:
+    """A change worked out: what will be written, against which state of the index (`base`), and whether every record of
+    the file is known by its bytes (`clean`)."""
+
     change: Change
     operation: Operation
+    base: FileState | None
     before: bytes | None
     content: bytes | None
     texts: Mapping[str, bytes]
+    clean: bool
 
 
 class _Locked:
@@ -346,7 +414,7 @@ def recover_if_free(gateway: Gateway) -> None:
     try:
         with lock.exclusive(gateway.folder.lock, timeout=0):
             gateway.recover()
-    except (LockedError, StorageError):
+    except MemctlError:
         return
 
 
@@ -388,6 +456,30 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _operation_id(now: datetime) -> str:
     return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
+
+
+def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
+    """Whether a displaced file holds something that neither the log nor the present file has."""
+    last = journal.last(folder.operations)
+    if last is None:
+        return True
+    known = [step.before or "" for step in last.records] + [step.after or "" for step in last.records]
+    present = atomic.read(folder.memory_file) or b""
+    try:
+        raws = [record.raw for record in document.parse(data).records]
+    except InvalidDataError:
+        return (bool(data) and not data.startswith(b"{")) or b"memory_id" in data
+    return any(raw not in present and raw.decode() not in known for raw in raws)
+
+
+def _hand_edit_name(directory: Path) -> Path:
+    atomic.make_directory(directory)
+    return directory / f"hand-edit-{time.time_ns()}.json"
+
+
+def _keep_hand_edit(path: Path) -> None:
+    """An editor saved while we did: its version is laid aside, and `doctor` shows it."""
+    path.rename(_hand_edit_name(path.parent))
 
 
 def _check_files(folder: UserFolder, files: Sequence[FileEdit]) -> None:

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import fields, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 from memctl import decisions, times
+from memctl import purge as purging
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.entries import memory_of
 from memctl.errors import DegradedError, NotFoundError
-from memctl.files import document, journal, receipts, reflections
+from memctl.files import document, edit, journal, receipts, reflections
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
+from memctl.index.database import DAMAGE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import adding, decay, forgetting, undoing
-from memctl.lifecycle import reflect as reflecting
 from memctl.lifecycle.adding import Added
 from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Memory, Query, QueryResult, Reflection
 from memctl.providers.base import Embedder
@@ -25,6 +26,8 @@ from memctl.retrieval import answer as answering
 from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
+
+T = TypeVar("T")
 
 MEGABYTE = 1024 * 1024
 INLINE_EMBEDDINGS = 64
@@ -101,10 +104,11 @@ class MemoryStore:
 
         def decide(view: View) -> Change:
             puts, added = decisions.add_one(view, memory, allow_duplicate, now)
-            outcome[:] = [added]
             files: list[FileEdit] = []
             if detail is not None:
                 puts, files = decisions.with_detail(view, puts, added.memory, detail)
+                added = replace(added, memory=puts[-1])
+            outcome[:] = [added]
             return Change("add", tuple(puts), files=tuple(files))
 
         self._apply(decide, now)
@@ -119,6 +123,7 @@ class MemoryStore:
         self,
         memories: Iterable[Memory],
         *,
+        details: Mapping[int, str] | None = None,
         command: str = "import",
         allow_duplicate: bool = False,
         now: datetime | None = None,
@@ -130,22 +135,29 @@ class MemoryStore:
 
         Args:
             memories: with `memory_id` empty where a new one is wanted.
+            details: Markdown to keep with a memory, by its position.
         """
         now = now or times.utc_now()
         complete = [self._new(memory, _given(memory), now) for memory in memories]
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
-            results += self._add_batch(complete[start : start + BULK], command, allow_duplicate, now)
+            batch = complete[start : start + BULK]
+            places = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
+            texts = {batch[at].memory_id: text for at, text in places.items()}
+            results += self._add_batch(batch, texts, command, allow_duplicate, now)
             if progress:
                 progress("adding", min(start + BULK, len(complete)), len(complete))
         return results
 
-    def _add_batch(self, batch: Sequence[Memory], command: str, allow_duplicate: bool, now: datetime) -> list[Added]:
+    def _add_batch(
+        self, batch: Sequence[Memory], details: Mapping[str, str], command: str, allow_duplicate: bool, now: datetime
+    ) -> list[Added]:
         results: list[Added] = []
 
         def decide(view: View) -> Change:
             puts, results[:] = decisions.add_many(view, batch, allow_duplicate, now)
-            return Change(command, tuple(puts))
+            puts, files = decisions.with_details(view, puts, details)
+            return Change(command, tuple(puts), files=tuple(files))
 
         self._apply(decide, now)
         return results
@@ -167,7 +179,7 @@ class MemoryStore:
         now = now or times.utc_now()
         query = question if isinstance(question, Query) else Query(question, **options)
         report = self.refresh()
-        found = answering.answer(query, self.index, self._ready_embedder(), self.weights, now)
+        found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, now))
         blocked = report.blocked.message if report.blocked else ""
         degraded = tuple(note for note in (self.embedder_problem, found.degraded, blocked) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
@@ -202,6 +214,7 @@ class MemoryStore:
         Raises:
             NotFoundError: none or several fit.
         """
+        given = given.encode("utf-8", "replace").decode()
         if given and self.index.raws(document.FILE_NAME, [given]):
             return given
         starting = self.index.ids_starting(given) if given else []
@@ -221,7 +234,8 @@ class MemoryStore:
 
     def reflection_of(self, memory: Memory) -> Reflection | None:
         """The Markdown a record refers to; None where it has none or the file is gone."""
-        return self._view().reflection(memory.summary_md_ref) if memory.summary_md_ref else None
+        named = memory.summary_md_ref
+        return self._view().reflection(named) if reflections.is_reference(named) else None
 
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
         """Records that fit, sorted; see `Selection`."""
@@ -247,15 +261,21 @@ class MemoryStore:
 
     # Changing
 
-    def put(self, memory: Memory, *, command: str = "edit", now: datetime | None = None) -> Memory:
+    def put(
+        self, memory: Memory, *, expected: Memory | None = None, command: str = "edit", now: datetime | None = None
+    ) -> Memory:
         """Replace a record by a changed one of the same id.
 
+        Args:
+            expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
+                still be that of the record.
+
         Raises:
-            ConflictError: it was changed by somebody else since it was read (`updated_at` differs).
+            ConflictError: the record was changed by somebody else.
         """
         now = now or times.utc_now()
         changed = adding.check(replace(memory, updated_at=now), self.settings.categories)
-        self._apply(lambda view: Change(command, (changed,)) if view.need(memory.memory_id) else Change(command), now)
+        self._apply(lambda view: decisions.replaced(view, changed, expected, memory.updated_at, command), now)
         return changed
 
     def write_reflection(self, memory: Memory, text: str, *, now: datetime | None = None) -> Reflection:
@@ -263,7 +283,8 @@ class MemoryStore:
         now = now or times.utc_now()
 
         def decide(view: View) -> Change:
-            puts, files = decisions.with_detail(view, [view.need(memory.memory_id)], view.need(memory.memory_id), text)
+            held = view.need(memory.memory_id)
+            puts, files = decisions.with_detail(view, [held], held, text, add=False)
             return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
 
         change = self._apply(decide, now)
@@ -315,7 +336,45 @@ class MemoryStore:
         return decay.restored(memory, now), []
 
     def _reflection_bytes(self, view: View, memory: Memory) -> bytes | None:
-        return view.read(memory.summary_md_ref) if memory.summary_md_ref else None
+        return view.read(memory.summary_md_ref) if reflections.is_reference(memory.summary_md_ref) else None
+
+    def purge(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> purging.PurgeReport:
+        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back."""
+        now = now or times.utc_now()
+        self.refresh()
+        trashed = [t.memory for t in self.trashed()]
+        what, gone = purging.planned(self._view(), ids, trashed)
+        also = (*what.ids[len(ids) :], *what.files)
+        if dry_run:
+            return purging.PurgeReport(tuple(ids), also_removed=also)
+        words = purging.telling_words(gone, (m for m in self.all() if m.memory_id not in what.ids))
+        changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
+        self.reindex()
+        left = purging.still_mentioned(self.folder, words)
+        advice = purging.git_advice(self.folder, what.ids)
+        return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
+
+    def findable(self, given: str) -> str:
+        """As `full_id`, also for what is in the trash or known to the log alone."""
+        try:
+            return self.full_id(given)
+        except NotFoundError:
+            known = {t.memory.memory_id for t in self.trashed()}
+            known |= {step.memory_id for operation in self.history() for step in operation.records}
+            if given in known:
+                return given
+            raise
+
+    def lineage(self, memory: Memory) -> list[Memory]:
+        """A fact's values over time, the newest first: what it superseded and was superseded by."""
+        view = self._view()
+        found, waiting = {memory.memory_id: memory}, [*memory.supersedes, memory.superseded_by]
+        while waiting:
+            other = view.get(waiting.pop())
+            if other and other.memory_id not in found:
+                found[other.memory_id] = other
+                waiting += [*other.supersedes, other.superseded_by]
+        return sorted(found.values(), key=edit.order_key, reverse=True)
 
     def undo(self, *, now: datetime | None = None) -> journal.Operation:
         """Take back the last change.
@@ -341,6 +400,10 @@ class MemoryStore:
         found = journal.read(self.folder.operations)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
 
+    def uncounted_uses(self, memory_id: str) -> int:
+        """How often a memory was in an answer since uses were last counted (by `decay`)."""
+        return sum(memory_id in receipt.ids for receipt in decisions.uncounted(self._view(), self.folder))
+
     # Reflecting and fading
 
     def reflect(
@@ -353,12 +416,12 @@ class MemoryStore:
         now = now or times.utc_now()
         if not memories:
             raise NotFoundError("there is nothing to reflect on", hint="`memctl list` shows what there is.")
-        draft = reflecting.draft(memories, title)
+        ids = [memory.memory_id for memory in memories]
         result: list[decisions.Reflected] = []
         new_id = self._new_id(now, datetime.now(UTC))
 
         def decide(view: View) -> Change:
-            reflected, change = decisions.reflection(view, memories, draft, new_id, now)
+            reflected, change = decisions.reflection(view, ids, title, new_id, now)
             result[:] = [reflected]
             return change
 
@@ -405,10 +468,23 @@ class MemoryStore:
 
     # Care
 
+    def _healed(self, action: Callable[[], T]) -> T:
+        """Do something with the index; if that turns out to be damaged, make it anew and do it again."""
+        try:
+            return action()
+        except DAMAGE:
+            self.index.rebuild()
+            self.sync()
+            return action()
+
     def refresh(self) -> syncing.SyncReport:
         """Make the index say what the files say; part of every command."""
         recover_if_free(self.gateway)
-        return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+
+        def look() -> syncing.SyncReport:
+            return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+
+        return self._healed(look)
 
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
@@ -428,12 +504,7 @@ class MemoryStore:
 
     def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
         """Delete the index and make it anew from the files."""
-        from memctl.index import database
-
-        path = self.index.path
-        self.index.close()
-        database.delete(path)
-        self.index = self.gateway.index = SqliteIndex(path)
+        self.index.rebuild()
         return self.sync(progress=progress)
 
     def _view(self) -> View:
@@ -442,7 +513,7 @@ class MemoryStore:
     def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
         """Apply a change, after moving what has expired to the trash and giving new reflections records."""
         self.gateway.apply(lambda view: decisions.housekeeping(view, now, self._new_id), now)
-        return self.gateway.apply(decide, now)[0]
+        return self._healed(lambda: self.gateway.apply(decide, now)[0])
 
 
 def _given(memory: Memory) -> frozenset[str]:

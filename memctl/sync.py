@@ -7,14 +7,16 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import time
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memctl.entries import record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError
 from memctl.files import atomic, codec, document, reflections
+from memctl.files.erase import TOMBSTONES
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
@@ -73,8 +75,17 @@ def sweep(folder: UserFolder) -> dict[str, FileState]:
             found = os.lstat(folder.root / path)
         except FileNotFoundError:
             continue
-        states[path] = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        states[path] = (
+            state if stat.S_ISREG(found.st_mode) else replace(state, problem=_irregular(path, found), readable=False)
+        )
     return states
+
+
+def _irregular(path: str, found: os.stat_result) -> str:
+    """Links may lead anywhere and pipes never end: neither is followed."""
+    what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
+    return f"{path} is {what}, which memctl does not read; put the real file there"
 
 
 def _paths(folder: UserFolder) -> Iterator[str]:
@@ -115,9 +126,11 @@ def sync(
     known, present = index.files(), sweep(folder)
     looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
     outcomes = [outcome for outcome in looked if outcome is not None]
-    outcomes += [_gone(index, path) for path in known if path not in present]
+    outcomes += [_gone(index, path, known[path]) for path in known if path not in present]
     blocked = next((error for o in outcomes if not allow_mass_change and (error := _fuse(index, o))), None)
     accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
+    if accepted and not index.meta("model") and embedder and not index.total():
+        index.forget_vectors(embedder.identity)
     if accepted:
         _write(index, accepted, embedder)
     return _report(index, accepted, blocked, embedder)
@@ -143,19 +156,22 @@ def _look(
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
     seen = time.time_ns()
+    if not now.readable:
+        return None if before and before.stamp == now.stamp else _unreadable(now, before, InvalidDataError(now.problem))
     try:
         data = _read(folder, now.path)
     except MemctlError as problem:
         return _unreadable(replace(now, seen_ns=seen), before, problem)
     if data is None:
-        return _gone(index, now.path) if before else None
+        return _gone(index, now.path, before) if before else None
     state = replace(now, hash=codec.digest(data), seen_ns=seen)
     if before and before.hash == state.hash:
         return _Outcome(
-            FileUpdate(now.path, replace(state, problem=before.problem, readable=before.readable)), changed=False
+            FileUpdate(now.path, before, replace(state, problem=before.problem, readable=before.readable)),
+            changed=False,
         )
     try:
-        return _read_entries(index, state, data)
+        return _read_entries(index, state, before, data)
     except InvalidDataError as problem:
         return _unreadable(state, before, problem)
 
@@ -171,38 +187,44 @@ def _read(folder: UserFolder, path: str) -> bytes | None:
 
 def _unreadable(state: FileState, before: FileState | None, problem: MemctlError) -> _Outcome:
     same = before is not None and before.problem == problem.message
-    return _Outcome(FileUpdate(state.path, replace(state, problem=problem.message, readable=False)), changed=not same)
+    return _Outcome(
+        FileUpdate(state.path, before, replace(state, problem=problem.message, readable=False)), changed=not same
+    )
 
 
-def _gone(index: SqliteIndex, path: str) -> _Outcome:
-    return _Outcome(FileUpdate(path, None, removed=tuple(index.hashes(path))))
+def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
+    header: Mapping[str, object] | None = {} if path == document.FILE_NAME else None
+    return _Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path))), header)
 
 
-def _read_entries(index: SqliteIndex, state: FileState, data: bytes) -> _Outcome:
+def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes) -> _Outcome:
     known = index.hashes(state.path)
     if state.path == document.FILE_NAME:
         doc = document.parse(data, state.path)
-        entries, problem = record_entries(doc.records)
+        entries, problem = record_entries(doc)
         header = doc.header
     else:
         entries, problem, header = [reflection_entry(reflections.parse(data, state.path), data)], "", None
     fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
     removed = known.keys() - {entry.ref for entry in entries}
-    return _Outcome(FileUpdate(state.path, replace(state, problem=problem), fresh, sorted(removed)), header)
+    return _Outcome(FileUpdate(state.path, before, replace(state, problem=problem), fresh, sorted(removed)), header)
 
 
-def record_entries(records: Iterable[document.RawRecord]) -> tuple[list[Entry], str]:
-    """Entries of the readable records, and a sentence on the others."""
+def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
+    """Entries of the readable records, and a sentence on the others. What was purged stays purged."""
     entries: dict[str, Entry] = {}
+    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
     broken = 0
-    for record in records:
-        if record.memory is None or record.memory.memory_id in entries:
+    for record in parsed.records:
+        if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in buried:
             broken += 1
         else:
             entries[record.memory.memory_id] = record_entry(record.memory, record.raw)
     many = "1 record is" if broken == 1 else f"{broken} records are"
     problem = (
-        f"{many} left out because they cannot be read or repeat an id (`memctl doctor` shows them)" if broken else ""
+        f"{many} left out because they cannot be read, repeat an id or were purged (`memctl doctor` shows them)"
+        if broken
+        else ""
     )
     return list(entries.values()), problem
 

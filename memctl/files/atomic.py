@@ -94,6 +94,23 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_res
     return result
 
 
+def create(path: Path, data: bytes) -> bool:
+    """Put `data` at `path` if there is nothing yet; False where somebody else was first."""
+    make_directory(path.parent)
+    temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
+    try:
+        _write_new(temporary, data, FILE_MODE)
+        os.link(temporary, path, follow_symlinks=False)
+        fsync_directory(path.parent)
+    except FileExistsError:
+        return False
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+    return True
+
+
 def refuse_link(path: Path) -> None:
     """A symbolic link in a store may point anywhere: never write through one."""
     if path.is_symlink():

@@ -21,7 +21,7 @@ FILE_NAME = "memory.json"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BYTE_SPACE = b" \t\r\n"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_MARKERS = re.compile(r"^(<{7}|={7}|>{7})", re.MULTILINE)
+_MARKERS = re.compile(r"^<{7}(?: |$)(?=[\s\S]*^>{7}(?: |$))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -37,10 +37,11 @@ class RawRecord:
 
 @dataclass(frozen=True)
 class Document:
-    """A parsed `memory.json`: `header` is everything beside `memories`."""
+    """A parsed `memory.json`: `header` is everything beside `memories`, whose `[` and `]` stand at `array`."""
 
     header: Mapping[str, Any]
     records: tuple[RawRecord, ...]
+    array: tuple[int, int]
 
     @property
     def memories(self) -> dict[str, Memory]:
@@ -87,7 +88,14 @@ def _refuse_constant(name: str) -> Any:
     raise _NotANumber(name)
 
 
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant)
+def _finite(text: str) -> float:
+    value = float(text)
+    if value in (float("inf"), float("-inf")):
+        raise _NotANumber(text)
+    return value
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
 
 
 class _Reader:
@@ -125,7 +133,7 @@ class _Reader:
         except _Duplicate as problem:
             raise self.fail(f"the name {problem.args[0]!r} stands twice in one object", start) from None
         except _NotANumber as problem:
-            raise self.fail(f"{problem} is not a JSON number", start) from None
+            raise self.fail(f"{problem} is not a number JSON can hold", start) from None
         except RecursionError:
             raise self.fail("nested too deeply", start) from None
         except ValueError as problem:
@@ -186,13 +194,20 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
     offsets = _Offsets(reader.text, data)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
-        records = tuple(_records(reader, offsets))
+        records, array = _array(reader, offsets)
     else:
-        header, records = _parse_object(reader, offsets)
+        header, records, array = _parse_object(reader, offsets)
     if reader.skip():
         raise reader.fail("unexpected text after the end of the document")
     _check_format(header, path)
-    return Document(header, records)
+    return Document(header, records, array)
+
+
+def _array(reader: _Reader, offsets: _Offsets) -> tuple[tuple[RawRecord, ...], tuple[int, int]]:
+    reader.skip()
+    start = offsets.byte_at(reader.at)
+    records = tuple(_records(reader, offsets))
+    return records, (start, offsets.byte_at(reader.at) - 1)
 
 
 def _decode_text(data: bytes, path: str) -> str:
@@ -234,23 +249,26 @@ class _Offsets:
         return self.line
 
 
-def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...]]:
+def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], tuple[int, int]]:
     header: dict[str, Any] = {}
-    records: tuple[RawRecord, ...] | None = None
+    found: tuple[tuple[RawRecord, ...], tuple[int, int]] | None = None
     if reader.skip() != "{":
         raise reader.fail("must hold an object or a list of records")
     for name in reader.members():
-        if name in header or (name == "memories" and records is not None):
+        if name in header or (name == "memories" and found is not None):
             raise reader.fail(f"the name {name!r} stands twice in one object")
         if name == "memories":
             if reader.skip() != "[":
                 raise reader.fail("'memories' must be a list of records")
-            records = tuple(_records(reader, offsets))
+            found = _array(reader, offsets)
         else:
+            start = reader.at
             header[name] = reader.value()
-    if records is None:
+            if _has_lone_surrogate([name, header[name]]):
+                raise reader.fail("holds a lone surrogate (half a character)", start)
+    if found is None:
         raise reader.fail("has no 'memories'", 0, hint='A memory.json is {"memories": [...]}; see docs/file-format.md.')
-    return header, records
+    return header, *found
 
 
 def _records(reader: _Reader, offsets: _Offsets) -> Iterator[RawRecord]:
@@ -295,18 +313,20 @@ def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
     return b"".join([*parts, data[at:]])
 
 
-def insert_after(data: bytes, place: int, texts: Sequence[bytes]) -> Splice:
+def insert_after(place: int, texts: Sequence[bytes]) -> Splice:
     """Insert records behind the one that ends at `place`."""
     return Splice(place, place, b"".join(b",\n    " + text for text in texts))
 
 
-def insert_first(data: bytes, array_start: int, texts: Sequence[bytes], followed: bool) -> Splice:
-    """Insert records at the head of the array whose `[` stands at `array_start`."""
-    joined = b",\n    ".join(texts)
-    if followed:
-        return Splice(array_start + 1, array_start + 1, b"\n    " + joined + b",")
-    end = data.index(b"]", array_start)
-    return Splice(array_start + 1, end, b"\n    " + joined + b"\n  ")
+def insert_first(array_start: int, texts: Sequence[bytes]) -> Splice:
+    """Insert records at the head of the array whose `[` stands at `array_start` and which keeps some records."""
+    return Splice(array_start + 1, array_start + 1, b"\n    " + b",\n    ".join(texts) + b",")
+
+
+def fill(array: tuple[int, int], texts: Sequence[bytes]) -> Splice:
+    """Make these the only records of the array."""
+    inside = b"\n    " + b",\n    ".join(texts) + b"\n  " if texts else b""
+    return Splice(array[0] + 1, array[1], inside)
 
 
 def cut(data: bytes, start: int, end: int) -> Splice:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl.files.document import Document, Splice, apply_splices, cut, insert_after, insert_first
+from memctl.files.document import Document, Splice, apply_splices, cut, fill, insert_after, insert_first
 from memctl.models import Memory
 
 _BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
@@ -22,14 +22,16 @@ class Plan:
     Args:
         places: (start, end) in bytes of the existing records that are replaced, removed or built upon.
         anchors: for each new record's id, the id of the record it follows; None puts it first.
-        array_start: offset of the `[` of `memories`; needed only where an anchor is None.
-        followed: whether the array holds any record already.
+        array: offsets of the `[` and `]` of `memories`; needed only where an anchor is None or nothing stays.
+        repeated: where further records with the ids that are removed stand.
+        nothing_stays: whether every record of the array goes.
     """
 
     places: Mapping[str, tuple[int, int]]
     anchors: Mapping[str, str | None]
-    array_start: int = -1
-    followed: bool = True
+    array: tuple[int, int] = (-1, -1)
+    repeated: Sequence[tuple[int, int]] = ()
+    nothing_stays: bool = False
 
 
 def order_key(memory: Memory) -> tuple[datetime, str]:
@@ -37,31 +39,27 @@ def order_key(memory: Memory) -> tuple[datetime, str]:
     return (memory.created_at or _BEGINNING, memory.memory_id)
 
 
-def plan_from_document(document: Document, data: bytes, puts: Sequence[Memory], removes: Sequence[str]) -> Plan:
+def plan_from_document(document: Document, puts: Sequence[Memory], removes: Sequence[str]) -> Plan:
     """The plan for any change, from a full parse of the file."""
+    going = set(removes)
     places: dict[str, tuple[int, int]] = {}
+    repeated = []
     for record in document.records:
         if record.memory is not None:
-            places.setdefault(record.memory.memory_id, (record.start, record.start + len(record.raw)))
-    going = set(removes)
+            here = (record.start, record.start + len(record.raw))
+            if places.setdefault(record.memory.memory_id, here) != here and record.memory.memory_id in going:
+                repeated.append(here)
     stay = sorted((m for m in document.memories.values() if m.memory_id not in going), key=order_key)
     keys = [order_key(memory) for memory in stay]
     new = sorted((memory for memory in puts if memory.memory_id not in places), key=order_key)
     anchors = {memory.memory_id: _anchor(stay, keys, memory) for memory in new}
-    array = _array_start(document, data) if None in anchors.values() else -1
-    return Plan(places, anchors, array, followed=bool(document.records))
+    left = any(record.memory is None or record.memory.memory_id not in going for record in document.records)
+    return Plan(places, anchors, document.array, repeated, nothing_stays=not left)
 
 
 def _anchor(stay: Sequence[Memory], keys: Sequence[tuple[datetime, str]], memory: Memory) -> str | None:
     at = bisect_right(keys, order_key(memory))
     return stay[at - 1].memory_id if at else None
-
-
-def _array_start(document: Document, data: bytes) -> int:
-    if document.records:
-        return data.rindex(b"[", 0, document.records[0].start)
-    at = data.find(b'"memories"')
-    return data.index(b"[", max(at, 0))
 
 
 def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequence[str]) -> bytes:
@@ -71,17 +69,19 @@ def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequenc
         texts: JSON of each record put, by id.
         removes: ids to take out.
     """
+    if plan.nothing_stays:
+        return apply_splices(data, [fill(plan.array, [texts[mid] for mid in plan.anchors])])
     splices = [Splice(*plan.places[mid], text) for mid, text in texts.items() if mid not in plan.anchors]
-    going = sorted(plan.places[mid] for mid in removes if mid in plan.places)
+    going = sorted([*(plan.places[mid] for mid in removes if mid in plan.places), *plan.repeated])
     splices += [cut(data, start, end) for start, end in _runs(data, going)]
     groups: dict[str | None, list[bytes]] = {}
     for mid, anchor in plan.anchors.items():
         groups.setdefault(anchor, []).append(texts[mid])
     for anchor, group in groups.items():
         if anchor is None:
-            splices.append(insert_first(data, plan.array_start, group, plan.followed))
+            splices.append(insert_first(plan.array[0], group))
         else:
-            splices.append(insert_after(data, plan.places[anchor][1], group))
+            splices.append(insert_after(plan.places[anchor][1], group))
     return apply_splices(data, splices)
 
 

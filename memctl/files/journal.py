@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from memctl.errors import MemctlError
 from memctl.files import atomic
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
@@ -41,7 +42,12 @@ class FileStep:
 
 @dataclass(frozen=True)
 class Operation:
-    """One change as the log keeps it."""
+    """One change as the log keeps it.
+
+    Args:
+        header: the fields of `memory.json` beside the records, before and after, where they changed.
+        erases: ids and files of a purge, which keeps no before and after.
+    """
 
     op: str
     at: str
@@ -50,6 +56,7 @@ class Operation:
     files: tuple[FileStep, ...]
     header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     undoes: str = ""
+    erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     phase: str = INTENT
 
 
@@ -60,9 +67,16 @@ def write_intent(path: Path, operation: Operation) -> None:
 
 
 def finish(path: Path, op: str, phase: str = DONE) -> None:
-    """Note that the operation is complete (or was dropped). Not synced: repeating the check is harmless."""
-    with open(path, "ab") as log:
-        log.write(_line({"op": op, "phase": phase}))
+    """Note that the operation is complete (or was dropped).
+
+    Not synced, and never an error: the change itself is on disk, and the next opening finds out the same.
+    """
+    try:
+        _mend_tail(path)
+        with open(path, "ab") as log:
+            log.write(_line({"op": op, "phase": phase}))
+    except OSError:
+        return
 
 
 def _line(value: Mapping[str, Any]) -> bytes:
@@ -103,6 +117,12 @@ def unfinished(path: Path) -> Operation | None:
         return None
     found = _parse(line)
     return _from_json(found) if found and found.get("phase") == INTENT else None
+
+
+def last(path: Path) -> Operation | None:
+    """The newest operation in the log, whatever became of it."""
+    found = [line for line in _lines(path) if line["phase"] == INTENT]
+    return _from_json(found[-1]) if found else None
 
 
 def _last_whole_line(path: Path) -> bytes | None:
@@ -149,16 +169,18 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def trim(path: Path, limit: int) -> None:
-    """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held."""
+    """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held.
+
+    A log that cannot be trimmed (no room for the copy) is trimmed another time.
+    """
     try:
         size = path.stat().st_size
-    except FileNotFoundError:
+        if size > limit:
+            data = path.read_bytes()
+            cut = data.find(b"\n", size - limit // 2) + 1
+            atomic.replace(path, data[cut:] if cut else b"")
+    except (OSError, MemctlError):
         return
-    if size <= limit:
-        return
-    data = path.read_bytes()
-    cut = data.find(b"\n", size - limit // 2) + 1
-    atomic.replace(path, data[cut:] if cut else b"")
 
 
 def _to_json(operation: Operation) -> dict[str, Any]:
@@ -171,6 +193,7 @@ def _to_json(operation: Operation) -> dict[str, Any]:
         "files": [[s.path, _pack(s.before), _pack(s.after)] for s in operation.files],
         **({"header": list(operation.header)} if operation.header else {}),
         **({"undoes": operation.undoes} if operation.undoes else {}),
+        **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
     }
 
 
@@ -184,6 +207,7 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         files=tuple(FileStep(path, _unpack(before), _unpack(after)) for path, before, after in found["files"]),
         header=(header[0], header[1]) if header else None,
         undoes=found.get("undoes", ""),
+        erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
     )
 
 

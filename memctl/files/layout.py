@@ -88,8 +88,11 @@ class UserFolder:
             RefusedError: it leads out of the folder, by `..`, as an absolute path, or through a symbolic link.
         """
         path = self.root / relative
-        real_root = self.root.resolve()
-        if os.path.isabs(relative) or ".." in Path(relative).parts or not path.resolve().is_relative_to(real_root):
+        try:
+            inside = path.resolve().is_relative_to(self.root.resolve())
+        except (OSError, RuntimeError, ValueError):
+            inside = False
+        if os.path.isabs(relative) or ".." in Path(relative).parts or not inside:
             raise RefusedError(f"{relative!r} leads out of the folder of user {self.name!r}")
         return path
 
@@ -101,7 +104,7 @@ def check_user_name(name: str) -> str:
         UsageError: it holds a path, control characters, or is reserved by a system.
     """
     normal = unicodedata.normalize("NFC", name)
-    if not _USER_NAME.match(normal) or normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED:
+    if not _USER_NAME.fullmatch(normal) or normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED:
         hint = "Use letters, digits, and . _ - @ + inside (at most 64 characters), such as alice or 小林."
         raise UsageError(f"{name!r} cannot be a user name", hint=hint)
     return normal
@@ -164,7 +167,7 @@ def create_user(store: Path, name: str) -> UserFolder:
     for directory in (folder.root, folder.reflections, folder.state, folder.cache):
         atomic.make_directory(directory)
     if not folder.memory_file.exists():
-        atomic.replace(folder.memory_file, document.empty(folder.name))
+        atomic.create(folder.memory_file, document.empty(folder.name))
     ensure_private(folder)
     return folder
 
@@ -173,7 +176,7 @@ def ensure_private(folder: UserFolder) -> None:
     """Keep `.memctl/` out of git, in folders made by hand too."""
     marker = folder.private / ".gitignore"
     if not marker.exists():
-        atomic.replace(marker, b"*\n")
+        atomic.create(marker, b"*\n")
 
 
 def prepare_git(folder: UserFolder) -> list[str]:

@@ -16,7 +16,7 @@ FOLDER = "reflections/"
 FIELD_ORDER = ("memory_id", "title", "category", "tags", "created_at", "updated_at", "sources", "generated_hash")
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
-_MARKERS = re.compile(r"^(<{7}|={7}$|>{7})", re.MULTILINE)
+_MARKERS = re.compile(r"^<{7}(?: |$)(?=[\s\S]*^>{7}(?: |$))", re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
 _HINT = "The file is left as it is; mend the part between the two `---` lines by hand."
 
@@ -87,7 +87,10 @@ def render(fields: Mapping[str, Any], body: str) -> bytes:
     ordered = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in (None, "", [], ())}
     ordered |= {name: value for name, value in fields.items() if name not in FIELD_ORDER}
     front = "".join(_front_line(name, value) for name, value in ordered.items())
-    return f"---\n{front}---\n\n{body.strip()}\n".encode()
+    try:
+        return f"---\n{front}---\n\n{body.strip()}\n".encode()
+    except UnicodeEncodeError:
+        raise InvalidDataError("the text holds a lone surrogate, which is not valid Unicode") from None
 
 
 def _front_line(name: str, value: Any) -> str:
@@ -118,6 +121,12 @@ def hand_edited(reflection: Reflection) -> bool:
 def render_generated(fields: Mapping[str, Any], body: str) -> bytes:
     """As `render`, for a body memctl wrote itself: remembers its hash."""
     return render({**fields, "generated_hash": body_hash(body)}, body)
+
+
+def is_reference(path: str) -> bool:
+    """Whether a `summary_md_ref` names a reflection: nothing else in the folder may be read, moved or written by it."""
+    parts = path.split("/")
+    return path.startswith(FOLDER) and path.endswith(".md") and not {"", ".", ".."} & set(parts) and "\\" not in path
 
 
 def path_for(memory_id: str) -> str:

@@ -16,7 +16,8 @@ from memctl.index import schema
 
 BUSY_MILLISECONDS = 10_000
 
-_UNUSABLE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError, apsw.IOError)
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, apsw.SQLError)
+"""What SQLite says of a damaged file; the index is then made anew."""
 
 
 def sqlite_vec_library() -> str:
@@ -27,22 +28,18 @@ def sqlite_vec_library() -> str:
     return os.path.join(spec.submodule_search_locations[0], "vec0")
 
 
-def open_database(path: Path) -> tuple[apsw.Connection, bool]:
-    """Open the index, making it anew where it is missing, damaged or of another version.
-
-    Returns:
-        the connection, and whether it is new (empty).
-    """
+def open_database(path: Path) -> apsw.Connection:
+    """Open the index, making it anew where it is missing, damaged or of another version."""
     try:
         connection = _connect(path)
         if _version(connection) == schema.VERSION:
-            return connection, False
+            return connection
         connection.close()
-    except _UNUSABLE:
+    except DAMAGE:
         pass
     except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.FullError) as problem:
         raise StorageError(f"cannot open the index {path}: {problem}") from None
-    return _create(path), True
+    return _create(path)
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -81,7 +78,7 @@ def _create(path: Path) -> apsw.Connection:
     """A fresh, empty index. Two processes may arrive here at once: the second finds the first one's."""
     try:
         return _create_in(path)
-    except _UNUSABLE:
+    except DAMAGE:
         delete(path)
         return _create_in(path)
 

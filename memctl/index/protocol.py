@@ -69,9 +69,14 @@ class Found:
 
 @dataclass(frozen=True)
 class FileUpdate:
-    """What became of one file: its new state (None: it is gone), entries new or changed, and refs that went."""
+    """What became of one file: its new state (None: it is gone), entries new or changed, and refs that went.
+
+    `base` is the state this was worked out against: where the index has another by now, the update is dropped, because
+    somebody else has looked at the file since (the next sync looks again).
+    """
 
     path: str
+    base: FileState | None
     state: FileState | None
     entries: Sequence[Entry] = ()
     removed: Sequence[str] = ()

@@ -26,14 +26,32 @@ _ENTRY_COLUMNS = (
 class SqliteIndex:
     """One user's index. Every method is one transaction; nothing in it is not in the files too."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, owner: str = "") -> None:
         """Open or make the index.
+
+        Args:
+            owner: identity of the folder it belongs to; the index of another one (a copied folder) is dropped.
 
         Raises:
             StorageError: the folder cannot be written.
         """
-        self.path = path
-        self.connection, self.new = db.open_database(path)
+        self.path, self.owner = path, owner
+        self.connection = db.open_database(path)
+        if self.meta("owner") not in ("", owner):
+            self.rebuild()
+        elif owner and not self.meta("owner"):
+            self._set_meta("owner", owner)
+
+    def rebuild(self) -> None:
+        """Drop everything and begin with an empty file."""
+        self.connection.close()
+        db.delete(self.path)
+        self.connection = db.open_database(self.path)
+        self._set_meta("owner", self.owner)
+
+    def _set_meta(self, name: str, value: str) -> None:
+        with db.transaction(self.connection):
+            self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def close(self) -> None:
         self.connection.close()
@@ -113,7 +131,7 @@ class SqliteIndex:
     def orphans(self) -> list[Found]:
         """Reflections that have no record."""
         return self._entries(
-            """layer = 'L3' AND path != 'memory.json'
+            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
             AND path NOT IN (SELECT summary_ref FROM entries WHERE path = 'memory.json' AND summary_ref != '')
             AND memory_id NOT IN (SELECT ref FROM entries WHERE path = 'memory.json')""",
             order="path",
@@ -163,8 +181,10 @@ class SqliteIndex:
             new_vectors: vectors of entries, by (path, ref); entries without one wait in `pending`.
         """
         with db.transaction(self.connection):
+            known = self.files()
             for update in updates:
-                self._update_file(update, new_vectors)
+                if known.get(update.path) == update.base:
+                    self._update_file(update, new_vectors)
             for name, value in meta.items():
                 self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 

@@ -79,8 +79,11 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
     """
     try:
         checked = codec.decode(codec.encode(memory))
+        codec.dump(codec.encode(memory))
     except codec.RecordError as problem:
         raise InvalidDataError(str(problem)) from None
+    if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
+        raise InvalidDataError(f"summary_md_ref must name a file below reflections/, found {memory.summary_md_ref!r}")
     if not memory.content.strip():
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
     if memory.category not in categories:

@@ -63,6 +63,7 @@ def read_trashed(data: bytes) -> Trashed:
 def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) -> list[FileEdit]:
     """The file edits that bring a memory back; a reflection that was written anew meanwhile is kept."""
     edits = [FileEdit(trash_path(trashed.memory.memory_id), in_trash, None)]
-    if trashed.reflection is not None and reflection_now is None:
+    reference = reflections.is_reference(trashed.memory.summary_md_ref)
+    if trashed.reflection is not None and reflection_now is None and reference:
         edits.append(FileEdit(trashed.memory.summary_md_ref, None, trashed.reflection.encode()))
     return edits

@@ -10,9 +10,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memctl.index.stopwords import stop_terms
 from memctl.index.text import likeness, terms
 from memctl.models import Memory
-from memctl.retrieval.stopwords import stop_terms
 
 SAME = 0.6
 """Share of terms in common from which two points say the same."""

@@ -18,7 +18,8 @@ def last_undoable(operations: Sequence[Operation], skip: str) -> Operation:
     """
     undone = {operation.undoes for operation in operations if operation.undoes}
     for operation in reversed(operations):
-        if operation.op not in undone and not operation.undoes and operation.command != skip:
+        touched = operation.records or operation.files or operation.header
+        if touched and operation.op not in undone and not operation.undoes and operation.command != skip:
             return operation
     raise NotFoundError("there is nothing to undo", hint="`memctl log` lists what was done.")
 

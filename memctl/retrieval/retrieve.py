@@ -11,9 +11,9 @@ from memctl.errors import ProviderError
 from memctl.index import text
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
+from memctl.index.stopwords import stop_terms
 from memctl.models import Filters
 from memctl.providers.base import Embedder
-from memctl.retrieval.stopwords import stop_terms
 
 FREQUENT_SHARE = 0.3
 """Words that stand in more than this share of the memories say nothing about which one is meant."""

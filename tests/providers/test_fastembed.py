@@ -35,15 +35,21 @@ DIMENSIONS = 384
 OFFERED = "sentence-transformers/all-MiniLM-L6-v2"
 
 
-def build_network(path: Path, *, seed: int = 1, dimensions: int = DIMENSIONS) -> None:
-    """A network that looks up a random vector for each token and its type, zero where the mask is."""
+def build_network(path: Path, *, seed: int = 1, dimensions: int = DIMENSIONS, factor: float = 1.0) -> None:
+    """A network that looks up a random vector for each token and its type, zero where the mask is.
+
+    As in a quantised network, the largest number in a batch has a say in every vector of it.
+    """
     random = numpy.random.RandomState(seed)
-    tables = {"words": random.randn(len(WORDS), dimensions), "types": random.randn(2, dimensions)}
+    tables = {"words": random.randn(len(WORDS), dimensions) * factor, "types": random.randn(2, dimensions)}
     inputs = ["input_ids", "attention_mask", "token_type_ids"]
     nodes = [
         helper.make_node("Gather", ["words", "input_ids"], ["word"]),
         helper.make_node("Gather", ["types", "token_type_ids"], ["type"]),
-        helper.make_node("Add", ["word", "type"], ["sum"]),
+        helper.make_node("Add", ["word", "type"], ["plain"]),
+        helper.make_node("ReduceMax", ["plain"], ["largest"], keepdims=0),
+        helper.make_node("Mul", ["largest", "share"], ["say"]),
+        helper.make_node("Add", ["plain", "say"], ["sum"]),
         helper.make_node("Cast", ["attention_mask"], ["mask"], to=TensorProto.FLOAT),
         helper.make_node("Unsqueeze", ["mask", "last"], ["wide_mask"]),
         helper.make_node("Mul", ["sum", "wide_mask"], ["last_hidden_state"]),
@@ -54,7 +60,11 @@ def build_network(path: Path, *, seed: int = 1, dimensions: int = DIMENSIONS) ->
         "tiny",
         [helper.make_tensor_value_info(name, TensorProto.INT64, ["batch", "tokens"]) for name in inputs],
         [helper.make_tensor_value_info("last_hidden_state", TensorProto.FLOAT, ["batch", "tokens", dimensions])],
-        [*constants, numpy_helper.from_array(numpy.array([-1]), "last")],
+        [
+            *constants,
+            numpy_helper.from_array(numpy.array([-1]), "last"),
+            numpy_helper.from_array(numpy.array([0.05], numpy.float32), "share"),
+        ],
     )
     onnx.save(helper.make_model(graph, opset_imports=[helper.make_opsetid("", 17)], ir_version=8), str(path))
 
@@ -154,8 +164,8 @@ class TestVectors:
 class TestIdentity:
     def test_same_for_the_same_files_anywhere(self, folder: Path, tmp_path: Path) -> None:
         before = load(folder).identity
-        moved = folder.rename(tmp_path / "elsewhere").rename(tmp_path / "tiny")
-        assert load(moved).identity == before
+        (tmp_path / "elsewhere").mkdir()
+        assert load(folder.rename(tmp_path / "elsewhere" / "tiny")).identity == before
 
     def test_changes_with_the_network(self, folder: Path) -> None:
         before, stat = load(folder).identity, (folder / "model.onnx").stat()
@@ -193,6 +203,12 @@ class TestBrokenFolder:
         with pytest.raises(ProviderError, match="8 numbers, not 384") as caught:
             load(folder).verify()
         assert f"memctl model install fastembed:{folder}" in caught.value.hint
+
+    @pytest.mark.parametrize("factor", [math.nan, math.inf])
+    def test_vectors_that_are_not_finite(self, folder: Path, factor: float) -> None:
+        build_network(folder / "model.onnx", factor=factor)
+        with pytest.raises(ProviderError, match="not finite"):
+            load(folder).embed(["tea"])
 
     def test_config_without_the_length(self, folder: Path) -> None:
         (folder / "config.json").write_text("{}")
@@ -371,12 +387,19 @@ def install_scene(root: Path) -> dict[str, Any]:
         seen["mended"] = [FastembedEmbedder(OFFERED, cache_dir=cache).identity]
     shutil.rmtree(cache / "installed")
     seen["adopted"] = [install(OFFERED, cache) == folder, installed(OFFERED, cache)]
+    network.write_bytes(bytes(network.stat().st_size))
+    seen["damaged, no hub"] = [install_failure(OFFERED, cache), installed(OFFERED, cache)]
     shutil.rmtree(cache)
-    try:
-        install(OFFERED, cache)
-    except ProviderError as error:
-        seen["no hub"] = error.as_dict()
+    seen["no hub"] = install_failure(OFFERED, cache)
     return seen
+
+
+def install_failure(model: str, cache_dir: Path) -> dict[str, Any]:
+    try:
+        install(model, cache_dir)
+    except ProviderError as error:
+        return error.as_dict()
+    return {}
 
 
 @pytest.fixture(scope="module")
@@ -404,6 +427,11 @@ class TestInstall:
     def test_says_that_the_network_is_not_there(self, seen: dict[str, Any]) -> None:
         assert "Connection refused" in seen["no hub"]["message"]
         assert "Check the network" in seen["no hub"]["hint"]
+
+    def test_what_does_not_work_is_not_called_installed(self, seen: dict[str, Any]) -> None:
+        failure, is_installed = seen["damaged, no hub"]
+        assert "Connection refused" in failure["message"]
+        assert is_installed is False
 
     def test_no_progress_bars_off_a_terminal(self, seen: dict[str, Any]) -> None:
         assert "%|" not in seen["stderr"]

@@ -7,6 +7,7 @@ import json
 import socket
 import threading
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
@@ -64,6 +65,7 @@ class Server:
     requests: list[dict[str, Any]] = field(default_factory=list)
     finished: threading.Event = field(default_factory=threading.Event)
     stall: bool = False
+    trickle: bool = False
 
     def next_reply(self) -> Reply:
         return self.replies.pop(0) if len(self.replies) > 1 else self.replies[0]
@@ -96,7 +98,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         for name, value in (reply.headers | {"Content-Length": str(len(content))}).items():
             self.send_header(name, value)
         self.end_headers()
-        self.wfile.write(content)
+        for part in [content] if not self.scene.trickle else [bytes([byte]) for byte in content]:
+            with suppress(OSError):  # the other side has hung up
+                self.wfile.write(part)
+            if self.scene.trickle:
+                self.scene.finished.wait(0.02)
 
     def log_message(self, format: str, *args: object) -> None:
         """Say nothing."""
@@ -193,6 +199,11 @@ class TestRetries:
         server.stall = True
         failure = server.failure(timeout=0.2)
         assert failure.message == f"{server.url}/embeddings did not answer within 0.2 s"
+        assert len(server.requests) == 1
+
+    def test_an_answer_byte_by_byte(self, server: Server) -> None:
+        server.replies, server.trickle = [Reply(b" " * 1_000)], True
+        assert "did not answer within 0.2 s" in server.failure(timeout=0.2).message
         assert len(server.requests) == 1
 
 

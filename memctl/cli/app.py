@@ -1,0 +1,38 @@
+"""Puts the groups of commands together."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import typer
+
+from memctl.cli import options
+
+HELP = """A local, file-based memory for AI agents.
+
+Memories live in plain files you can read, edit and keep in git; asking them takes milliseconds and no network.
+
+Example: memctl add "Alice prefers tea" --category preference; memctl query "what does Alice drink?"
+"""
+
+
+def command() -> Any:
+    """The whole command line."""
+    from memctl.cli import care, everyday, life, looking, settings, users
+
+    options.reset()
+    app = options.group(HELP, add_completion=True, context_settings={"help_option_names": ["-h", "--help"]})
+    app.callback()(_version_option)
+    for module in (everyday, life, looking, care):
+        module.register(app)
+    users.register(app)
+    settings.register(app)
+    return typer.main.get_command(app)
+
+
+def _version_option(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
+    if version:
+        from memctl import __version__
+
+        print(f"memctl {__version__}")
+        raise typer.Exit

@@ -1,0 +1,73 @@
+"""Reading many memories from a file: `add --jsonl` and `import`."""
+
+from __future__ import annotations
+
+import sys
+from collections import Counter
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memctl.cli import options, render
+from memctl.cli.options import current
+from memctl.errors import InvalidDataError, NotFoundError
+
+if TYPE_CHECKING:
+    from memctl.lifecycle.adding import Added
+    from memctl.transfer.formats import Imported
+
+
+def add_jsonl(path: Path, allow_duplicate: bool) -> None:
+    """Add one memory a line."""
+    bring_in(path, "auto", "", allow_duplicate=allow_duplicate, skip_broken=False, dry_run=False)
+
+
+def bring_in(
+    path: Path, form: str, only_store: str, *, allow_duplicate: bool, skip_broken: bool, dry_run: bool
+) -> None:
+    """Read, check and store what a file or folder holds."""
+    from memctl import times
+    from memctl.transfer import formats
+
+    if str(path) != "-" and not path.exists():
+        raise NotFoundError(f"no file {path}")
+    now = times.utc_now()
+    source = sys.stdin.buffer.read() if str(path) == "-" else path
+    imported = formats.read(source, form, only_store=only_store, now=now)
+    _check_problems(imported, skip_broken)
+    if dry_run:
+        _tell(Counter({"would be read": len(imported.memories)}), imported)
+        return
+    with options.opened() as store:
+        results = store.add_many(
+            imported.memories,
+            details=imported.details,
+            allow_duplicate=allow_duplicate,
+            now=now,
+            progress=render.progress,
+        )
+        store.sync(progress=render.progress)
+    _tell(Counter(added.outcome for added in results), imported, results)
+
+
+def _check_problems(imported: Imported, skip_broken: bool) -> None:
+    for problem in imported.problems[:10]:
+        render.warn(f"left out: {problem}")
+    if len(imported.problems) > 10:
+        render.warn(f"… and {len(imported.problems) - 10} more")
+    if imported.problems and not skip_broken:
+        first = imported.problems[0]
+        hint = "Nothing was imported. Mend the file, or import the rest with --skip-broken."
+        raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
+
+
+def _tell(counts: Counter[str], imported: Imported, results: Sequence[Added] = ()) -> None:
+    if current.json:
+        ids = [added.memory.memory_id for added in results if added.outcome == "added"]
+        problems = [str(problem) for problem in imported.problems]
+        render.as_json({"form": imported.form, "counts": dict(counts), "left_out": problems, "added": ids})
+        return
+    told = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
+    render.say(f"{told} (form: {imported.form})")
+    if counts["added"]:
+        render.say("take it back with `memctl undo`")

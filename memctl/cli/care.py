@@ -1,0 +1,153 @@
+"""Care: sync, doctor, reindex, import, export."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import Category, DryRun, Kind, Tag, current
+
+if TYPE_CHECKING:
+    from memctl.sync import SyncReport
+
+PANEL = "Care"
+
+
+def register(app: typer.Typer) -> None:
+    for name, function in (
+        ("sync", sync), ("doctor", doctor), ("reindex", reindex), ("import", import_), ("export", export),
+    ):  # fmt: skip
+        options.command(app, name, PANEL)(function)
+
+
+def sync(
+    allow_mass_change: Annotated[
+        bool, typer.Option("--allow-mass-change", help="Accept that many records went away.")
+    ] = False,
+) -> None:
+    """Bring the index up to date with the files. (Every command does; this also makes all missing vectors.)
+
+    Example: memctl sync
+    """
+    with options.opened() as store:
+        report = store.sync(allow_mass_change=allow_mass_change, progress=render.progress)
+    _tell_sync(report)
+    if report.blocked:
+        raise report.blocked
+
+
+def _tell_sync(report: SyncReport) -> None:
+    state = report.index_state
+    if current.json:
+        render.as_json(
+            {"state": state.state, "changed": report.changed, "removed": report.removed, "notes": list(state.notes)}
+        )
+        return
+    render.say(f"index {state.state}: {report.changed} changed, {report.removed} removed")
+    for note in state.notes:
+        render.warn(note)
+
+
+def reindex() -> None:
+    """Delete the index and make it anew from the files.
+
+    Example: memctl reindex
+    """
+    with options.opened() as store:
+        report = store.reindex(render.progress)
+    _tell_sync(report)
+
+
+def doctor(
+    deep: Annotated[bool, typer.Option("--deep", help="Hash every file and compare the index with a rebuild.")] = False,
+    fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend; undo takes it back.")] = False,
+) -> None:
+    """Look for what is wrong, say where, and mend it where that is safe.
+
+    Example: memctl doctor --deep
+    """
+    from memctl import doctor as checking
+    from memctl.errors import InvalidDataError
+
+    with options.opened() as store:
+        found = checking.examine(store, deep=deep)
+        mended = checking.mend(store, found) if fix else []
+        left = checking.examine(store, deep=deep) if mended else found
+    if current.json:
+        render.as_json({"problems": [vars(p) for p in left], "mended": [vars(p) for p in mended]})
+    for problem in mended:
+        render.say(f"mended: {problem} ({problem.fix})")
+    for problem in left:
+        hint = f"  → --fix would {problem.fix}" if problem.fix else ""
+        render.say(f"{problem}{hint}")
+    if not left:
+        render.say("nothing is wrong")
+    elif any(problem.code == "unreadable" for problem in left):
+        raise InvalidDataError(f"{len(left)} problems", hint="They are listed above; the files were left as they are.")
+
+
+def import_(
+    path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.")],
+    form: Annotated[
+        str, typer.Option("--format", help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.")
+    ] = "auto",
+    only_store: Annotated[str, typer.Option("--only-store", help="Only lines whose `store` is this.")] = "",
+    allow_duplicate: Annotated[
+        bool, typer.Option("--allow-duplicate", help="Store texts that are there already.")
+    ] = False,
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="Import the rest when some lines are broken.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Bring in memories from a file or from another tool.
+
+    Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
+    basic-memory notes, and mem0 exports.
+
+    Example: memctl import ~/backup/memories.jsonl
+    """
+    from memctl.cli import bulk
+
+    bulk.bring_in(path, form, only_store, allow_duplicate=allow_duplicate, skip_broken=skip_broken, dry_run=dry_run)
+
+
+def export(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; standard output otherwise.")
+    ] = None,
+    form: Annotated[str, typer.Option("--format", help="jsonl, or records (one memory.json).")] = "jsonl",
+    category: Category = None,
+    kind: Kind = None,
+    tag: Tag = None,
+    every: Annotated[bool, typer.Option("--all", help="Also archived, superseded and candidate ones.")] = False,
+) -> None:
+    """Write memories as JSONL or as one record file.
+
+    Example: memctl export --all -o backup.jsonl
+    """
+    from memctl.errors import UsageError
+    from memctl.files import atomic
+    from memctl.models import Filters
+    from memctl.selection import Selection
+    from memctl.transfer import writing
+
+    if form not in ("jsonl", "records"):
+        raise UsageError(f"there is no format {form!r}", hint="Formats: jsonl, records.")
+    statuses = () if every else ("active",)
+    with options.opened() as store:
+        filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses)
+        memories = store.select(Selection(filters, ascending=True))
+        user = store.user
+    text = writing.to_documents_form(memories, user) if form == "records" else "".join(f"{line}\n" for line in writing.to_jsonl(memories))  # fmt: skip
+    if output is None:
+        sys.stdout.buffer.write(text.encode())
+        return
+    atomic.replace(output.expanduser().absolute(), text.encode())
+    if current.json:
+        render.as_json({"written": str(output), "memories": len(memories)})
+    render.say(f"wrote {len(memories)} memories to {output}")

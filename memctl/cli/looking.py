@@ -1,0 +1,72 @@
+"""Looking: inspect, log."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import Now, current
+
+PANEL = "Looking"
+
+
+def register(app: typer.Typer) -> None:
+    for name, function in (("inspect", inspect), ("log", log)):
+        options.command(app, name, PANEL)(function)
+
+
+def inspect(
+    memory_id: Annotated[str | None, typer.Argument(help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id)] = None,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """The store at a glance, or everything about one memory: links, history, when it will fade.
+
+    Example: memctl inspect; memctl inspect mem_20251214_1a2b
+    """
+    from memctl import overview, times
+    from memctl.cli import views
+
+    moment = options.moment(now) or times.utc_now()
+    with options.opened() as store:
+        if memory_id is None:
+            found = overview.of_store(store, moment)
+            if current.json:
+                render.as_json(overview.as_dict(found))
+            else:
+                views.overview_page(found)
+            return
+        portrait = overview.of_memory(store, store.get(memory_id), moment)
+    if current.json:
+        render.as_json(overview.portrait_dict(portrait) | {"memory": render.memory_json(portrait.memory)})
+    else:
+        views.portrait_page(portrait)
+
+
+def log(
+    memory_id: Annotated[str | None, typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id)] = None,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first.", min=1)] = 20,
+) -> None:  # fmt: skip
+    """What was changed, the newest first.
+
+    Example: memctl log --limit 5
+    """
+    with options.opened() as store:
+        found = store.history(store.findable(memory_id) if memory_id else "")[::-1][:limit]
+    if current.json:
+        render.as_json(
+            [
+                {"op": op.op, "at": op.at, "command": op.command, "records": [s.memory_id for s in op.records], "files": [f.path for f in op.files], "undoes": op.undoes}
+                for op in found
+            ]
+        )  # fmt: skip
+        return
+    rows = [
+        (op.at, op.command, _touched([s.memory_id for s in op.records] or [f.path for f in op.files])) for op in found
+    ]
+    render.table(("when", "command", "what"), rows)
+
+
+def _touched(names: list[str]) -> str:
+    return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")

@@ -1,0 +1,189 @@
+"""What all commands share: the three global options, which stand before or after the command, and opening the store."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+from typer.core import TyperCommand, TyperGroup, TyperOption
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from memctl.store import MemoryStore
+
+
+@dataclass
+class Invocation:
+    """The global options of the command being run."""
+
+    store: str | None = None
+    user: str | None = None
+    json: bool = False
+
+
+current = Invocation()
+
+
+def reset() -> None:
+    current.store = current.user = None
+    current.json = False
+
+
+def _remember(context: typer.Context, parameter: Any, value: Any) -> None:
+    if value:
+        setattr(current, parameter.name, value)
+
+
+def _global_options() -> list[Any]:
+    texts = {
+        "store": "Folder of the store.",
+        "user": "Whose memories.",
+    }
+    options = [
+        TyperOption(
+            param_decls=[f"--{name}"],
+            help=text,
+            metavar={"store": "DIR", "user": "NAME"}[name],
+            expose_value=False,
+            callback=_remember,
+            show_default=False,
+            shell_complete=_complete_user if name == "user" else None,
+        )
+        for name, text in texts.items()
+    ]
+    json_option = TyperOption(
+        param_decls=["--json"],
+        help="Print one JSON document.",
+        is_flag=True,
+        expose_value=False,
+        callback=_remember,
+        show_default=False,
+    )
+    return [*options, json_option]
+
+
+def _complete_user(context: Any, parameter: Any, incomplete: str) -> list[Any]:
+    from typer._click.shell_completion import CompletionItem
+
+    return [CompletionItem(name) for name in user_names() if name.startswith(incomplete)]
+
+
+def user_names() -> list[str]:
+    """Users of the store in force, for completion."""
+    import os
+    from pathlib import Path
+
+    from memctl.files import layout
+
+    return layout.users(layout.find_store(current.store, os.environ, Path.cwd()))
+
+
+class Command(TyperCommand):
+    """A command that also takes the global options."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *_global_options()]
+
+
+class Group(TyperGroup):
+    """A group that takes the global options before the command's name, and lists commands in the order of the code."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        super().__init__(*args, **kwargs)
+        self.params = [*self.params, *_global_options()]
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return list(self.commands)
+
+
+def group(help: str, **settings: Any) -> typer.Typer:
+    """A Typer whose commands take the global options."""
+    return typer.Typer(help=help, cls=Group, no_args_is_help=True, rich_markup_mode=None, **settings)
+
+
+def command(app: typer.Typer, name: str, panel: str | None = None) -> Any:
+    """Register a function as a command."""
+    return app.command(name, cls=Command, rich_help_panel=panel)
+
+
+@contextmanager
+def opened() -> Iterator[MemoryStore]:
+    """The store the global options mean."""
+    from memctl.bootstrap import open_store
+
+    with open_store(current.store, current.user) as store:
+        yield store
+
+
+def store_root() -> Path:
+    """The store's folder, whether it exists or not."""
+    import os
+    from pathlib import Path
+
+    from memctl.files import layout
+
+    return layout.find_store(current.store, os.environ, Path.cwd())
+
+
+def moment(text: str | None) -> datetime | None:
+    """An optional time from the command line."""
+    from memctl import times
+
+    return times.from_user(text, times.utc_now()) if text else None
+
+
+def complete_id(incomplete: str) -> list[str]:
+    """Memory ids for the shell."""
+    try:
+        with opened() as store:
+            return store.index.ids_starting(incomplete)
+    except Exception:
+        return []
+
+
+def complete_tag(incomplete: str) -> list[str]:
+    """Tags for the shell."""
+    try:
+        with opened() as store:
+            return [tag for tag in store.index.tag_counts() if tag.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+def complete_category(incomplete: str) -> list[str]:
+    """Categories for the shell."""
+    from memctl import config
+
+    try:
+        return [name for name in config.load(store_root()).categories if name.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+def complete_kind(incomplete: str) -> list[str]:
+    """Kinds for the shell."""
+    from memctl.models import KINDS
+
+    return [kind for kind in KINDS if kind.startswith(incomplete)]
+
+
+Id = Annotated[str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id)]
+Ids = Annotated[list[str], typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="ID...")]
+OptionalIds = Annotated[
+    list[str] | None, typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="[ID...]")
+]
+Category = Annotated[
+    list[str] | None, typer.Option("--category", "-c", help="Only this category.", autocompletion=complete_category)
+]
+Kind = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only this kind.", autocompletion=complete_kind)]
+Tag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag.", autocompletion=complete_tag)]
+Since = Annotated[str | None, typer.Option(help="Only from this time on: a date, or 30d.", metavar="TIME")]
+Until = Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")]
+DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
+Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]

@@ -1,0 +1,192 @@
+"""Everything that prints. Tables and colours only on a terminal, plain text into pipes, JSON where asked.
+
+Text from a memory is data: control characters and terminal escapes are shown, never sent.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import sys
+from collections.abc import Iterable, Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memctl.cli.options import current
+
+if TYPE_CHECKING:
+    from memctl.errors import MemctlError
+    from memctl.models import Hit, IndexState, Memory, QueryResult, Route
+
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+
+
+def clean(text: str) -> str:
+    """Text that is safe to send to a terminal: control and direction characters become visible escapes."""
+    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
+
+
+def one_line(text: str, width: int = 100) -> str:
+    """The text on one line, cut to a width in characters."""
+    flat = " ".join(clean(text).split())
+    return flat if len(flat) <= width else flat[: width - 1] + "…"
+
+
+def as_json(value: Any) -> None:
+    """Print one JSON document."""
+    text = json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
+    _write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+
+
+def _plain(value: Any) -> Any:
+    from memctl import times
+
+    if isinstance(value, datetime):
+        return times.to_text(value)
+    if isinstance(value, Mapping):
+        return dict(value)
+    if isinstance(value, tuple | set | frozenset):
+        return list(value)
+    return str(value)
+
+
+def say(text: str = "") -> None:
+    """Print a line to a person, if JSON was not asked."""
+    if not current.json:
+        _write(clean(text))
+
+
+def _write(text: str) -> None:
+    """Print in UTF-8 whatever the locale says; a store's text is UTF-8."""
+    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n") if hasattr(sys.stdout, "buffer") else print(text)
+
+
+def warn(text: str) -> None:
+    """Print a line to standard error."""
+    print(clean(text), file=sys.stderr)
+
+
+def error(problem: MemctlError, json_wanted: bool) -> None:
+    """Print an error to standard error, as one JSON document where JSON was asked."""
+    if json_wanted:
+        print(json.dumps(problem.as_dict(), ensure_ascii=True, indent=2, default=str), file=sys.stderr)
+        return
+    warn(f"error: {problem.message}")
+    if problem.hint:
+        warn(f"  {problem.hint}")
+
+
+def progress(label: str, done: int, total: int) -> None:
+    """A progress line on standard error, only where that is a terminal."""
+    if sys.stderr.isatty() and total > 0:
+        end = "\n" if done >= total else ""
+        width = 30
+        filled = width * done // total
+        print(f"\r{label} {'█' * filled}{'░' * (width - filled)} {done}/{total}", end=end, file=sys.stderr, flush=True)
+
+
+def on_terminal() -> bool:
+    return sys.stdout.isatty() and not current.json
+
+
+def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """A table: drawn by Rich on a terminal, tab-separated into pipes."""
+    cells = [[clean(str(cell)) for cell in row] for row in rows]
+    if not on_terminal():
+        for row in cells:
+            _write("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+        return
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn = Table(box=None, pad_edge=False, header_style="bold")
+    for number, name in enumerate(columns):
+        drawn.add_column(name, justify="right" if number in right else "left", overflow="fold")
+    for row in cells:
+        drawn.add_row(*(Text(cell) for cell in row))
+    Console().print(drawn)
+
+
+def memory_json(memory: Memory) -> dict[str, Any]:
+    """A record as JSON shows it: all that is set, in the file's order."""
+    from memctl.files import codec
+
+    return {"status": memory.status, **codec.encode(memory)}
+
+
+def day(moment: datetime | None) -> str:
+    return f"{moment:%Y-%m-%d}" if moment else "no date"
+
+
+def memory_line(memory: Memory) -> str:
+    """One line about a memory."""
+    marks = "".join(mark for mark, on in (("★", memory.pinned), ("⚠", memory.needs_revision)) if on)
+    return f"{memory.memory_id}  {memory.category}/{memory.kind}  {day(memory.when)}  {marks}"
+
+
+def query_result(result: QueryResult, explain: bool) -> None:
+    """The answer to a query."""
+    if current.json:
+        as_json(query_json(result))
+        return
+    for number, hit in enumerate(result.hits, 1):
+        _hit(number, hit, explain)
+    if not result.hits:
+        say("nothing found")
+    if explain:
+        say(_route_line(result.route))
+    notices(result.degraded, result.index)
+    say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
+
+
+def notices(degraded: Sequence[str], index: IndexState) -> None:
+    """What makes an answer worse than it should be, to standard error."""
+    for note in degraded:
+        warn(f"degraded: {note}")
+    if index.state != "fresh" or index.notes:
+        warn(f"index {index.state}: {'; '.join(index.notes)}")
+
+
+def _hit(number: int, hit: Hit, explain: bool) -> None:
+    say(f"{number:>2}. {hit.score:.3f}  {memory_line(hit.memory)}".rstrip())
+    for line in hit.memory.content.strip().splitlines()[:6]:
+        say(f"    {line}")
+    if hit.via:
+        say(f"    (by its reflection {hit.via})")
+    if explain:
+        parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items())
+        say(f"    = {parts}   relevance {hit.relevance:.2f}   words: {', '.join(hit.matched) or '-'}")
+
+
+def _route_line(route: Route) -> str:
+    where = ", ".join(route.categories) or "every category"
+    cues = f" by {', '.join(repr(cue) for cue in route.cues)}" if route.cues else ""
+    more = "; widened, because hits elsewhere are as good or the routed ones too few" if route.widened else ""
+    when = "; asks for the present" if route.present else ""
+    return f"route: {route.intent} → {where}, layers {', '.join(route.layers)}{cues}{more}{when}"
+
+
+def query_json(result: QueryResult) -> dict[str, Any]:
+    """The answer as `--json` prints it."""
+    return {
+        "query": result.query.text,
+        "hits": [hit_json(hit) for hit in result.hits],
+        "receipt": result.receipt,
+        "index": {"state": result.index.state, "notes": list(result.index.notes)},
+        "route": vars(result.route)
+        | {"categories": list(result.route.categories), "layers": list(result.route.layers)},
+        "degraded": list(result.degraded),
+    }
+
+
+def hit_json(hit: Hit) -> dict[str, Any]:
+    return {
+        "memory": memory_json(hit.memory),
+        "score": round(hit.score, 6),
+        "relevance": round(hit.relevance, 6),
+        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
+        "via": hit.via,
+        "matched": list(hit.matched),
+    }

@@ -1,0 +1,76 @@
+"""`memctl user`: who has memories here."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+from typing import Annotated
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import current
+
+
+def register(app: typer.Typer) -> None:
+    users = options.group("List, add and remove users.")
+    for name, function in (("list", list_users), ("add", add), ("remove", remove)):
+        options.command(users, name)(function)
+    app.add_typer(users, name="user", rich_help_panel="Care")
+
+
+def list_users() -> None:
+    """List the users of the store.
+
+    Example: memctl user list
+    """
+    from memctl.files import layout
+
+    names = layout.users(options.store_root())
+    if current.json:
+        render.as_json(names)
+    render.table(("user",), [(name,) for name in names])
+
+
+def add(name: Annotated[str, typer.Argument(help="The new user's name.")]) -> None:
+    """Make a folder for a user.
+
+    Example: memctl user add bob
+    """
+    from memctl.errors import RefusedError
+    from memctl.files import layout
+
+    root = options.store_root()
+    if layout.check_user_name(name) in layout.users(root):
+        raise RefusedError(f"there is a user {name!r} already in {root}")
+    folder = layout.create_user(root, name)
+    if current.json:
+        render.as_json({"user": folder.name, "folder": str(folder.root)})
+    render.say(f"made {folder.root}")
+
+
+def remove(
+    name: Annotated[
+        str, typer.Argument(help="The user to remove.", autocompletion=lambda incomplete: options.user_names())
+    ],
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+) -> None:
+    """Remove a user with all memories, for good.
+
+    Example: memctl user remove bob --yes
+    """
+    from memctl.errors import RefusedError
+    from memctl.files import layout, lock
+
+    folder = layout.find_user(options.store_root(), name)
+    if folder.root.is_symlink():
+        raise RefusedError(f"{folder.root} is a link to another folder", hint="Remove the link itself with `rm`.")
+    if not yes:
+        if not sys.stdin.isatty():
+            raise RefusedError(f"removing {name!r} cannot be undone, so it must be confirmed", hint="Add --yes.")
+        typer.confirm(f"Remove {folder.root} with everything in it? This cannot be undone.", abort=True, err=True)
+    with lock.exclusive(folder.lock, timeout=10):
+        shutil.rmtree(folder.root)
+    if current.json:
+        render.as_json({"removed": name})
+    render.say(f"removed {folder.root}")

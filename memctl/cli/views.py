@@ -1,0 +1,169 @@
+"""Pages a person reads: one memory, a list, a purge, the store at a glance."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.cli import render
+from memctl.files import codec
+from memctl.models import Memory, Reflection
+
+if TYPE_CHECKING:
+    from memctl.lifecycle.decay import Forecast
+    from memctl.overview import Overview, Portrait
+    from memctl.purge import PurgeReport
+
+_SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
+
+
+def memory_page(memory: Memory, reflection: Reflection | None) -> None:
+    """A memory in full: its text, its fields, its reflection."""
+    render.say(memory.memory_id)
+    for line in memory.content.strip().splitlines():
+        render.say(f"  {line}")
+    for name, value in codec.encode(memory).items():
+        if name not in _SHOWN_ELSEWHERE and value not in ([], ""):
+            render.say(f"  {name}: {_field(value)}")
+    if reflection:
+        render.say(f"\n--- {reflection.path}\n{reflection.body.rstrip()}")
+    elif memory.summary_md_ref:
+        render.say(f"\n({memory.summary_md_ref} is missing)")
+    render.say()
+
+
+def _field(value: object) -> str:
+    if isinstance(value, list) and all(isinstance(item, str) for item in value):
+        return ", ".join(value)
+    return (
+        codec.dump({"": value}, 0).removeprefix('{\n  "": ').removesuffix("\n}")
+        if isinstance(value, dict | list)
+        else str(value)
+    )
+
+
+def memory_table(memories: Sequence[Memory]) -> None:
+    """A list of memories."""
+    rows = [
+        (m.memory_id, render.day(m.when), m.category, m.kind, f"{m.importance:.2f}", render.one_line(m.content, 90))
+        for m in memories
+    ]
+    render.table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
+
+
+def purge_report(report: PurgeReport, dry_run: bool) -> None:
+    """What a purge removed, and what it cannot reach."""
+    render.say(f"{'would purge' if dry_run else 'purged'} {', '.join(report.ids)}")
+    for place in report.removed_from:
+        render.say(f"  {'would clean' if dry_run else 'cleaned'} {place}")
+    for also in report.also_removed:
+        render.say(f"  {'would remove' if dry_run else 'removed'} {also}, which was made from it")
+    for place in report.still_mentioned:
+        render.say(f"  look yourself: {place} holds words that stood only in it")
+    for line in report.git_advice:
+        render.say(f"  {line}")
+
+
+def decay_table(forecasts: Sequence[Forecast], *, dry_run: bool, now: datetime) -> None:
+    """What fades now, and what will fade next."""
+    gone = [f for f in forecasts if f.faded]
+    rows = [
+        (f.memory.memory_id, f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}", _when(f, now), render.one_line(f.memory.content, 60))
+        for f in (forecasts if dry_run else gone)
+    ]  # fmt: skip
+    if rows:
+        render.table(("id", "importance", "now", "threshold", "fades", "text"), rows, right=(1, 2, 3))
+    verb = "would archive" if dry_run else "archived"
+    render.say(
+        f"{verb} {len(gone)} of {len(forecasts)} memories that can fade" if forecasts else "nothing here can fade"
+    )
+    if gone and not dry_run:
+        render.say("see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`")
+
+
+def _when(forecast: Forecast, now: datetime) -> str:
+    if forecast.faded:
+        return "now"
+    if forecast.fades_on is None:
+        return "never"
+    return f"{forecast.fades_on:%Y-%m-%d} (in {times.days_between(now, forecast.fades_on):.0f} days)"
+
+
+def overview_page(found: Overview) -> None:
+    """The store at a glance."""
+    render.say(f"user {found.user} in {found.folder}")
+    render.say(f"{found.total} memories: {_counts(found.statuses)}; {found.trashed} in the trash")
+    for name, counts in (("category", found.categories), ("kind", found.kinds)):
+        render.say(f"\nby {name}")
+        _bars(counts)
+    if found.tags:
+        render.say(f"\ntags: {', '.join(f'{tag} ({count})' for tag, count in list(found.tags.items())[:12])}")
+    if found.oldest and found.newest:
+        render.say(f"dates: {render.day(found.oldest)} to {render.day(found.newest)}")
+    render.say(f"reflections: {found.reflections} ({found.stale_reflections} older than their sources)")
+    render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
+    render.say(f"sizes: {', '.join(f'{name} {_size(size)}' for name, size in found.sizes.items() if size)}")
+    render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")
+    if found.next_to_fade:
+        first = found.next_to_fade[0]
+        when = "now" if first.faded else render.day(first.fades_on)
+        render.say(f"next to fade: {first.memory.memory_id} ({when}); `memctl decay --dry-run` shows all")
+
+
+def _counts(counts: Mapping[str, int]) -> str:
+    return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
+
+
+def _bars(counts: Mapping[str, int]) -> None:
+    widest = max(counts.values(), default=1)
+    for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
+        bar = "█" * max(1, round(24 * count / widest)) if render.on_terminal() else ""
+        render.say(f"  {name:<12} {count:>6} {bar}".rstrip())
+
+
+def _size(size: int) -> str:
+    value = float(size)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def _notes(notes: Sequence[str]) -> str:
+    return f": {'; '.join(notes)}" if notes else ""
+
+
+def portrait_page(found: Portrait) -> None:
+    """Everything about one memory."""
+    memory_page(found.memory, found.reflection)
+    for line in found.links:
+        render.say(f"link: {line}")
+    for line in found.history:
+        render.say(f"history: {line}")
+    render.say(f"used {found.uses} times")
+    forecast = found.forecast
+    if forecast.fades_on is None:
+        render.say("fades: never (only unpinned episodes fade)")
+        return
+    render.say(
+        f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {render.day(forecast.fades_on)}"
+    )
+    if render.on_terminal():
+        _plot(found.curve, forecast.threshold, found.curve_days)
+
+
+_BLOCKS = " ▁▂▃▄▅▆▇█"
+
+
+def _plot(values: Sequence[float], threshold: float, days: int) -> None:
+    """The curve as four rows of block characters; the threshold is the last row's note."""
+    top = max(*values, threshold, 0.01)
+    rows = 4
+    for row in reversed(range(rows)):
+        heights = [min(8, max(0, round((value / top * rows - row) * 8))) for value in values]
+        axis = f"{top * (row + 1) / rows:.2f}"
+        render.say(f"  {axis} │{''.join(_BLOCKS[height] for height in heights)}")
+    render.say(f"       └{'─' * len(values)} {days} days; archived below {threshold:g}")

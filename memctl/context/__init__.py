@@ -1,0 +1,1 @@
+"""Putting memories into a prompt."""

@@ -1,0 +1,142 @@
+"""Erasing memories from every file of a user's, so that no word of them is left. Safe to repeat after a crash."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memctl.files import atomic, codec, document, edit, journal
+from memctl.files.layout import UserFolder
+from memctl.models import Memory
+
+TOMBSTONES = "tombstones"
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What is to go: ids, and files relative to the user's folder (their reflections, and those made from them)."""
+
+    ids: tuple[str, ...]
+    files: tuple[str, ...]
+
+
+def erase(folder: UserFolder, what: Erasure) -> list[str]:
+    """Remove every trace; call it with the lock held. Returns the places that were changed."""
+    steps: list[tuple[str, Callable[[], bool]]] = [
+        ("memory.json", lambda: _memory_file(folder, set(what.ids))),
+        *((path, lambda path=path: _file(folder.resolve(path))) for path in what.files),
+        ("feedback.jsonl", lambda: _lines_without(folder.feedback_log, what.ids)),
+        ("the operation log", lambda: _operations(folder.operations, what)),
+        ("receipts", lambda: _files([folder.receipts, folder.receipts.with_suffix(".old.jsonl")])),
+        ("the trash", lambda: _files_naming(folder.trash, what.ids)),
+        ("drafts", lambda: _files_naming(folder.drafts, what.ids)),
+        ("displaced copies", lambda: _files(_inside(folder.displaced))),
+        ("temporary files", lambda: _files(temporary_files(folder))),
+    ]
+    return [name for name, step in steps if step()]
+
+
+def _memory_file(folder: UserFolder, ids: set[str]) -> bool:
+    data = atomic.read(folder.memory_file)
+    if data is None:
+        return False
+    parsed = document.parse(data)
+    raws = [raw for record in parsed.records if (raw := _without(record, ids)) is not None]
+    buried = sorted({*map(str, parsed.header.get(TOMBSTONES, [])), *ids})
+    new = edit.rebuilt({**parsed.header, TOMBSTONES: buried}, raws)
+    if new != data:
+        atomic.replace(folder.memory_file, new)
+    return new != data
+
+
+def _without(record: document.RawRecord, ids: set[str]) -> bytes | None:
+    """The record's bytes without a word about the ids; None where it is itself to go."""
+    memory = record.memory
+    if memory is None:
+        return record.raw
+    if memory.memory_id in ids:
+        return None
+    cleaned = unlinked(memory, ids)
+    return record.raw if cleaned == memory else codec.dump(codec.encode(cleaned)).encode()
+
+
+def unlinked(memory: Memory, ids: set[str]) -> Memory:
+    """The memory without references to the ids."""
+    return replace(
+        memory,
+        supersedes=tuple(i for i in memory.supersedes if i not in ids),
+        conflicts_with=tuple(i for i in memory.conflicts_with if i not in ids),
+        sources=tuple(i for i in memory.sources if i not in ids),
+        superseded_by="" if memory.superseded_by in ids else memory.superseded_by,
+    )
+
+
+def _file(path: Path) -> bool:
+    there = path.is_file() or path.is_symlink()
+    if there:
+        atomic.remove(path)
+    return there
+
+
+def _files(paths: Iterable[Path]) -> bool:
+    return sum(_file(path) for path in paths) > 0
+
+
+def _lines_without(path: Path, ids: Sequence[str]) -> bool:
+    data = atomic.read(path)
+    if data is None:
+        return False
+    kept = [line for line in data.splitlines(keepends=True) if not any(i.encode() in line for i in ids)]
+    if len(kept) == len(data.splitlines()):
+        return False
+    atomic.replace(path, b"".join(kept))
+    return True
+
+
+def _operations(path: Path, what: Erasure) -> bool:
+    data = atomic.read(path)
+    if data is None:
+        return False
+    new = b"".join(_cleaned_lines(data, what))
+    if new != data:
+        atomic.replace(path, new)
+    return new != data
+
+
+def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
+    """Lines of the operation log without the steps that touched what is erased."""
+    for line in data.splitlines(keepends=True):
+        try:
+            found: dict[str, Any] = json.loads(line)
+        except ValueError:
+            continue
+        if found.get("phase") == journal.INTENT and not found.get("erases"):
+            found["records"] = [step for step in found["records"] if step[0] not in what.ids]
+            found["files"] = [step for step in found["files"] if not _touches(step, what)]
+        yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _touches(step: Sequence[Any], what: Erasure) -> bool:
+    path, *contents = step
+    return path in what.files or any(i in str(content) for i in what.ids for content in (path, *contents))
+
+
+def _files_naming(directory: Path, ids: Sequence[str]) -> bool:
+    """Delete the files in a folder that name an id, in their name or inside."""
+    return _files(path for path in _inside(directory) if any(_names(path, i) for i in ids))
+
+
+def _names(path: Path, memory_id: str) -> bool:
+    return memory_id in path.name or memory_id.encode() in (atomic.read(path) or b"")
+
+
+def _inside(directory: Path) -> list[Path]:
+    return sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
+
+
+def temporary_files(folder: UserFolder) -> list[Path]:
+    """What an interrupted write left behind."""
+    return sorted(folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*"))

@@ -1,0 +1,185 @@
+"""What `inspect` shows: a store at a glance, and everything about one memory. Reads only."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memctl.files import reflections
+from memctl.files.journal import Operation
+from memctl.files.layout import UserFolder
+from memctl.lifecycle import decay
+from memctl.models import ACTIVE, IndexState, Memory, Reflection
+from memctl.store import MemoryStore
+from memctl.times import from_value
+
+CURVE_POINTS = 48
+LEAST_CURVE_DAYS, MOST_CURVE_DAYS = 90, 1000
+
+
+@dataclass(frozen=True)
+class Overview:
+    """The store at a glance; sizes in bytes."""
+
+    user: str
+    folder: str
+    total: int
+    trashed: int
+    statuses: Mapping[str, int]
+    categories: Mapping[str, int]
+    kinds: Mapping[str, int]
+    tags: Mapping[str, int]
+    oldest: datetime | None
+    newest: datetime | None
+    pinned: int
+    needs_revision: int
+    reflections: int
+    stale_reflections: int
+    sizes: Mapping[str, int]
+    index: IndexState
+    index_path: str
+    model: str
+    next_to_fade: Sequence[decay.Forecast]
+
+
+@dataclass(frozen=True)
+class Portrait:
+    """Everything about one memory; `curve` is its decayed importance over the next `curve_days` days."""
+
+    memory: Memory
+    reflection: Reflection | None
+    links: Sequence[str]
+    history: Sequence[str]
+    uses: int
+    forecast: decay.Forecast
+    curve: Sequence[float]
+    curve_days: int
+
+
+def of_store(store: MemoryStore, now: datetime) -> Overview:
+    """Count everything."""
+    report = store.sync()
+    memories = store.all()
+    active = [memory for memory in memories if memory.status == ACTIVE]
+    dates = sorted(memory.when for memory in memories if memory.when)
+    documents = [d for m in memories if m.summary_md_ref and (d := store.reflection_of(m))]
+    return Overview(
+        user=store.user,
+        folder=str(store.folder.root),
+        total=len(memories),
+        trashed=len(store.trashed()),
+        statuses=Counter(memory.status for memory in memories),
+        categories=Counter(memory.category for memory in active),
+        kinds=Counter(memory.kind for memory in active),
+        tags=dict(Counter(tag for memory in active for tag in memory.tags).most_common()),
+        oldest=dates[0] if dates else None,
+        newest=dates[-1] if dates else None,
+        pinned=sum(memory.pinned for memory in memories),
+        needs_revision=sum(memory.needs_revision for memory in memories),
+        reflections=len({document.path for document in documents}),
+        stale_reflections=len(stale({m.memory_id: m for m in memories}, documents)),
+        sizes=_sizes(store.folder),
+        index=report.index_state,
+        index_path=str(store.index.path),
+        model=store.embedder.name if store.embedder else "none",
+        next_to_fade=decay.forecasts(active, now, store.half_life)[:5],
+    )
+
+
+def stale(memories: Mapping[str, Memory], documents: Sequence[Reflection]) -> list[Reflection]:
+    """Generated reflections whose sources were changed after they were written."""
+    found = []
+    for document in documents:
+        written = _time(document.fields.get("updated_at") or document.fields.get("created_at"))
+        sources = document.fields.get("sources")
+        named = [memories[s] for s in map(str, sources) if s in memories] if isinstance(sources, list) else []
+        if written and any((source.updated_at or written) > written for source in named):
+            found.append(document)
+    return found
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return from_value(value) if value else None
+    except ValueError:
+        return None
+
+
+def _sizes(folder: UserFolder) -> dict[str, int]:
+    return {
+        "memory.json": _size(folder.memory_file),
+        "reflections": _size(folder.reflections),
+        "index": _size(folder.cache),
+        "log": _size(folder.operations),
+    }
+
+
+def _size(path: Path) -> int:
+    if path.is_dir():
+        return sum(_size(inner) for inner in path.iterdir() if not inner.is_symlink())
+    return path.stat().st_size if path.is_file() else 0
+
+
+def as_dict(found: Overview) -> dict[str, Any]:
+    """As `--json` prints it."""
+    fading = [{"memory_id": f.memory.memory_id, "score": f.score, "fades_on": f.fades_on} for f in found.next_to_fade]
+    index = {"state": found.index.state, "notes": list(found.index.notes), "path": found.index_path}
+    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(found).items()}
+    del plain["index_path"]
+    return plain | {"index": index, "next_to_fade": fading}
+
+
+def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
+    """Gather what there is about one memory."""
+    uses = store.uncounted_uses(memory.memory_id)
+    used = replace(memory, access_count=memory.access_count + uses)
+    forecast = decay.forecast(memory, now, store.half_life)
+    days = LEAST_CURVE_DAYS
+    if forecast.fades_on:
+        days = max(days, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
+    return Portrait(
+        memory=memory,
+        reflection=store.reflection_of(memory),
+        links=_links(store, memory),
+        history=[_told(operation, memory.memory_id) for operation in store.history(memory.memory_id)],
+        uses=used.access_count,
+        forecast=forecast,
+        curve=decay.curve(memory, now, store.half_life, days, CURVE_POINTS),
+        curve_days=days,
+    )
+
+
+def _links(store: MemoryStore, memory: Memory) -> list[str]:
+    named = [
+        ("supersedes", memory.supersedes),
+        ("conflicts with", memory.conflicts_with),
+        ("made from", memory.sources),
+    ]
+    links = [f"{what} {other}" for what, ids in named for other in ids]
+    links += [f"superseded by {memory.superseded_by}"] if memory.superseded_by else []
+    return links + [f"used by {m.memory_id}" for m in store.all() if memory.memory_id in m.sources]
+
+
+def _told(operation: Operation, memory_id: str) -> str:
+    step = next(step for step in operation.records if step.memory_id == memory_id)
+    what = "added" if step.before is None else "removed" if step.after is None else "changed"
+    return f"{operation.at} {what} by `{operation.command}`"
+
+
+def portrait_dict(found: Portrait) -> dict[str, Any]:
+    """As `--json` prints it, without the record."""
+    forecast = found.forecast
+    return {
+        "reflection": found.reflection.body if found.reflection else None,
+        "reflection_hand_edited": reflections.hand_edited(found.reflection) if found.reflection else False,
+        "links": list(found.links),
+        "history": list(found.history),
+        "uses": found.uses,
+        "forecast": {"score": forecast.score, "threshold": forecast.threshold, "fades_on": forecast.fades_on},
+        "curve": [round(value, 4) for value in found.curve],
+        "curve_days": found.curve_days,
+    }

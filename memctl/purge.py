@@ -1,0 +1,121 @@
+"""Really forgetting: what goes with a memory, and what memctl cannot reach."""
+
+from __future__ import annotations
+
+import subprocess
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.errors import MemctlError
+from memctl.files import atomic, reflections
+from memctl.files.erase import Erasure
+from memctl.files.layout import UserFolder
+from memctl.gateway import View
+from memctl.index.stopwords import stop_terms
+from memctl.index.text import terms
+from memctl.models import Memory
+
+_SCANNED_SUFFIXES = {".md", ".json", ".jsonl", ".yaml", ".txt"}
+
+
+@dataclass(frozen=True)
+class PurgeReport:
+    """What a purge removed.
+
+    Args:
+        removed_from: places that were changed.
+        also_removed: records and files that were made from the memories, and went with them.
+        still_mentioned: files that hold words which stood only in them.
+        git_advice: what git's history still holds, and how to remove it there.
+    """
+
+    ids: tuple[str, ...]
+    removed_from: tuple[str, ...] = ()
+    also_removed: tuple[str, ...] = ()
+    still_mentioned: tuple[str, ...] = ()
+    git_advice: tuple[str, ...] = ()
+
+
+def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> tuple[Erasure, list[Memory]]:
+    """What has to go: the memories, the summaries made from them, and the reflections of both.
+
+    Returns:
+        the erasure, and the memories in it.
+    """
+    everything = {memory.memory_id: memory for memory in (*trashed, *view.all())}
+    going = {memory_id: everything[memory_id] for memory_id in ids if memory_id in everything}
+    while more := [m for m in everything.values() if m.memory_id not in going and set(m.sources) & going.keys()]:
+        going |= {memory.memory_id: memory for memory in more}
+    files = [path for path in _reflection_paths(view) if _belongs(view, path, going)]
+    files += [m.summary_md_ref for m in going.values() if reflections.is_reference(m.summary_md_ref)]
+    proposals = [path.removesuffix(".md") + ".proposed.md" for path in files]
+    return Erasure((*dict.fromkeys((*ids, *going)),), tuple(dict.fromkeys((*files, *proposals)))), list(going.values())
+
+
+def _reflection_paths(view: View) -> list[str]:
+    root = view.folder.root
+    return sorted(str(path.relative_to(root)) for path in view.folder.reflections.rglob("*.md"))
+
+
+def _belongs(view: View, path: str, going: dict[str, Memory]) -> bool:
+    """Whether a reflection's file names one of the memories, as its record or among its sources."""
+    try:
+        reflection = view.reflection(path)
+    except MemctlError:
+        data = atomic.read(view.folder.root / path) or b""
+        return any(memory_id.encode() in data for memory_id in going)
+    if reflection is None:
+        return False
+    sources = reflection.fields.get("sources")
+    named = {reflection.memory_id, *(map(str, sources) if isinstance(sources, list) else ())}
+    return bool(named & going.keys()) or any(memory_id in reflection.body for memory_id in going)
+
+
+def telling_words(gone: Iterable[Memory], kept: Iterable[Memory]) -> set[str]:
+    """Terms that stood in the purged memories and stand in none that is kept."""
+    common = {term for memory in kept for term in terms(memory.content)}
+    words = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
+    return {word for word in words - common - stop_terms() if len(word) > 2}
+
+
+def still_mentioned(folder: UserFolder, words: set[str]) -> list[str]:
+    """Files of the user's in which at least half of these words stand (or three of them): a person must look."""
+    needed = min(3, max(1, len(words) // 2))
+    return [
+        str(path.relative_to(folder.root))
+        for path in sorted(folder.root.rglob("*"))
+        if path.suffix in _SCANNED_SUFFIXES and path.is_file() and len(words & _words_of(path)) >= needed and words
+    ]
+
+
+def _words_of(path: Path) -> set[str]:
+    try:
+        return set(terms(path.read_text("utf-8", "replace")))
+    except OSError:
+        return set()
+
+
+def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
+    """What git's history of the folder still holds; empty outside of git."""
+    top = _git(folder.root, "rev-parse", "--show-toplevel")
+    if not top:
+        return []
+    commits = {line for i in ids for line in _git(folder.root, "log", "--all", "--format=%h", f"-S{i}").split()}
+    if not commits:
+        return []
+    return [
+        f"git still holds it in {len(commits)} commits of {top} ({', '.join(sorted(commits)[:5])})",
+        "remove it there with `git filter-repo --replace-text FILE` (FILE lists the words), then expire and push:",
+        "`git reflog expire --expire=now --all && git gc --prune=now`, and `git push --force` to every copy",
+    ]
+
+
+def _git(folder: Path, *arguments: str) -> str:
+    try:
+        done = subprocess.run(
+            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False, timeout=60
+        )
+    except (OSError, subprocess.TimeoutExpired):
+        return ""
+    return done.stdout.strip() if done.returncode == 0 else ""

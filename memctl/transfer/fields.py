@@ -1,0 +1,114 @@
+"""What all foreign forms share: reading a field with a plain complaint, and words that name a category."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from datetime import datetime
+from typing import Any, NamedTuple
+
+from memctl import times
+from memctl.files import codec
+from memctl.files.codec import RecordError
+from memctl.models import Memory
+
+SOURCE = "import"
+"""`source` of a memory that another tool made."""
+
+
+class Item(NamedTuple):
+    """One memory that was read, and Markdown to keep with it."""
+
+    memory: Memory
+    detail: str = ""
+
+
+_CATEGORY_WORDS = {
+    "work": """work job career business project task meeting company organization organisation team client customer
+        product professional professional_details technology tech tool software code api architecture design decision
+        requirement constraint specification""",
+    "preference": """preference preferences user_preferences like likes dislike dislikes favorite favorites favourite
+        favourites style taste""",
+    "emotion": "emotion emotions feeling feelings mood",
+    "strategy": """strategy strategies lesson lessons lesson_learned lessons_learned best_practice tip tips method
+        technique approach procedure playbook heuristic solution""",
+    "life": """life person people family friend friends pet home place location event health food travel hobby hobbies
+        personal personal_details sports music entertainment fashion milestones""",
+}
+_CATEGORY_OF = {word: category for category, words in _CATEGORY_WORDS.items() for word in words.split()}
+
+
+def category_of(words: Iterable[object], otherwise: str = "life") -> str:
+    """The category that the first telling word names: `Lessons learned` is strategy, `person` life."""
+    normal = (str(word).strip().lower().replace(" ", "_").replace("-", "_") for word in words)
+    return next((_CATEGORY_OF[word] for word in normal if word in _CATEGORY_OF), otherwise)
+
+
+def need_object(value: object) -> Mapping[str, Any]:
+    """The value, if it is an object.
+
+    Raises:
+        RecordError: it is not.
+    """
+    if not isinstance(value, dict):
+        raise RecordError("must be a JSON object")
+    return value
+
+
+def need_text(value: Mapping[str, Any], name: str) -> str:
+    """A field that must hold words.
+
+    Raises:
+        RecordError: it is missing, blank, or no text.
+    """
+    found = value.get(name)
+    if isinstance(found, str) and found.strip():
+        return found
+    raise RecordError(f"field {name!r} is missing" if found is None else f"field {name!r} must be text, and not blank")
+
+
+def name_of(value: Mapping[str, Any], name: str) -> str:
+    """A field that holds an id: text or a whole number; empty where it is left out."""
+    found = value.get(name)
+    if found is None:
+        return ""
+    if isinstance(found, bool) or not isinstance(found, str | int):
+        raise RecordError(f"field {name!r} must be text or a number")
+    return str(found)
+
+
+def time_of(value: Mapping[str, Any], name: str) -> datetime | None:
+    """A field that holds a time in any form `times.from_value` reads; None where it is left out."""
+    found = value.get(name)
+    if found is None or found == "":
+        return None
+    try:
+        return times.from_value(found)
+    except (ValueError, OverflowError) as problem:
+        raise RecordError(f"field {name!r}: {problem}") from None
+
+
+def texts_of(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A field that holds a list of texts, each once; empty where it is left out."""
+    found = value.get(name)
+    if found is None:
+        return ()
+    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+        raise RecordError(f"field {name!r} must be a list of texts")
+    return tuple(dict.fromkeys(found))
+
+
+def others(value: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:
+    """The fields with a value that are not among those known."""
+    passed = set(known)
+    return {name: item for name, item in value.items() if name not in passed and item is not None}
+
+
+def about(name: str, text: str) -> str:
+    """A statement that can be understood without knowing where it stood: `Alice: drinks tea`."""
+    named = text.startswith(name) and not text[len(name) : len(name) + 1].isalnum()
+    return text if named else f"{name}: {text}"
+
+
+def short_hash(*parts: str) -> str:
+    """Twelve hex digits that are the same for the same texts: what makes an external id where a tool has none."""
+    return codec.digest("\0".join(parts).encode("utf-8", "surrogatepass"))[:12]

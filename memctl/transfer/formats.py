@@ -1,0 +1,244 @@
+"""Reading memories that another program wrote: which form a file has, and what each of its lines means."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
+from memctl.files import atomic, document
+from memctl.files.codec import RecordError
+from memctl.models import Memory, Problem
+from memctl.transfer import foreign, jsontext, notes, records
+from memctl.transfer.fields import Item
+from memctl.transfer.jsontext import Entry
+
+AUTO = "auto"
+MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0 = "memctl", "jsonl", "records", "mcp", "basic-memory", "mem0"
+FORMS = (MEMCTL, PLAIN, RECORDS, MCP, NOTES, MEM0)
+"""Names of the forms: memctl's own lines; plain lines with `text`; a `memory.json`, a list of records or one record;
+the MCP memory server's graph; a folder of basic-memory notes; a mem0 export."""
+
+STANDARD_INPUT = "<stdin>"
+
+_LISTS = ("memories", "results", "entities", "relations")
+"""Top-level lists of a document that hold what is to be imported."""
+
+_LOOKED_AT = 20
+"""Lines looked at to tell broken lines from a document."""
+
+_HINT = f"Forms: {', '.join(FORMS)}. Name one with --format."
+
+Make = Callable[[Any, datetime | None], Sequence[Item]]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """What a file holds.
+
+    Args:
+        form: one of `FORMS`.
+        memories: `memory_id` is empty where the store shall give a new one.
+        details: Markdown that belongs to a memory, by its position in `memories`.
+        problems: what was left out and why, with its line; the caller decides whether to go on without it.
+    """
+
+    form: str
+    memories: tuple[Memory, ...]
+    details: Mapping[int, str] = field(default_factory=dict)
+    problems: tuple[Problem, ...] = ()
+
+
+def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
+    """Read memories in any form memctl knows.
+
+    Args:
+        source: a file, a folder of notes, or what came from standard input.
+        form: one of `FORMS`, or `auto` to tell it from the content.
+        now: becomes `imported_at` of every memory, from which its age for fading runs; None leaves it as it is.
+        only_store: of plain lines only those whose `store` is this.
+
+    Raises:
+        NotFoundError: no such file, or no line of `only_store`.
+        StorageError: the file cannot be read.
+        InvalidDataError: the content has no form memctl knows, or is a JSON document that is broken.
+        UsageError: the form is unknown or does not fit the source.
+    """
+    if form not in (AUTO, *FORMS):
+        raise UsageError(f"there is no form {form!r}", hint=_HINT)
+    if isinstance(source, Path) and (form == NOTES or source.suffix == ".md" or source.is_dir()):
+        return _read_notes(source, form, now, only_store)
+    path = str(source) if isinstance(source, Path) else STANDARD_INPUT
+    entries = _entries(_bytes(source), path)
+    if form == AUTO:
+        form, entries = _form_of(entries, path)
+    make, entries = _maker(form, entries, only_store, path)
+    return _collected(form, ((path, entry, partial(make, entry.value, now)) for entry in entries))
+
+
+def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) -> Imported:
+    if form not in (AUTO, NOTES):
+        raise UsageError(f"{source} is read as notes, not as {form}", hint="Name a file, or leave --format out.")
+    _refuse_store(only_store)
+    if form == AUTO and (source / document.FILE_NAME).is_file():
+        hint = f"Import {source / document.FILE_NAME}, or name the form: --format {NOTES}."
+        raise UsageError(f"{source} holds a {document.FILE_NAME}: it is no folder of notes", hint=hint)
+    return _collected(
+        NOTES, ((n.path, n.entry, partial(notes.memories, n.entry.value, now)) for n in notes.read(source))
+    )
+
+
+def _bytes(source: Path | bytes) -> bytes:
+    if isinstance(source, bytes):
+        return source
+    data = atomic.read(source)
+    if data is None:
+        raise NotFoundError(f"no file {source}")
+    return data
+
+
+def _refuse_store(only_store: str) -> None:
+    if only_store:
+        raise UsageError("only plain lines have stores to choose from", hint="Leave --only-store out.")
+
+
+# From bytes to values
+
+
+def _entries(data: bytes, path: str) -> Iterable[Entry]:
+    """The values of a file, those of lines one at a time: holding 100,000 decoded lines at once costs a third more."""
+    if _is_document(jsontext.without_mark(data).lstrip()):
+        return _of_document(jsontext.document(data, path), path)
+    return jsontext.lines(data)
+
+
+def _is_document(data: bytes) -> bool:
+    """Whether the data is one JSON value rather than a value a line."""
+    if not data.startswith(b"{"):
+        return data.startswith(b"[")
+    first, _, rest = data.partition(b"\n")
+    value = _value(first)
+    if isinstance(value, dict):
+        return not rest.strip() and any(isinstance(value.get(name), list) for name in _LISTS)
+    following = rest.split(b"\n", _LOOKED_AT)[:_LOOKED_AT]
+    return not any(_shape(_value(line)) for line in following) or _value(data) is not None
+
+
+def _value(data: bytes) -> Any:
+    """The value a text holds, None if it holds none."""
+    if not data.rstrip().endswith((b"}", b"]")):
+        return None
+    try:
+        return jsontext.decode(data.decode())
+    except ValueError:
+        return None
+
+
+def _of_document(page: jsontext.Page, path: str) -> list[Entry]:
+    if "" in page.lists:
+        return page.lists[""]
+    if page.value.get("format", document.FORMAT) != document.FORMAT and "memories" in page.value:
+        form = page.value["format"]
+        hint = "Upgrade memctl (pip install -U memctl)."
+        raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, hint=hint)
+    named = [name for name in _LISTS if name in page.lists]
+    if "content" in page.value or not named:
+        return [Entry(page.line, page.value, jsontext.fault(page.value))]
+    return [_typed(name, entry) for name in named for entry in page.lists[name]]
+
+
+def _typed(name: str, entry: Entry) -> Entry:
+    """Say of an element of the MCP server's `read_graph` answer what its lines in the file say."""
+    kind = {"entities": "entity", "relations": "relation"}.get(name)
+    if kind is None or not isinstance(entry.value, dict) or "relationship" in entry.value:
+        return entry
+    return entry._replace(value={"type": kind, **entry.value})
+
+
+# Which form
+
+
+def _form_of(entries: Iterable[Entry], path: str) -> tuple[str, Iterable[Entry]]:
+    """The form of the first entry that has one, and all entries again."""
+    rest = iter(entries)
+    seen: list[Entry] = []
+    for entry in rest:
+        seen.append(entry)
+        if shape := _shape(entry.value):
+            return shape, chain(seen, rest)
+    if not seen:
+        return MEMCTL, seen
+    reason = seen[0].problem or "is in no form memctl knows"
+    raise InvalidDataError(reason, path=path, line=seen[0].line, hint=_HINT)
+
+
+def _shape(value: Any) -> str:
+    """The form one value has by the names of its fields, empty when it has none."""
+    if not isinstance(value, dict):
+        return ""
+    if value.get("type") in ("entity", "relation") and ("name" in value or "from" in value):
+        return MCP
+    if "content" in value or {"key", "value"} <= value.keys():
+        return MEMCTL
+    if "memory" in value:
+        return MEM0
+    return PLAIN if "text" in value else ""
+
+
+def _maker(form: str, entries: Iterable[Entry], only_store: str, path: str) -> tuple[Make, Iterable[Entry]]:
+    """What turns a value of the form into memories, and the entries to turn."""
+    if form == PLAIN:
+        chosen = _of_store([*entries], only_store, path) if only_store else [*entries]
+        stores = {records.store_of(entry.value) for entry in chosen if not entry.problem}
+        return partial(records.plain, with_store=len(stores) > 1), chosen
+    _refuse_store(only_store)
+    makers: dict[str, Make] = {MCP: foreign.graph, MEM0: foreign.mem0}
+    return makers.get(form, records.record), entries
+
+
+def _of_store(entries: list[Entry], store: str, path: str) -> list[Entry]:
+    """The lines of one store; broken lines too, because nobody knows whose they are."""
+    chosen = [entry for entry in entries if entry.problem or records.store_of(entry.value) == store]
+    if any(not entry.problem for entry in chosen):
+        return chosen
+    stores = sorted({records.store_of(entry.value) for entry in entries if not entry.problem})
+    raise NotFoundError(f"no line of {path} has the store {store!r}", hint=f"It has {', '.join(stores[:8]) or 'none'}.")
+
+
+# From values to memories
+
+
+def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence[Item]]]]) -> Imported:
+    memories: list[Memory] = []
+    details: dict[int, str] = {}
+    problems: list[Problem] = []
+    texts: dict[str, str] = {}
+    for path, entry, make in work:
+        try:
+            for item in _made(entry, make, texts):
+                if item.detail:
+                    details[len(memories)] = item.detail
+                memories.append(item.memory)
+        except RecordError as reason:
+            problems.append(Problem(path, str(reason), entry.line))
+    return Imported(form, tuple(memories), details, tuple(problems))
+
+
+def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str]) -> Sequence[Item]:
+    """The memories of one entry.
+
+    Raises:
+        RecordError: there are none, because of what the message says.
+    """
+    if entry.problem:
+        raise RecordError(entry.problem)
+    items = make()
+    for memory, _ in items:
+        if memory.memory_id and texts.setdefault(memory.memory_id, memory.content) != memory.content:
+            raise RecordError(f"the id {memory.memory_id} stands above already, with another text")
+    return items

@@ -1,0 +1,270 @@
+"""JSON from strangers: every value with its line, and nothing a store could not hold."""
+
+from __future__ import annotations
+
+import codecs
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
+
+from memctl.errors import InvalidDataError
+
+LARGEST = 16 * 1024 * 1024
+"""Bytes of one line, or characters of one element of a list; a memory is never near it."""
+
+DEEPEST = 100
+"""Levels of nesting in one value. Python's own limit is higher but varies, and writing needs more of it."""
+
+_SPACE = re.compile(r"[ \t\r\n]*")
+_SUSPECT = re.compile(r"\\u(?:0000|[dD][89a-fA-F])")
+_SURROGATE = re.compile("[\ud800-\udfff]")
+_DOCUMENT_HINT = "Mend the file by hand; nothing was imported."
+
+
+class BrokenError(ValueError):
+    """Text that is no JSON value, or one memctl refuses; the message says what is wrong."""
+
+
+class Entry(NamedTuple):
+    """One value of a file and the line it starts on (from 1); `problem` says why it is missing or not to be used."""
+
+    line: int
+    value: Any = None
+    problem: str = ""
+
+
+class Page(NamedTuple):
+    """A whole JSON document, the line it starts on, and for each list at its top what stands in it.
+
+    The list that is the whole document has the name "".
+    """
+
+    value: Any
+    line: int
+    lists: Mapping[str, list[Entry]]
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        names = [name for name, _ in pairs]
+        twice = next(name for name in names if names.count(name) > 1)
+        raise BrokenError(f"the name {twice!r} stands twice in one object")
+    return result
+
+
+def _no_constant(name: str) -> Any:
+    raise BrokenError(f"{name} is not a JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise BrokenError(f"the number {text[:40]} is too large")
+    return number
+
+
+_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
+
+
+def decode(text: str) -> Any:
+    """The value a text holds.
+
+    Raises:
+        BrokenError: it holds none, more than one, a name twice, NaN or a number too large, or is nested too deeply.
+    """
+    try:
+        return _DECODER.decode(text)
+    except json.JSONDecodeError as problem:
+        raise BrokenError(f"is not JSON: {_lower(problem.msg)} (column {problem.colno})") from None
+    except RecursionError:
+        raise BrokenError("is nested too deeply") from None
+    except BrokenError:
+        raise
+    except ValueError as problem:
+        raise BrokenError(f"cannot be read: {problem}") from None
+
+
+def _lower(message: str) -> str:
+    return message[:1].lower() + message[1:]
+
+
+def fault(value: Any) -> str:
+    """Why a value could not be stored: a NUL, half a character, too deep a nesting; empty when it could."""
+    stack = [(value, 0)]
+    while stack:
+        item, depth = stack.pop()
+        if depth > DEEPEST:
+            return f"is nested more than {DEEPEST} levels deep"
+        if isinstance(item, str) and (found := _text_fault(item)):
+            return found
+        if isinstance(item, dict):
+            stack += ((part, depth + 1) for pair in item.items() for part in pair)
+        elif isinstance(item, list):
+            stack += ((part, depth + 1) for part in item)
+    return ""
+
+
+def _text_fault(text: str) -> str:
+    if "\0" in text:
+        return "holds a NUL character"
+    return "holds half a character (a lone surrogate)" if _SURROGATE.search(text) else ""
+
+
+def _entry(line: int, text: str, value: Any) -> Entry:
+    """An entry of what was decoded from `text`; only suspect text is looked through, which keeps long files fast."""
+    suspect = _SUSPECT.search(text) or text.count("[") + text.count("{") > DEEPEST
+    return Entry(line, value, fault(value) if suspect else "")
+
+
+def without_mark(data: bytes) -> bytes:
+    """The data without the byte order mark that some editors leave."""
+    return data.removeprefix(codecs.BOM_UTF8)
+
+
+def lines(data: bytes) -> Iterator[Entry]:
+    """The values of a file that holds one on each line; blank lines are passed over."""
+    for number, raw in enumerate(without_mark(data).split(b"\n"), 1):
+        if raw and not raw.isspace():
+            yield _line(number, raw)
+
+
+def _line(number: int, raw: bytes) -> Entry:
+    if len(raw) > LARGEST:
+        return Entry(number, problem=f"is longer than {LARGEST // 1024**2} MiB")
+    try:
+        text = raw.decode()
+        return _entry(number, text, decode(text))
+    except UnicodeDecodeError as problem:
+        return Entry(number, problem=f"is not valid UTF-8 (byte {problem.start + 1} of the line)")
+    except BrokenError as problem:
+        return Entry(number, problem=str(problem))
+
+
+def document(data: bytes, path: str) -> Page:
+    """A file that is one JSON value.
+
+    Raises:
+        InvalidDataError: it is not; with line and column, because nothing can be guessed about where the rest begins.
+    """
+    cursor = _Cursor(_decoded(without_mark(data), path), path)
+    first = cursor.skip()
+    line = cursor.line()
+    if first == "[":
+        entries = list(cursor.elements())
+        page = Page([entry.value for entry in entries], line, {"": entries})
+    elif first == "{":
+        page = _object(cursor, line)
+    else:
+        raise cursor.fail("must hold a JSON object or list")
+    if cursor.skip():
+        raise cursor.fail("unexpected text after the end of the document")
+    return page
+
+
+def _decoded(data: bytes, path: str) -> str:
+    try:
+        return data.decode()
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        column = problem.start - (data.rfind(b"\n", 0, problem.start) + 1) + 1
+        hint = "Save the file as UTF-8; nothing was imported."
+        raise InvalidDataError("is not valid UTF-8", path=path, line=line, column=column, hint=hint) from None
+
+
+def _object(cursor: _Cursor, line: int) -> Page:
+    value: dict[str, Any] = {}
+    lists: dict[str, list[Entry]] = {}
+    for name in cursor.members():
+        if name in value:
+            raise cursor.fail(f"the name {name!r} stands twice in one object")
+        if cursor.skip() == "[":
+            lists[name] = list(cursor.elements())
+            value[name] = [entry.value for entry in lists[name]]
+        else:
+            value[name] = cursor.value()[1]
+    return Page(value, line, lists)
+
+
+class _Cursor:
+    """A place in the text of a document, moved over one value after the other."""
+
+    def __init__(self, text: str, path: str) -> None:
+        self.text, self.path, self.at = text, path, 0
+        self._counted = (0, 1)
+
+    def line(self) -> int:
+        """The line of the place (from 1); counted onward from the last call."""
+        at, line = self._counted
+        self._counted = (self.at, line + self.text.count("\n", at, self.at))
+        return self._counted[1]
+
+    def fail(self, message: str, at: int | None = None) -> InvalidDataError:
+        at = self.at if at is None else at
+        line = self.text.count("\n", 0, at) + 1
+        column = at - self.text.rfind("\n", 0, at)
+        return InvalidDataError(message, path=self.path, line=line, column=column, hint=_DOCUMENT_HINT)
+
+    def skip(self) -> str:
+        """Move past white space and return the character there, empty at the end."""
+        found = _SPACE.match(self.text, self.at)
+        self.at = found.end() if found else self.at
+        return self.text[self.at : self.at + 1]
+
+    def expect(self, character: str) -> None:
+        if (found := self.skip()) != character:
+            raise self.fail(f"expected {character!r}, found {found!r}" if found else f"{character!r} is missing")
+        self.at += 1
+
+    def value(self) -> tuple[str, Any]:
+        """Move over one value and return its text and what it means."""
+        self.skip()
+        start = self.at
+        try:
+            value, self.at = _DECODER.raw_decode(self.text, start)
+        except json.JSONDecodeError as problem:
+            raise self.fail(_lower(problem.msg), problem.pos) from None
+        except RecursionError:
+            raise self.fail("nested too deeply", start) from None
+        except ValueError as problem:
+            raise self.fail(str(problem), start) from None
+        return self.text[start : self.at], value
+
+    def members(self) -> Iterator[str]:
+        """The names of the object here; the caller moves over each value."""
+        self.expect("{")
+        if self.skip() == "}":
+            self.at += 1
+            return
+        while True:
+            name = self.value()[1]
+            if not isinstance(name, str):
+                raise self.fail("expected a name in double quotes")
+            self.expect(":")
+            yield name
+            if self.skip() != ",":
+                break
+            self.at += 1
+        self.expect("}")
+
+    def elements(self) -> Iterator[Entry]:
+        """The elements of the list here."""
+        self.expect("[")
+        if self.skip() == "]":
+            self.at += 1
+            return
+        while True:
+            yield self.element()
+            if self.skip() != ",":
+                break
+            self.at += 1
+        self.expect("]")
+
+    def element(self) -> Entry:
+        self.skip()
+        line = self.line()
+        text, value = self.value()
+        if len(text) > LARGEST:
+            return Entry(line, problem=f"is longer than {LARGEST // 1024**2} MiB")
+        return _entry(line, text, value)

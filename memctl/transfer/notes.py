@@ -1,0 +1,271 @@
+"""A folder of basic-memory notes: Markdown with front matter, observations and relations.
+
+An observation is a list item `[category] text #tag (context)`, a relation `type [[Target]] (context)`, anywhere in the
+note but in code and quotations.
+"""
+
+from __future__ import annotations
+
+import math
+import os
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import date, datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from memctl import times
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError
+from memctl.files import atomic, reflections
+from memctl.models import Memory
+from memctl.transfer.fields import SOURCE, Item, about, category_of, others, short_hash
+from memctl.transfer.jsontext import LARGEST, Entry, fault
+
+_LONGEST_SUMMARY = 300
+"""Characters of the first paragraph that go into the note's record; the whole text is its detail."""
+
+_ITEM = re.compile(r"\s*(?:[-*+]|\d{1,9}[.)])\s+(\S.*)")
+_OBSERVATION = re.compile(r"\[([^\[\]()]+)\]\s+(\S.*)")
+_CLOCK = re.compile(r"\d{1,3}:\d{2}[\d:.,]*(?:\s+-\s+\d{1,3}:\d{2}[\d:.,]*)?")
+_RELATION = re.compile(
+    r"""(?:"([^"\[\]]+)"|'([^'\[\]]+)'|([^\s\[\]"']+))\s*\[\[([^\[\]]+)\]\]\s*(?:\(([^\[\]]*)\))?$"""
+)
+_TAG = re.compile(r"(?<!\S)#([^\s#]+)")
+_FRONT = ("title", "type", "tags", "permalink", "created", "modified")
+
+
+class Found(NamedTuple):
+    """A note as it was found: the path shown to people, and an entry whose value is a `Note`."""
+
+    path: str
+    entry: Entry
+
+
+@dataclass(frozen=True)
+class Note:
+    """A note before its memories are made; `place` is its path in the folder, `fields` its front matter as JSON."""
+
+    place: str
+    fields: Mapping[str, Any]
+    body: str
+
+    @property
+    def title(self) -> str:
+        given = self.fields.get("title")
+        return str(given).strip() if given else self.place.rsplit("/", 1)[-1].removesuffix(".md")
+
+    @property
+    def permalink(self) -> str:
+        return str(self.fields.get("permalink") or self.place.removesuffix(".md"))
+
+    @property
+    def tags(self) -> tuple[str, ...]:
+        given = self.fields.get("tags") or []
+        named = given.split(",") if isinstance(given, str) else given if isinstance(given, list) else [given]
+        return tuple(dict.fromkeys(tag for item in named if (tag := str(item).strip().lstrip("#"))))
+
+    @property
+    def category(self) -> str:
+        return category_of((self.fields.get("type", ""), *self.tags))
+
+    def time(self, name: str) -> datetime | None:
+        """A time of the front matter; None where there is none or it cannot be read (it stays in the metadata)."""
+        try:
+            return times.from_value(self.fields[name])
+        except (KeyError, ValueError, OverflowError):
+            return None
+
+
+# Finding and reading
+
+
+def read(source: Path) -> Iterator[Found]:
+    """The notes of a folder and of the folders below it, hidden ones left out; or one note.
+
+    Raises:
+        NotFoundError: there is no such folder, or no note in it.
+        StorageError: a folder cannot be listed.
+    """
+    if source.is_file():
+        yield _read(source, source.name)
+        return
+    if not source.is_dir():
+        raise NotFoundError(f"no folder {source}")
+    paths = sorted(_markdown_files(source))
+    if not paths:
+        raise NotFoundError(f"no Markdown files in {source}")
+    for path in paths:
+        yield _read(path, path.relative_to(source).as_posix())
+
+
+def _markdown_files(folder: Path) -> Iterator[Path]:
+    def refuse(problem: OSError) -> None:
+        raise atomic.storage_error(problem, folder)
+
+    for parent, folders, names in os.walk(folder, onerror=refuse):
+        folders[:] = [name for name in folders if not name.startswith(".")]
+        yield from (Path(parent, name) for name in names if name.endswith(".md") and not name.startswith("."))
+
+
+def _read(path: Path, place: str) -> Found:
+    shown = os.fsencode(path).decode("utf-8", "replace")
+    return Found(shown, _entry(path, place))
+
+
+def _entry(path: Path, place: str) -> Entry:
+    if path.is_symlink():
+        return Entry(0, problem="is a symbolic link, which an import does not follow")
+    try:
+        note = _parsed(atomic.read(path) or b"", place)
+    except InvalidDataError as problem:
+        return Entry(problem.line, problem=problem.reason)
+    except MemctlError as problem:
+        return Entry(0, problem=problem.message)
+    return Entry(1, note, fault([place, note.body, dict(note.fields)]))
+
+
+def _parsed(data: bytes, place: str) -> Note:
+    if len(data) > LARGEST:
+        raise InvalidDataError(f"is longer than {LARGEST // 1024**2} MiB")
+    parsed = reflections.parse(data, "")
+    return Note(place, {name: _as_json(value) for name, value in parsed.fields.items()}, parsed.body.strip())
+
+
+def _as_json(value: object) -> Any:
+    """What YAML read, in the types JSON has: times, sets and numbers that are none become text or lists."""
+    if isinstance(value, dict):
+        return {str(name): _as_json(item) for name, item in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_as_json(item) for item in value]
+    if isinstance(value, datetime | date):
+        return value.isoformat()
+    plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if plain else str(value)
+
+
+# From notes to memories
+
+
+def memories(note: Note, now: datetime | None) -> list[Item]:
+    """The note itself, with its Markdown, then each observation and each relation as a fact."""
+    items = [Item(_knowledge(note, now), note.body)]
+    if str(note.fields.get("bm_parse_semantics", True)).lower() != "false":
+        items += (Item(fact) for line in _list_items(note.body) if (fact := _fact(note, line, now)))
+    return items
+
+
+def _knowledge(note: Note, now: datetime | None) -> Memory:
+    summary = _summary(note.body)
+    return Memory(
+        memory_id="",
+        content=about(note.title, summary) if summary else note.title,
+        kind="knowledge",
+        category=note.category,
+        tags=note.tags,
+        source=SOURCE,
+        created_at=note.time("created"),
+        updated_at=note.time("modified"),
+        imported_at=now,
+        external_id=f"basic-memory:{note.permalink}",
+        metadata=_metadata(note),
+    )
+
+
+def _metadata(note: Note) -> dict[str, Any]:
+    unread = {
+        name: note.fields[name] for name in ("created", "modified") if note.fields.get(name) and not note.time(name)
+    }
+    own = {"note": note.title, "permalink": note.permalink, "note_type": note.fields.get("type") or "note"}
+    return {**others(note.fields, _FRONT), **unread, **own}
+
+
+def _summary(body: str) -> str:
+    """The first paragraph of prose, shortened."""
+    words: list[str] = []
+    for line in _prose(body):
+        if line.strip() and not re.match(r"\s*(#|\||[-*+]\s|\d+[.)]\s|[-=*_]{3,}\s*$|<)", line):
+            words += line.split()
+        elif words:
+            break
+    text = " ".join(words)
+    return text if len(text) <= _LONGEST_SUMMARY else text[:_LONGEST_SUMMARY].rsplit(" ", 1)[0] + " …"
+
+
+def _prose(body: str) -> Iterator[str]:
+    """The lines that are neither code nor quotation."""
+    fence = ""
+    for line in body.split("\n"):
+        start = line.lstrip()[:3]
+        if fence:
+            fence = "" if start == fence else fence
+        elif start in ("```", "~~~"):
+            fence = start
+        elif not start.startswith(">"):
+            yield line
+
+
+def _list_items(body: str) -> Iterator[str]:
+    for line in _prose(body):
+        if found := _ITEM.match(line):
+            yield found[1].rstrip()
+
+
+def _fact(note: Note, item: str, now: datetime | None) -> Memory | None:
+    """What one list item states; None where it is an ordinary one."""
+    relation = _RELATION.match(item)
+    if relation and relation[4].strip():
+        return _relation(note, relation, now)
+    found = _OBSERVATION.match(item)
+    label = found[1].strip() if found else ""
+    if found and not _is_label(label):
+        return None
+    tags = tuple(dict.fromkeys(_TAG.findall(item)))
+    text = _without_tags(found[2] if found else item)
+    return _observation(note, label, text, tags, now) if text and (label or tags) else None
+
+
+def _is_label(label: str) -> bool:
+    """Whether what stands in brackets is a category: not a task's mark (`[x]`, `[ ]`, `[>]`), not a time (`[0:15]`)."""
+    mark = len(label) < 2 and (not label.isalnum() or label in "xX")
+    return not mark and not _CLOCK.fullmatch(label)
+
+
+def _without_tags(text: str) -> str:
+    """The text without the tags at its end, the remark in parentheses behind them kept."""
+    start = text.rfind("(") if text.endswith(")") else len(text)
+    words = text[:start].split()
+    while words and words[-1].startswith("#"):
+        words.pop()
+    return " ".join((*words, text[start:])).strip() if words else ""
+
+
+def _observation(note: Note, label: str, text: str, tags: tuple[str, ...], now: datetime | None) -> Memory:
+    own = {"note": note.title, "permalink": note.permalink}
+    return Memory(
+        memory_id="",
+        content=about(note.title, text),
+        category=category_of((label, *tags), note.category),
+        tags=tags,
+        source=SOURCE,
+        created_at=note.time("created"),
+        imported_at=now,
+        external_id=f"basic-memory:{note.permalink}#{short_hash(label, text)}",
+        metadata={**own, "observation": label} if label else own,
+    )
+
+
+def _relation(note: Note, found: re.Match[str], now: datetime | None) -> Memory:
+    kind, target = (found[1] or found[2] or found[3]).strip(), found[4].strip()
+    remark = f" ({found[5].strip()})" if found[5] else ""
+    return Memory(
+        memory_id="",
+        content=f"{note.title} {kind.replace('_', ' ')} {target}{remark}",
+        category=note.category,
+        subcategory="relation",
+        source=SOURCE,
+        created_at=note.time("created"),
+        imported_at=now,
+        external_id=f"basic-memory:{note.permalink}#{short_hash(kind, target)}",
+        metadata={"note": note.title, "permalink": note.permalink, "relation": kind, "to": target},
+    )

@@ -1,0 +1,84 @@
+"""memctl's own records, in lines or in a document, and the plain lines of other programs."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import PurePosixPath
+from typing import Any
+
+from memctl.files import codec, reflections
+from memctl.files.codec import RecordError
+from memctl.models import Memory
+from memctl.transfer.fields import SOURCE, Item, name_of, need_object, need_text, others, time_of
+
+DETAIL = "detail_content"
+"""Field of a line that holds the record's Markdown; the name is the documents'."""
+
+_PLAIN = ("id", "text", "time", "session", "store")
+
+
+def record(value: Any, now: datetime | None) -> list[Item]:
+    """One record as it stands in `memory.json`, or as people write it; unknown fields are kept.
+
+    A record without an id gets the one it would have if it stood in `memory.json`, so that reading it again adds
+    nothing.
+    """
+    given = dict(need_object(value))
+    detail = given.pop(DETAIL, "")
+    if not isinstance(detail, str):
+        raise RecordError(f"field {DETAIL!r} must be text")
+    if now is not None:
+        given["imported_at"] = now
+    if detail:
+        # The Markdown gets a file of its own; the name it had elsewhere may be taken here by another record's.
+        given.pop("summary_md_ref", None)
+    memory = codec.decode(given)
+    if not memory.content.strip():
+        raise RecordError("field 'content' is blank")
+    if memory.summary_md_ref:
+        _check_reference(memory.summary_md_ref)
+    return [Item(memory, detail)]
+
+
+def _check_reference(path: str) -> None:
+    """A record that refers to any other file would take it along when it is forgotten."""
+    place = PurePosixPath(path)
+    below = path.startswith(reflections.FOLDER) and ".." not in place.parts and "\\" not in path
+    if not below or place.suffix != ".md":
+        raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {path!r}")
+
+
+def plain(value: Any, now: datetime | None, *, with_store: bool = False) -> list[Item]:
+    """One line with `text` and, where known, `id`, `time`, `session`, `store`; whatever else it has is metadata.
+
+    A line that has `content` instead is a record.
+
+    Args:
+        with_store: put the line's `store` before its id, because ids are unique in one store only.
+    """
+    line = need_object(value)
+    if "text" not in line and "content" in line:
+        return record(value, now)
+    memory = Memory(
+        memory_id="",
+        content=need_text(line, "text"),
+        source=SOURCE,
+        occurred_at=time_of(line, "time"),
+        imported_at=now,
+        session_id=name_of(line, "session"),
+        external_id=_external_id(line, with_store),
+        metadata=others(line, _PLAIN),
+    )
+    return [Item(memory)]
+
+
+def _external_id(line: Mapping[str, Any], with_store: bool) -> str:
+    identity = name_of(line, "id")
+    return f"{store_of(line)}/{identity}" if identity and with_store else identity
+
+
+def store_of(value: Any) -> str:
+    """The store a plain line says it belongs to; empty where it says nothing."""
+    found = value.get("store") if isinstance(value, dict) else None
+    return str(found) if isinstance(found, str | int) else ""

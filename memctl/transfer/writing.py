@@ -1,0 +1,54 @@
+"""Memories as text for other programs: memctl's own lines, and the documents' one-file form."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+
+from memctl.errors import InvalidDataError
+from memctl.files import codec, document
+from memctl.models import Memory
+from memctl.transfer.records import DETAIL
+
+
+def to_jsonl(memories: Iterable[Memory], details: Mapping[str, str] | None = None) -> Iterator[str]:
+    """One line of JSON a memory, all its fields, without line ends.
+
+    Args:
+        details: the Markdown that belongs to a memory, by its id; it travels in the line.
+
+    Raises:
+        InvalidDataError: a memory holds what JSON cannot (NaN, half a character); named by its id.
+    """
+    told = details or {}
+    for memory in memories:
+        record = codec.encode(memory)
+        if detail := told.get(memory.memory_id):
+            record[DETAIL] = detail
+        try:
+            line = json.dumps(record, ensure_ascii=False, allow_nan=False)
+            line.encode()
+        except (TypeError, ValueError) as problem:
+            raise InvalidDataError(f"memory {memory.memory_id} cannot be written as JSON: {problem}") from None
+        yield line
+
+
+def to_documents_form(memories: Iterable[Memory], user_id: str) -> str:
+    """A whole `memory.json` of these memories, in the order given; a store takes it as it is.
+
+    Raises:
+        InvalidDataError: as `to_jsonl`.
+    """
+    records = [_block(memory) for memory in memories]
+    empty = document.empty(user_id).decode()
+    if not records:
+        return empty
+    head = empty[: empty.rindex("[") + 1]
+    return f"{head}\n    " + ",\n    ".join(records) + "\n  ]\n}\n"
+
+
+def _block(memory: Memory) -> str:
+    try:
+        return codec.dump(codec.encode(memory))
+    except codec.RecordError as problem:
+        raise InvalidDataError(f"memory {memory.memory_id}: {problem}") from None

@@ -1,0 +1,236 @@
+"""Fixtures for all tests: a store of one's own, a guard around the real home, and the yardstick for an index.
+
+`same_as_rebuilt` is that yardstick: the index that was kept up to date must hold exactly what one made anew from the
+files holds, table by table, row numbers and times apart.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+from memctl import MemoryStore, open_store, sync
+from memctl.files import document
+from memctl.index import database as db
+from memctl.index.sqlite import SqliteIndex
+
+TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
+"""Many more cases: for a night, not for every commit."""
+
+_QUIET = tuple(HealthCheck)
+
+settings.register_profile(
+    "default", derandomize=True, deadline=None, database=None, print_blob=True, suppress_health_check=_QUIET
+)
+settings.register_profile(
+    "torture", deadline=None, database=None, print_blob=True, max_examples=2000, suppress_health_check=_QUIET
+)
+settings.load_profile("torture" if TORTURE else "default")
+
+
+# The guard
+
+
+@pytest.fixture(scope="session", autouse=True)
+def _no_test_touches_the_real_home(tmp_path_factory: pytest.TempPathFactory) -> Iterator[None]:
+    """Home, caches and every `MEMCTL_*` variable lead into a temporary folder, for child processes too."""
+    root = tmp_path_factory.mktemp("guard")
+    redirected = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data"}
+    with pytest.MonkeyPatch.context() as patch:
+        for name in [name for name in os.environ if name.startswith("MEMCTL_") and name != "MEMCTL_TORTURE"]:
+            patch.delenv(name)
+        for name, folder in redirected.items():
+            (root / folder).mkdir()
+            patch.setenv(name, str(root / folder))
+        patch.setenv("MEMCTL_STORE", str(root / "store"))
+        yield
+
+
+# Stores
+
+
+@pytest.fixture
+def environment(tmp_path: Path) -> dict[str, str]:
+    """What `open_store` may see of the environment: a cache that is the test's own."""
+    return {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+
+
+@pytest.fixture
+def opener(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Callable[..., MemoryStore]]:
+    """Opens the test's store as often as wanted; all are closed at the end."""
+    opened: list[MemoryStore] = []
+
+    def open_it(user: str = "alice", **options: Any) -> MemoryStore:
+        root = options.pop("root", tmp_path / "store")
+        opened.append(open_store(root, user=user, **{"create": True, "environment": environment, **options}))
+        return opened[-1]
+
+    yield open_it
+    for store in opened:
+        store.close()
+
+
+@pytest.fixture
+def store(opener: Callable[..., MemoryStore]) -> MemoryStore:
+    """Alice's empty store."""
+    return opener()
+
+
+def fast_folder() -> Path:
+    """A new folder for tests of many writes: in memory where the system has such a place. The caller removes it."""
+    shm = Path("/dev/shm")
+    return Path(tempfile.mkdtemp(prefix="memctl-test-", dir=shm if os.access(shm, os.W_OK) else None))
+
+
+@pytest.fixture
+def fast(request: pytest.FixtureRequest) -> Iterator[Path]:
+    """As `fast_folder`, removed afterwards."""
+    folder = fast_folder()
+    yield folder
+    shutil.rmtree(folder, ignore_errors=True)
+
+
+def wait_for_tick(path: Path) -> None:
+    """Wait until a change made now must show in `path`'s ctime (the kernel's clock has grains of some milliseconds)."""
+    before = path.stat().st_ctime_ns
+    with tempfile.TemporaryDirectory(dir=path.parent.parent, prefix=".tick-") as folder:
+        probe = Path(folder) / "probe"
+        while True:
+            probe.touch()
+            if probe.stat().st_ctime_ns > before:
+                return
+            probe.unlink()
+
+
+def write_by_hand(path: Path, data: bytes | str, *, in_place: bool = False, keep_mtime: bool = False) -> None:
+    """Save a file as an editor would: as a new file, or in place, even with the old modification time."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    content = data.encode() if isinstance(data, str) else data
+    before = path.stat() if path.exists() else None
+    if before:
+        wait_for_tick(path)
+    if in_place:
+        with open(path, "r+b" if before else "wb") as file:
+            file.write(content)
+            file.truncate()
+    else:
+        temporary = path.with_name(f".{path.name}.swp")
+        temporary.write_bytes(content)
+        temporary.rename(path)
+    if keep_mtime and before:
+        os.utime(path, ns=(before.st_atime_ns, before.st_mtime_ns))
+
+
+def elements(data: bytes) -> list[tuple[dict[str, Any], bytes]]:
+    """The records of a valid `memory.json` with their exact bytes: a second reader, independent of memctl's."""
+    text = data.decode("utf-8-sig")
+    decoder, found = json.JSONDecoder(), []
+    at = _array_start(text, decoder) + 1
+    while (at := _next(text, at)) < len(text) and text[at] != "]":
+        value, end = decoder.raw_decode(text, at)
+        found.append((value, text[at:end].encode()))
+        at = _next(text, end)
+        at += text[at] == ","
+    return found
+
+
+def _next(text: str, at: int) -> int:
+    while text[at : at + 1] and text[at] in " \t\r\n":
+        at += 1
+    return at
+
+
+def _array_start(text: str, decoder: json.JSONDecoder) -> int:
+    at = _next(text, 0)
+    if text[at] == "[":
+        return at
+    while True:
+        name, at = decoder.raw_decode(text, _next(text, at + 1))
+        at = _next(text, _next(text, at) + 1)  # the colon
+        if name == "memories":
+            return at
+        _, at = decoder.raw_decode(text, at)
+        at = _next(text, at)  # the comma
+
+
+# The yardstick
+
+
+def content_of(index: SqliteIndex) -> dict[str, Any]:
+    """Everything an index holds, by path and ref instead of row numbers, without times."""
+    connection = index.connection
+    columns = "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, "
+    columns += "happened, expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id"
+    rows = db.rows(connection, f"SELECT rowid, {columns} FROM entries")
+    names = {rowid: (path, ref) for rowid, path, ref, *_ in rows}
+    assert len(set(names.values())) == len(rows), "an entry stands twice in the index"
+    files = db.rows(connection, "SELECT path, size, hash, problem, readable FROM files")
+    unreadable = {path for path, *_, readable in files if not readable}
+
+    def by_name(sql: str) -> dict[Any, list[Any]]:
+        found = defaultdict(list)
+        for rowid, *values in db.rows(connection, sql):
+            assert rowid in names, f"a row without an entry: {sql}"
+            if names[rowid][0] not in unreadable:
+                found[names[rowid]].append(tuple(values))
+        return {name: sorted(values) for name, values in found.items()}
+
+    connection.execute("CREATE VIRTUAL TABLE IF NOT EXISTS temp.places USING fts5vocab(main, full_text, instance)")
+    documents = dict(db.rows(connection, "SELECT term, count(DISTINCT doc) FROM temp.places GROUP BY term"))
+    counted = dict(db.rows(connection, "SELECT term, doc FROM terms"))
+    assert counted == documents, "term counts tell of entries that are gone"
+    return {
+        "entries": {names[r[0]]: r[1:] for r in rows if r[1] not in unreadable},
+        "tags": by_name("SELECT entry, tag FROM tags"),
+        "words": by_name("SELECT doc, offset, term FROM temp.places"),
+        "vectors": by_name("SELECT entry, vector FROM vectors"),
+        "signs": by_name("SELECT entry, bits FROM signs"),
+        "files": {row[0]: row[1:] for row in files},
+        "header": None if document.FILE_NAME in unreadable else index.header(),
+        "model": index.meta("model"),
+    }
+
+
+def rebuilt(store: MemoryStore) -> SqliteIndex:
+    """An index made from the files alone, beside the store's own."""
+    index = SqliteIndex(Path(":memory:"))
+    sync.sync(store.folder, index, store.embedder)
+    sync.embed_pending(index, store.embedder)
+    return index
+
+
+def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
+    """Sync, and check that the index is what a rebuild would give; returns what it holds."""
+    store.sync(allow_mass_change=True)
+    fresh = rebuilt(store)
+    try:
+        kept, anew = content_of(store.index), content_of(fresh)
+    finally:
+        fresh.close()
+    for path, (size, digest, *rest) in kept["files"].items():
+        if not digest and path in anew["files"]:  # our own write, known by its times alone
+            kept["files"][path] = (size, anew["files"][path][1], *rest)
+    for table in anew:
+        assert kept[table] == anew[table], f"{table}: the index differs from a rebuild"
+    assert store.index.check() == ""
+    return kept
+
+
+def left_over(root: Path) -> list[str]:
+    """Temporary files below a folder."""
+    return sorted(str(path.relative_to(root)) for path in root.rglob(".memctl-tmp-*"))
+
+
+def tracked(root: Path) -> dict[str, bytes]:
+    """Every file of a user that git would see, with its content."""
+    found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".memctl" not in path.parts)
+    return {str(path.relative_to(root)): path.read_bytes() for path in found}
