@@ -287,7 +287,7 @@ class Gateway:
     # Purging
 
     def purge(self, decide: Callable[[View], Erasure], now: datetime) -> list[str]:
-        """Erase memories from every file. The intent holds ids alone: enough to finish after a crash, and nothing stays.
+        """Erase memories from every file. The intent holds ids alone, enough to finish after a crash.
 
         Returns:
             the places that were changed.

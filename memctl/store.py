@@ -116,7 +116,7 @@ class MemoryStore:
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
         created = memory.created_at or now
-        memory = adding.completed(memory, now, self._new_id(created, datetime.now(UTC)), given)
+        memory = adding.completed(memory, now, self.new_id(created), given)
         return adding.check(memory, self.settings.categories)
 
     def add_many(
@@ -418,7 +418,7 @@ class MemoryStore:
             raise NotFoundError("there is nothing to reflect on", hint="`memctl list` shows what there is.")
         ids = [memory.memory_id for memory in memories]
         result: list[decisions.Reflected] = []
-        new_id = self._new_id(now, datetime.now(UTC))
+        new_id = self.new_id(now)
 
         def decide(view: View) -> Change:
             reflected, change = decisions.reflection(view, ids, title, new_id, now)
@@ -506,6 +506,15 @@ class MemoryStore:
         """Delete the index and make it anew from the files."""
         self.index.rebuild()
         return self.sync(progress=progress)
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
+        """Apply any change, decided on under the lock; what every other method does."""
+        self.refresh()
+        return self._apply(decide, now or times.utc_now())
+
+    def new_id(self, created: datetime) -> str:
+        """An id no other memory has, in time order."""
+        return self._new_id(created, datetime.now(UTC))
 
     def _view(self) -> View:
         return View(self.index, self.folder)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from datetime import UTC, date, datetime, timedelta
 
@@ -14,9 +15,19 @@ _SPAN = re.compile(r"^(\d+(?:\.\d+)?)\s*(h|d|w|m|y)$")
 _SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 
 
+NOW_VARIABLE = "MEMCTL_NOW"
+"""Environment variable that sets the clock, for demonstrations and transcripts that must come out the same."""
+
+
 def utc_now() -> datetime:
     """The present, to the second. Only the edges call this; rules take `now` as an argument."""
-    return datetime.now(UTC).replace(microsecond=0)
+    fixed = os.environ.get(NOW_VARIABLE)
+    if not fixed:
+        return datetime.now(UTC).replace(microsecond=0)
+    try:
+        return from_value(fixed)
+    except ValueError as problem:
+        raise UsageError(f"{NOW_VARIABLE}: {problem}") from None
 
 
 def to_text(moment: datetime) -> str:

@@ -107,6 +107,7 @@ class StoreMachine(RuleBasedStateMachine):
         self.log: list[Done] = []
         self.uses: list[tuple[tuple[str, ...], datetime]] = []
         self.unique = 0
+        self.reflected: list[tuple[str, ...]] = []
 
     def teardown(self) -> None:
         self.store.close()
@@ -434,8 +435,12 @@ class StoreMachine(RuleBasedStateMachine):
         elif mid in self.lasting:
             self.write("restore", lambda: self.store.restore([mid], now=now), {}, raises=NotFoundError)
 
-    @rule()
-    def undo(self) -> None:
+    @rule(times=st.integers(1, 3))
+    def undo(self, times: int) -> None:
+        for _ in range(times):
+            self._undo()
+
+    def _undo(self) -> None:
         now = self.tick()
         operation = next((done for done in reversed(self.log) if not done.undone), None)
         undo = lambda: self.store.undo(now=now)  # noqa: E731
@@ -463,8 +468,35 @@ class StoreMachine(RuleBasedStateMachine):
     @precondition(lambda self: self.lasting)
     @rule(numbers=st.lists(picks, min_size=1, max_size=4))
     def reflect(self, numbers: list[int]) -> None:
-        now, lasting = self.tick(), self.lasting
-        ids = list(dict.fromkeys(self.pick(number, lasting) for number in numbers))
+        lasting = self.lasting
+        self._reflect(list(dict.fromkeys(self.pick(number, lasting) for number in numbers)))
+
+    @precondition(lambda self: any(set(ids) <= self.lasting.keys() for ids in self.reflected))
+    @rule(number=picks, by_hand=st.sampled_from(("", "", "edit", "space", "delete", "source")), word=words)
+    def reflect_again(self, number: int, by_hand: str, word: str) -> None:
+        """A second reflection over the same records, after somebody did something to its file or to a record."""
+        possible = [ids for ids in self.reflected if set(ids) <= self.lasting.keys()]
+        ids = possible[number % len(possible)]
+        path = self._reflection_over(ids)
+        if path in self.world.files and by_hand in ("edit", "space"):
+            self.by_hand(path, self.world.files[path] + (b"\nMy own words.\n" if by_hand == "edit" else b"  \n\n"))
+        elif path in self.world.files and by_hand == "delete":
+            self.by_hand(path, None)
+        elif by_hand == "source":
+            changed = replace(self.store.get(ids[0]), content=self.fresh(word))
+            now = self.tick()
+            self.write("edit", lambda: self.store.put(changed, now=now), {ids[0]: replace(changed, updated_at=now)})
+        self._reflect(list(ids))
+
+    def _reflection_over(self, ids: Sequence[str]) -> str:
+        if len(ids) == 1:
+            return self.world.memories()[ids[0]].summary_md_ref
+        same = [m for m in self.world.memories().values() if set(m.sources) == set(ids)]
+        return same[0].summary_md_ref if same else ""
+
+    def _reflect(self, ids: list[str]) -> None:
+        now = self.tick()
+        self.reflected.append(tuple(ids))
         memories = [self.store.get(mid) for mid in ids]
         ref = memories[0].summary_md_ref or reflections.path_for(ids[0])
         broken = len(ids) == 1 and ref in self.world.files and not readable(self.world.files[ref])
@@ -759,6 +791,6 @@ def _receipts(store: MemoryStore) -> Iterable[Any]:
 
 
 StoreMachine.TestCase.settings = settings(
-    max_examples=400 if TORTURE else 30, stateful_step_count=80 if TORTURE else 40, print_blob=True
+    max_examples=1000 if TORTURE else 55, stateful_step_count=80 if TORTURE else 40, print_blob=True
 )
 TestStore = StoreMachine.TestCase

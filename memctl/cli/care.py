@@ -143,7 +143,8 @@ def export(
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses)
         memories = store.select(Selection(filters, ascending=True))
         user = store.user
-    text = writing.to_documents_form(memories, user) if form == "records" else "".join(f"{line}\n" for line in writing.to_jsonl(memories))  # fmt: skip
+    lines = (f"{line}\n" for line in writing.to_jsonl(memories))
+    text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
     if output is None:
         sys.stdout.buffer.write(text.encode())
         return

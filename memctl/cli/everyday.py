@@ -301,7 +301,8 @@ def list_memories(
         raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
     wanted = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
     statuses = () if every else wanted or (ACTIVE,)
-    filters = _filters(category, kind, tag, since, until, statuses=statuses, pinned=pinned or None, needs_revision=needs_revision or None)  # fmt: skip
+    flags = {"pinned": pinned or None, "needs_revision": needs_revision or None}
+    filters = _filters(category, kind, tag, since, until, statuses=statuses, **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
     with options.opened() as store:
         if trash:
@@ -340,8 +341,10 @@ def _list_trash(store: MemoryStore) -> None:
 def edit(
     memory_id: Id,
     reflection: Annotated[bool, typer.Option("--reflection", help="Edit its Markdown instead of the record.")] = False,
-    set_: Annotated[list[str] | None, typer.Option("--set", help="Set a field without an editor: name=value.", metavar="FIELD=VALUE")] = None,
-) -> None:  # fmt: skip
+    set_: Annotated[
+        list[str] | None, typer.Option("--set", help="Set a field without an editor.", metavar="FIELD=VALUE")
+    ] = None,
+) -> None:
     """Change a memory in $EDITOR (a YAML view of the record, or its reflection).
 
     What you wrote is checked first; if it is wrong, the draft is kept and opened again the next time.

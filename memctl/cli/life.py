@@ -43,7 +43,8 @@ def reflect(
         memories = _chosen(store, ids or [], query, category, kind, tag, since, until)
         done = store.reflect(memories, title=title, dry_run=dry_run, now=options.moment(now))
     if current.json:
-        render.as_json({"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id, "body": done.body})  # fmt: skip
+        what = {"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id}
+        render.as_json(what | {"body": done.body})
         return
     render.say(done.body.rstrip())
     told = {

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
+
+if TYPE_CHECKING:
+    from memctl.files.journal import Operation
 
 PANEL = "Looking"
 
@@ -18,9 +21,12 @@ def register(app: typer.Typer) -> None:
 
 
 def inspect(
-    memory_id: Annotated[str | None, typer.Argument(help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id)] = None,
+    memory_id: Annotated[
+        str | None,
+        typer.Argument(help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id),
+    ] = None,
     now: Now = None,
-) -> None:  # fmt: skip
+) -> None:
     """The store at a glance, or everything about one memory: links, history, when it will fade.
 
     Example: memctl inspect; memctl inspect mem_20251214_1a2b
@@ -45,9 +51,11 @@ def inspect(
 
 
 def log(
-    memory_id: Annotated[str | None, typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id)] = None,
+    memory_id: Annotated[
+        str | None, typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id)
+    ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first.", min=1)] = 20,
-) -> None:  # fmt: skip
+) -> None:
     """What was changed, the newest first.
 
     Example: memctl log --limit 5
@@ -55,17 +63,23 @@ def log(
     with options.opened() as store:
         found = store.history(store.findable(memory_id) if memory_id else "")[::-1][:limit]
     if current.json:
-        render.as_json(
-            [
-                {"op": op.op, "at": op.at, "command": op.command, "records": [s.memory_id for s in op.records], "files": [f.path for f in op.files], "undoes": op.undoes}
-                for op in found
-            ]
-        )  # fmt: skip
+        render.as_json([_operation_json(op) for op in found])
         return
     rows = [
         (op.at, op.command, _touched([s.memory_id for s in op.records] or [f.path for f in op.files])) for op in found
     ]
     render.table(("when", "command", "what"), rows)
+
+
+def _operation_json(operation: Operation) -> dict[str, Any]:
+    return {
+        "op": operation.op,
+        "at": operation.at,
+        "command": operation.command,
+        "records": [step.memory_id for step in operation.records],
+        "files": [file.path for file in operation.files],
+        "undoes": operation.undoes,
+    }
 
 
 def _touched(names: list[str]) -> str:

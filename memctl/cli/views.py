@@ -69,10 +69,7 @@ def purge_report(report: PurgeReport, dry_run: bool) -> None:
 def decay_table(forecasts: Sequence[Forecast], *, dry_run: bool, now: datetime) -> None:
     """What fades now, and what will fade next."""
     gone = [f for f in forecasts if f.faded]
-    rows = [
-        (f.memory.memory_id, f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}", _when(f, now), render.one_line(f.memory.content, 60))
-        for f in (forecasts if dry_run else gone)
-    ]  # fmt: skip
+    rows = [_decay_row(f, now) for f in (forecasts if dry_run else gone)]
     if rows:
         render.table(("id", "importance", "now", "threshold", "fades", "text"), rows, right=(1, 2, 3))
     verb = "would archive" if dry_run else "archived"
@@ -81,6 +78,11 @@ def decay_table(forecasts: Sequence[Forecast], *, dry_run: bool, now: datetime) 
     )
     if gone and not dry_run:
         render.say("see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`")
+
+
+def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
+    numbers = (f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}")
+    return (f.memory.memory_id, *numbers, _when(f, now), render.one_line(f.memory.content, 60))
 
 
 def _when(forecast: Forecast, now: datetime) -> str:

@@ -439,7 +439,8 @@ class TestInstall:
 
 def run_scene(scene: str, root: Path) -> dict[str, Any]:
     """Run this file as a program, see `__main__` below."""
-    environment = os.environ | {"PYTHONPATH": str(Path(memctl.__file__).parents[1]), "HF_HOME": str(root / "hf")}
+    environment = os.environ | {"HF_HOME": str(root / "hf"), "NO_PROXY": "*"}
+    environment["PYTHONPATH"] = str(Path(memctl.__file__).parents[1])
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, __file__, scene, str(root)]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)

@@ -1,0 +1,34 @@
+# Two commands for a newcomer, each enough by itself: `make demo` and `make test`. They need Python 3.11+, git and make.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+
+.PHONY: demo test check bench docs clean
+
+demo: $(STAMP)
+	@$(BIN)/python scripts/demo.py
+
+test: check
+	$(BIN)/python -m pytest -n auto --dist loadfile
+
+check: $(STAMP)
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+bench: $(STAMP)
+	$(BIN)/python -m bench.speed
+
+docs: $(STAMP)
+	$(BIN)/python scripts/make_reference.py
+
+clean:
+	rm -rf $(VENV) build *.egg-info .demo
+
+$(STAMP): pyproject.toml requirements-dev.txt
+	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memctl needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -e .
+	@touch $(STAMP)

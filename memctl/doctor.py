@@ -1,0 +1,281 @@
+"""Looking for what is wrong in a user's folder, explaining it with file and line, and mending what is safe to mend."""
+
+from __future__ import annotations
+
+import stat
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memctl import sync, times
+from memctl.errors import InvalidDataError
+from memctl.files import atomic, codec, document, edit, layout, reflections
+from memctl.files.erase import TOMBSTONES, temporary_files
+from memctl.files.layout import UserFolder
+from memctl.gateway import View
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import Change, FileEdit, Memory, Problem
+from memctl.store import MemoryStore
+
+UNREADABLE = "unreadable"
+BAD_RECORD = "bad-record"
+REPEATED = "repeated-id"
+PURGED = "purged"
+INCOMPLETE = "incomplete"
+DANGLING = "dangling"
+ORPHAN = "orphan"
+MISSING_REFLECTION = "missing-reflection"
+PERMISSION = "permission"
+LEFTOVER = "leftover"
+WAITING = "waiting"
+INDEX = "index"
+
+
+def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
+    """Everything that is wrong, in the order of the files."""
+    report = store.sync(deep=deep)
+    found = [*_memory_file(store.folder), *_reflections(store), *_permissions(store.folder), *_leftovers(store.folder)]
+    if report.blocked and not any(problem.code == UNREADABLE for problem in found):
+        found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
+    if report.pending:
+        found.append(
+            Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=WAITING)
+        )
+    return [*found, *_index(store, deep=deep)]
+
+
+# memory.json
+
+
+def _memory_file(folder: UserFolder) -> Iterator[Problem]:
+    data = atomic.read(folder.memory_file)
+    if data is None:
+        yield Problem(document.FILE_NAME, "is missing", code=INCOMPLETE, fix="write an empty one")
+        return
+    try:
+        parsed = document.parse(data)
+    except InvalidDataError as problem:
+        yield Problem(document.FILE_NAME, problem.reason, problem.line, code=UNREADABLE)
+        return
+    yield from _records(folder, parsed)
+
+
+def _records(folder: UserFolder, parsed: document.Document) -> Iterator[Problem]:
+    seen: dict[str, document.RawRecord] = {}
+    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
+    known = set(parsed.memories) | buried | _trashed_ids(folder)
+    for record in parsed.records:
+        if record.memory is None:
+            yield Problem(document.FILE_NAME, record.problem, record.line, code=BAD_RECORD)
+            continue
+        yield from _one_record(folder, record, record.memory, seen, buried, known)
+        seen.setdefault(record.memory.memory_id, record)
+
+
+def _one_record(
+    folder: UserFolder,
+    record: document.RawRecord,
+    memory: Memory,
+    seen: Mapping[str, document.RawRecord],
+    buried: set[str],
+    known: set[str],
+) -> Iterator[Problem]:
+    name, line = memory.memory_id, record.line
+    if name in buried:
+        yield Problem(document.FILE_NAME, f"{name} was purged and is back", line, "remove it again", PURGED)
+    elif name in seen:
+        same = seen[name].memory == memory
+        fix = "remove the copy" if same else "give the later one a new id"
+        yield Problem(document.FILE_NAME, f"{name} stands twice (first in line {seen[name].line})", line, fix, REPEATED)
+    if b'"memory_id"' not in record.raw:
+        yield Problem(document.FILE_NAME, "a record has no memory_id", line, f"write {name} into it", INCOMPLETE)
+    elif memory.created_at is None:
+        yield Problem(document.FILE_NAME, f"{name} has no date", line, "write the file's date into it", INCOMPLETE)
+    yield from _references(folder, memory, line, known)
+
+
+def _references(folder: UserFolder, memory: Memory, line: int, known: set[str]) -> Iterator[Problem]:
+    reference = memory.summary_md_ref
+    if reference and not reflections.is_reference(reference):
+        message = f"{memory.memory_id}: summary_md_ref {reference!r} is not a file below reflections/"
+        yield Problem(document.FILE_NAME, message, line, "take the reference out", MISSING_REFLECTION)
+    elif reference and not (folder.root / reference).exists():
+        message = f"{memory.memory_id} refers to {reference}, which is missing"
+        yield Problem(document.FILE_NAME, message, line, "take the reference out", MISSING_REFLECTION)
+    named = (*memory.supersedes, *memory.conflicts_with, *memory.sources, memory.superseded_by)
+    for other in named:
+        if other and other not in known:
+            message = (
+                f"{memory.memory_id} refers to {other}, which is in no file (nothing to do if it was removed by hand)"
+            )
+            yield Problem(document.FILE_NAME, message, line, code=DANGLING)
+
+
+def _trashed_ids(folder: UserFolder) -> set[str]:
+    if not folder.trash.is_dir():
+        return set()
+    texts = (path.read_text("utf-8", "replace") for path in folder.trash.glob("*.json"))
+    return {part.split('"', 1)[0] for text in texts for part in text.split('"memory_id": "')[1:]}
+
+
+# Other files
+
+
+def _reflections(store: MemoryStore) -> Iterator[Problem]:
+    for state in store.index.files().values():
+        if state.path != document.FILE_NAME and not state.readable:
+            line, reason = _place(state.path, state.problem)
+            yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
+    for orphan in View(store.index, store.folder).orphans():
+        yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
+    for path in sorted(store.folder.reflections.rglob("*.proposed.md")):
+        name = str(path.relative_to(store.folder.root))
+        yield Problem(name, "is a proposal for a reflection you edited: merge it by hand, then delete it", code=WAITING)
+
+
+def _place(path: str, problem: str) -> tuple[int, str]:
+    """Take `path:line:column: reason` apart."""
+    rest = problem.removeprefix(path).lstrip(":")
+    head, _, tail = rest.partition(":")
+    if head.strip().isdigit():
+        column, _, reason = tail.partition(":")
+        return int(head), (reason if column.strip().isdigit() else tail).strip()
+    return 0, rest.strip()
+
+
+def _permissions(folder: UserFolder) -> Iterator[Problem]:
+    private = (folder.root, folder.memory_file, folder.state, folder.operations, folder.receipts)
+    for path in private:
+        if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
+            name = str(path.relative_to(folder.root)) if path != folder.root else "."
+            yield Problem(name, f"can be read by others (mode {mode:o})", 0, "make it private", PERMISSION)
+    if folder.private.is_dir() and not (folder.private / ".gitignore").exists():
+        yield Problem(".memctl", "is not kept out of git", 0, "write .memctl/.gitignore", PERMISSION)
+
+
+def _leftovers(folder: UserFolder) -> Iterator[Problem]:
+    for path in temporary_files(folder):
+        name = str(path.relative_to(folder.root))
+        yield Problem(name, "was left behind by an interrupted write", 0, "delete it", LEFTOVER)
+    if folder.displaced.is_dir():
+        for path in sorted(folder.displaced.glob("hand-edit-*")):
+            name = str(path.relative_to(folder.root))
+            message = (
+                "is a hand edit of memory.json that was saved while memctl was writing: compare it, then delete it"
+            )
+            yield Problem(name, message, code=WAITING)
+
+
+def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
+    fix = "make the index anew"
+    if damage := store.index.check():
+        yield Problem("index", damage, 0, fix, INDEX)
+    elif deep and (difference := _difference(store)):
+        yield Problem("index", difference, 0, fix, INDEX)
+
+
+def _difference(store: MemoryStore) -> str:
+    """How the index differs from one made anew; empty when it does not."""
+    with tempfile.TemporaryDirectory() as directory:
+        fresh = SqliteIndex(Path(directory) / "index.sqlite")
+        try:
+            sync.sync(store.folder, fresh, None)
+            mine, theirs = _contents(store.index), _contents(fresh)
+        finally:
+            fresh.close()
+    wrong = sorted(key for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key))
+    unreadable = {path for path, state in store.index.files().items() if not state.readable}
+    wrong = [key for key in wrong if key[0] not in unreadable]
+    return f"{len(wrong)} entries differ from the files, {wrong[0][1] or wrong[0][0]} first" if wrong else ""
+
+
+def _contents(index: SqliteIndex) -> dict[tuple[str, str], str]:
+    return {(path, ref): found for path in index.files() for ref, found in index.hashes(path).items()}
+
+
+# Mending
+
+
+def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
+    """Mend what has a `fix`. Every change to a user's file is one operation that `undo` takes back.
+
+    Returns:
+        the problems that were mended.
+    """
+    now = now or times.utc_now()
+    fixable = [problem for problem in problems if problem.fix]
+    codes = {problem.code for problem in fixable}
+    if any(problem.code == UNREADABLE for problem in problems):
+        fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX)]
+        codes = {problem.code for problem in fixable}
+    if codes & {REPEATED, PURGED}:
+        store.change(lambda view: _without_repeats(view, store, now), now)
+    if codes & {INCOMPLETE, MISSING_REFLECTION, ORPHAN}:
+        store.change(lambda view: _completed(view, now), now)
+    for problem in fixable:
+        if action := _SMALL_FIXES.get(problem.code):
+            action(store, problem)
+    return fixable
+
+
+def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
+    """Take out copies and what was purged; give a different record with a taken id a new one."""
+    data = view.read(document.FILE_NAME) or b""
+    parsed = document.parse(data)
+    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
+    held: dict[str, Memory] = {}
+    raws = []
+    for record in parsed.records:
+        memory = record.memory
+        if memory is None or (memory.memory_id not in held and memory.memory_id not in buried):
+            raws.append(record.raw)
+        elif memory.memory_id not in buried and held[memory.memory_id] != memory:
+            renamed = replace(memory, memory_id=store.new_id(memory.created_at or now))
+            raws.append(codec.dump(codec.encode(renamed)).encode())
+        if memory is not None:
+            held.setdefault(memory.memory_id, memory)
+    new = edit.rebuilt(parsed.header, raws)
+    return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),))
+
+
+def _completed(view: View, now: datetime) -> Change:
+    """Write down ids and dates that were left out, and take out references to files that are gone."""
+    path = view.folder.memory_file
+    dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
+    puts = []
+    for memory in view.all():
+        found = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        whole = _complete(view, memory, dated)
+        if whole != memory or b'"memory_id"' not in found:
+            puts.append(whole)
+    return Change("doctor --fix", tuple(puts))
+
+
+def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
+    there = reflections.is_reference(memory.summary_md_ref) and (view.folder.root / memory.summary_md_ref).exists()
+    return replace(
+        memory,
+        created_at=memory.created_at or dated,
+        summary_md_ref=memory.summary_md_ref if there else "",
+    )
+
+
+def _make_private(store: MemoryStore, problem: Problem) -> None:
+    layout.ensure_private(store.folder)
+    path = store.folder.root / problem.path
+    if path.exists():
+        path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+
+
+def _delete(store: MemoryStore, problem: Problem) -> None:
+    with store.gateway.locked():
+        (store.folder.root / problem.path).unlink(missing_ok=True)
+
+
+_SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {
+    PERMISSION: _make_private,
+    LEFTOVER: _delete,
+    INDEX: lambda store, problem: store.reindex(),
+}

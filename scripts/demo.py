@@ -1,0 +1,71 @@
+"""The main job on a copy of `sample_store/`: add, query, reflect, decay, undo, inspect. Run by `make demo`."""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+MEMCTL = Path(sys.executable).with_name("memctl")
+
+STEPS = (
+    ("What does the store hold?", "inspect"),
+    (
+        "Remember something new.",
+        'add "Alice wants release notes as a short list, never as prose" -c preference -t style',
+    ),
+    ("The same again is counted, not stored twice.", 'add "Alice wants release notes as a short list, never as prose"'),
+    ("Ask, and see how each answer earned its place.", 'query "how should I write the release notes?" -n 3 --explain'),
+    ("A fact with a key has one value at a time; the old one stays readable.", "add --key city --value Porto -c life"),
+    ("", "list --key city --all"),
+    (
+        "An error message finds the fix that worked before.",
+        'query "run_sql failed: canceling statement due to statement timeout" -n 1',
+    ),
+    ("Chinese works the same way.", '--user xiaolin query "小林现在住在哪里，能做饭吗？" -n 2'),
+    (
+        "Write a reflection over what is known about one topic.",
+        'reflect --tag payments-api --title "What we know about the payments API"',
+    ),
+    ("What would fade? (Nothing is changed.)", "decay --dry-run"),
+    ("Let it fade: archived, not lost.", "decay"),
+    ("Second thoughts.", "undo"),
+    ("One memory in full: links, history, forecast.", "inspect mem_20250122"),
+    ("Is everything as it should be?", "doctor --deep"),
+    ("Text ready for a prompt, memories fenced as data.", 'query "may I suggest a pesto recipe?" -n 2 --md'),
+)
+
+
+def main() -> int:
+    with tempfile.TemporaryDirectory() as directory:
+        store = Path(directory) / "sample_store"
+        shutil.copytree(ROOT / "sample_store", store)
+        for path in (store, *store.rglob("*")):
+            path.chmod(0o700 if path.is_dir() else 0o600)
+        environment = {
+            **os.environ,
+            "MEMCTL_STORE": str(store),
+            "MEMCTL_USER": "alice",
+            "MEMCTL_NOW": "2026-11-21T09:00:00Z",
+        }
+        codes = [step(comment, command, environment) for comment, command in STEPS]
+    failed = sum(code != 0 for code in codes)
+    print(f"\n{len(codes) - failed} of {len(codes)} commands succeeded on a copy of sample_store/.")
+    return 1 if failed else 0
+
+
+def step(comment: str, command: str, environment: dict[str, str]) -> int:
+    """Show one command and run it."""
+    if comment:
+        print(f"\n# {comment}")
+    print(f"$ memctl {command}", flush=True)
+    return subprocess.run([str(MEMCTL), *shlex.split(command)], env=environment, check=False).returncode
+
+
+if __name__ == "__main__":
+    sys.exit(main())
