@@ -6,6 +6,7 @@ Acknowledged means on disk. What a crash leaves half-done is completed, or found
 from __future__ import annotations
 
 import json
+import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -241,8 +242,7 @@ class Gateway:
         keep = self.folder.displaced / document.FILE_NAME
         atomic.make_directory(keep.parent)
         atomic.replace(self.folder.memory_file, content, keep=keep)
-        displaced = atomic.read(keep)
-        if displaced is not None and prepared.before is not None and displaced != prepared.before:
+        if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
             _keep_hand_edit(keep)
 
     def _take_back(self, prepared: _Prepared) -> bool:
@@ -456,6 +456,11 @@ def _seconds(moment: datetime | None) -> float | None:
 
 def _operation_id(now: datetime) -> str:
     return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
+
+
+def _same_file(found: os.stat_result, known: FileState) -> bool:
+    """Whether a displaced file is the one that was read (its ctime tells of the renaming only)."""
+    return (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.mtime_ns, known.inode)
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:

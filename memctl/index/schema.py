@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 1
+VERSION = 2
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -18,16 +18,17 @@ CREATE TABLE entries (
     rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL,
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
     memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
-    pinned INTEGER, needs_revision INTEGER, summary_ref TEXT, fact_key TEXT, external_id TEXT
+    pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0, summary_ref TEXT, fact_key TEXT, external_id TEXT
 );
 CREATE INDEX entries_path ON entries (path, ref);
 CREATE INDEX entries_memory ON entries (memory_id);
-CREATE INDEX entries_summary ON entries (summary_ref) WHERE summary_ref != '';
-CREATE INDEX entries_key ON entries (fact_key) WHERE fact_key != '';
-CREATE INDEX entries_external ON entries (external_id) WHERE external_id != '';
+CREATE INDEX entries_summary ON entries (summary_ref) WHERE summary_ref IS NOT NULL;
+CREATE INDEX entries_key ON entries (fact_key) WHERE fact_key IS NOT NULL;
+CREATE INDEX entries_external ON entries (external_id) WHERE external_id IS NOT NULL;
+CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND problem = '';
 CREATE INDEX entries_text ON entries (text_hash);
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
-CREATE INDEX entries_created ON entries (created, memory_id) WHERE path = 'memory.json';
+CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;
 CREATE INDEX tags_entry ON tags (entry);

@@ -81,7 +81,7 @@ class SqliteIndex:
 
     def record_before(self, created: float | None, memory_id: str) -> str | None:
         """The id of the last record of `memory.json`, in time order, that stands before the given place."""
-        sql = """SELECT ref FROM entries WHERE path = 'memory.json' AND (created, memory_id) < (?, ?)
+        sql = """SELECT ref FROM entries INDEXED BY entries_created WHERE path = 'memory.json' AND (created, memory_id) < (?, ?)
         ORDER BY created DESC, memory_id DESC LIMIT 1"""
         found = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
         return None if found is None else str(found)
@@ -89,7 +89,7 @@ class SqliteIndex:
     def total(self) -> int:
         return search.total(self.connection)
 
-    # Looking up
+    # Looking up. A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
 
     def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Found]:
         sql = f"SELECT {search.FOUND} FROM entries e WHERE {condition} ORDER BY {order}"
@@ -114,33 +114,33 @@ class SqliteIndex:
 
     def by_key(self, category: str, key: str) -> list[Found]:
         """Records of the key/value fact with this identity, oldest first."""
-        return self._entries("fact_key = ? AND path = 'memory.json'", f"{category}\0{key}", order="created, memory_id")
+        return self._entries("fact_key = ? AND +path = 'memory.json'", f"{category}\0{key}", order="created, memory_id")
 
     def by_external(self, external_id: str) -> list[Found]:
         """Records imported under this id."""
-        return self._entries("external_id = ? AND external_id != ''", external_id)
+        return self._entries("external_id = ?", external_id)
 
     def expired(self, now: datetime) -> list[Found]:
         """Records whose time is over; pinned ones stay."""
-        return self._entries("expires <= ? AND pinned = 0 AND path = 'memory.json'", now.timestamp())
+        return self._entries("expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp())
 
     def referring(self, path: str) -> set[str]:
         """Ids of the records whose `summary_md_ref` is this file."""
-        return {found.ref for found in self._entries("summary_ref = ? AND path = 'memory.json'", path)}
+        return {found.ref for found in self._entries("summary_ref = ? AND +path = 'memory.json'", path)}
 
     def orphans(self) -> list[Found]:
         """Reflections that have no record."""
         return self._entries(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
-            AND path NOT IN (SELECT summary_ref FROM entries WHERE path = 'memory.json' AND summary_ref != '')
-            AND memory_id NOT IN (SELECT ref FROM entries WHERE path = 'memory.json')""",
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)""",
             order="path",
         )
 
     def record_of(self, reflection: Found) -> Found | None:
         """The record a reflection belongs to: the one it names, else one that refers to it."""
         named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)
-        return next(iter(named or self._entries("path = 'memory.json' AND summary_ref = ?", reflection.path)), None)
+        return next(iter(named or self._entries("+path = 'memory.json' AND summary_ref = ?", reflection.path)), None)
 
     def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
         """Record ids with this beginning."""
@@ -235,16 +235,16 @@ class SqliteIndex:
         self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
         if packed.signs:
             self.connection.execute("INSERT OR REPLACE INTO signs VALUES (?, ?)", (rowid, packed.signs))
+        self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (rowid,))
 
     def pending_count(self) -> int:
         """How many entries have no vector yet."""
-        sql = "SELECT (SELECT count(*) FROM entries WHERE problem = '') - (SELECT count(*) FROM vectors)"
+        sql = "SELECT count(*) FROM entries WHERE embedded = 0 AND problem = ''"
         return int(db.value(self.connection, sql))
 
     def pending(self, limit: int) -> list[Found]:
         """Entries that have no vector yet."""
-        missing = "problem = '' AND NOT EXISTS (SELECT 1 FROM vectors v WHERE v.entry = e.rowid)"
-        return self._entries(missing, limit, order="rowid LIMIT ?")
+        return self._entries("embedded = 0 AND problem = ''", limit, order="rowid LIMIT ?")
 
     def put_vectors(self, rows: Iterable[tuple[Found, Packed]]) -> None:
         """Store vectors made outside of any lock; an entry that changed meanwhile keeps waiting."""
@@ -259,6 +259,7 @@ class SqliteIndex:
         with db.transaction(self.connection):
             self.connection.execute("DELETE FROM vectors")
             self.connection.execute("DELETE FROM signs")
+            self.connection.execute("UPDATE entries SET embedded = 0")
             self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (identity,))
 
     def check(self) -> str:
@@ -281,9 +282,9 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
         *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
         *(m.layer, m.category, m.kind, m.status, entry.memory_id, entry.text_hash),
         *(_seconds(m.created_at, _BEGINNING), _seconds(m.when), _seconds(m.expires_at)),
-        *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref),
-        f"{m.category}\0{m.key}" if m.key else "",
-        m.external_id,
+        *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref or None),
+        f"{m.category}\0{m.key}" if m.key else None,
+        m.external_id or None,
     )
 
 

@@ -73,10 +73,10 @@ def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None,
         raise UsageError(f"there is no form {form!r}", hint=_HINT)
     if isinstance(source, Path) and (form == NOTES or source.suffix == ".md" or source.is_dir()):
         return _read_notes(source, form, now, only_store)
+    if form == NOTES:
+        raise UsageError("notes are read from a folder, not from standard input", hint="Name the folder.")
     path = str(source) if isinstance(source, Path) else STANDARD_INPUT
-    entries = _entries(_bytes(source), path)
-    if form == AUTO:
-        form, entries = _form_of(entries, path)
+    form, entries = _values(jsontext.without_mark(_bytes(source)), form, path)
     make, entries = _maker(form, entries, only_store, path)
     return _collected(form, ((path, entry, partial(make, entry.value, now)) for entry in entries))
 
@@ -110,11 +110,14 @@ def _refuse_store(only_store: str) -> None:
 # From bytes to values
 
 
-def _entries(data: bytes, path: str) -> Iterable[Entry]:
-    """The values of a file, those of lines one at a time: holding 100,000 decoded lines at once costs a third more."""
-    if _is_document(jsontext.without_mark(data).lstrip()):
-        return _of_document(jsontext.document(data, path), path)
-    return jsontext.lines(data)
+def _values(data: bytes, form: str, path: str) -> tuple[str, Iterable[Entry]]:
+    """The form, told from the content if it was left open, and the values."""
+    whole = _is_document(data.lstrip())
+    entries: Iterable[Entry] = _of_document(jsontext.document(data, path), path) if whole else jsontext.lines(data)
+    if form != AUTO:
+        return form, entries
+    form, entries = _form_of(entries, path)
+    return RECORDS if form == MEMCTL and whole else form, entries
 
 
 def _is_document(data: bytes) -> bool:

@@ -91,7 +91,8 @@ def test_the_path_is_part_of_a_problem(tmp_path):
 
 
 def test_the_same_id_with_two_texts_would_stop_the_whole_import():
-    data = b'{"memory_id": "a", "content": "one"}\n{"memory_id": "a", "content": "one"}\n{"memory_id": "a", "content": "two"}'
+    texts = (b"one", b"one", b"two")
+    data = b"\n".join(b'{"memory_id": "a", "content": "%b"}' % text for text in texts)
     found = formats.read(data)
     assert [(p.line, "stands above" in p.message) for p in found.problems] == [(3, True)]
     assert len(found.memories) == 2
@@ -119,7 +120,7 @@ def test_broken_lines_of_a_store_are_not_passed_over():
         ('[\n  {"content": "a"}\n  {"content": "b"}\n]', 3, 3),
         ('[\n  {"content": "a"},\n]', 3, 1),
         ('{\n  "memories": [{"content": "a", "value": NaN}]\n}', 2, 16),
-        ('{\n  "memories": [],\n  "memories": []\n}', 3, 13),
+        ('{\n  "memories": [],\n  "memories": []\n}', 3, 14),
         ('{\n  "memories": []\n} extra', 3, 3),
         ("[\n" + "[" * 100_000, 2, 1),
         ('{\n  "memories": [', 2, 16),

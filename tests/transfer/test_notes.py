@@ -151,7 +151,7 @@ BROKEN = {
     '---\ntitle: "a\\0b"\n---\n': 1,
     "a\0b": 1,
     b"fine\n\xff": 2,
-    "<<<<<<< HEAD\n": 1,
+    "<<<<<<< HEAD\none\n=======\ntwo\n>>>>>>> other\n": 1,
 }
 
 
