@@ -27,13 +27,15 @@ COUNTED = ".memctl/state/counted"
 NewId = Callable[[datetime, datetime], str]
 
 
-def add_one(view: View, memory: Memory, allow_duplicate: bool, now: datetime) -> tuple[list[Memory], Added]:
-    """A stated fact with a key updates; the same text is counted; anything else is new."""
+def add_one(
+    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime
+) -> tuple[list[Memory], Added]:
+    """A stated fact with a key updates; the same text is counted, and takes what is `given` with it; else it is new."""
     if memory.key:
         return adding.stated(memory, view.with_key(memory.category, memory.key), now)
     same = [] if allow_duplicate else [m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key]
     if same:
-        again = adding.mention(same[0], now)
+        again = adding.mention(same[0], now, memory, given)
         return [again], Added(MENTIONED, again)
     return [memory], Added(ADDED, memory)
 

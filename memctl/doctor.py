@@ -32,6 +32,9 @@ LEFTOVER = "leftover"
 WAITING = "waiting"
 INDEX = "index"
 
+BROKEN = frozenset({UNREADABLE, BAD_RECORD, REPEATED, PURGED})
+"""Findings because of which a memory is not in any answer, or may not be."""
+
 
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     """Everything that is wrong, in the order of the files."""

@@ -5,6 +5,8 @@ A message says what is wrong and where; a hint says what to do about it.
 
 from __future__ import annotations
 
+import re
+
 EXIT_DONE = 0
 EXIT_NOT_FOUND = 1
 EXIT_USAGE = 2
@@ -71,6 +73,15 @@ class InvalidDataError(MemctlError):
 
     def as_dict(self) -> dict[str, object]:
         return super().as_dict() | {"path": self.path, "line": self.line, "column": self.column}
+
+
+def located(text: str, hint: str = "") -> InvalidDataError:
+    """The error whose message was kept as `path:line:column: reason`."""
+    found = re.match(r"^([^:\n]+):(?:(\d+):)?(?:(\d+):)? (.*)$", text, re.DOTALL)
+    if found is None:
+        return InvalidDataError(text, hint=hint)
+    path, line, column, reason = found.groups()
+    return InvalidDataError(reason, path=path, line=int(line or 0), column=int(column or 0), hint=hint)
 
 
 class FormatVersionError(InvalidDataError):

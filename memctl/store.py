@@ -59,6 +59,7 @@ class MemoryStore:
         self.embedder_problem = embedder_problem
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
+        self.report: syncing.SyncReport | None = None
         self._new_id = adding.IdMaker()
 
     def __enter__(self) -> MemoryStore:
@@ -103,7 +104,7 @@ class MemoryStore:
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
-            puts, added = decisions.add_one(view, memory, allow_duplicate, now)
+            puts, added = decisions.add_one(view, memory, frozenset(given), allow_duplicate, now)
             files: list[FileEdit] = []
             if detail is not None:
                 puts, files = decisions.with_detail(view, puts, added.memory, detail)
@@ -180,8 +181,7 @@ class MemoryStore:
         query = question if isinstance(question, Query) else Query(question, **options)
         report = self.refresh()
         found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, now))
-        blocked = report.blocked.message if report.blocked else ""
-        degraded = tuple(note for note in (self.embedder_problem, found.degraded, blocked) if note)
+        degraded = tuple(note for note in (self.embedder_problem, found.degraded) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         receipt = receipts.write(self.folder.receipts, query.text, [hit.memory.memory_id for hit in found.hits], now)
@@ -217,7 +217,7 @@ class MemoryStore:
         given = given.encode("utf-8", "replace").decode()
         if given and self.index.raws(document.FILE_NAME, [given]):
             return given
-        starting = self.index.ids_starting(given) if given else []
+        starting = self.index.ids_starting(given, 10_000) if given else []
         if len(starting) == 1:
             return starting[0]
         message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
@@ -227,8 +227,9 @@ class MemoryStore:
         from difflib import get_close_matches
 
         near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
+        more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         if near:
-            return f"Did you mean {' or '.join(near)}?"
+            return f"Did you mean {' or '.join(near)}{more}?"
         trashed = any(t.memory.memory_id == given for t in self.trashed())
         return f"It is in the trash: `memctl restore {given}`." if trashed else "`memctl list` shows the ids."
 
@@ -243,6 +244,11 @@ class MemoryStore:
         chosen = selection or Selection()
         found = self.index.matching(chosen.filters, now or times.utc_now())
         return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
+
+    def categories(self) -> set[str]:
+        """Every category that a memory has."""
+        self.refresh()
+        return self.index.categories()
 
     def all(self) -> list[Memory]:
         """Every record, whatever its status, in time order."""
@@ -500,10 +506,17 @@ class MemoryStore:
         pending, reason = syncing.embed_pending(
             self.index, self.embedder, progress, at_most=None if everything else INLINE_EMBEDDINGS
         )
-        return replace(report, pending=pending, pending_reason=reason)
+        self.report = replace(report, pending=pending, pending_reason=reason)
+        return self.report
 
     def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
-        """Delete the index and make it anew from the files."""
+        """Delete the index and make it anew from the files.
+
+        Raises:
+            InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
+        """
+        if blocked := self.refresh().blocked:
+            raise blocked
         self.index.rebuild()
         return self.sync(progress=progress)
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memctl.entries import record_entry, reflection_entry, text_of
-from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError
+from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, located
 from memctl.files import atomic, codec, document, reflections
 from memctl.files.erase import TOMBSTONES
 from memctl.files.layout import UserFolder
@@ -157,7 +157,7 @@ def _look(
         return None
     seen = time.time_ns()
     if not now.readable:
-        return None if before and before.stamp == now.stamp else _unreadable(now, before, InvalidDataError(now.problem))
+        return None if before and before.stamp == now.stamp else _unreadable(now, before, located(now.problem))
     try:
         data = _read(folder, now.path)
     except MemctlError as problem:
@@ -274,7 +274,7 @@ def _report(
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
         hint = "Mend it by hand, then run `memctl doctor`. Nothing was changed."
-        blocked = InvalidDataError(unreadable.problem, hint=hint)
+        blocked = located(unreadable.problem, hint)
     if blocked and not unreadable:
         notes.append(blocked.message)
     return SyncReport(

@@ -79,8 +79,11 @@ def _from_text(text: str) -> datetime:
         raise ValueError(f"{text!r} is not a time; write 2025-12-14 or 2025-12-14T08:30:00Z") from None
 
 
-def from_user(text: str, now: datetime) -> datetime:
-    """A time given on the command line: what `from_value` reads, `today`, `now`, or a span back such as `30d`.
+def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
+    """A time given on the command line: what `from_value` reads, `today`, `now`, or a span such as `30d`.
+
+    Args:
+        ahead: a span counts from now on; back otherwise.
 
     Raises:
         UsageError: it cannot be read.
@@ -89,11 +92,12 @@ def from_user(text: str, now: datetime) -> datetime:
     if text in words:
         return words[text]
     if match := _SPAN.match(text):
-        return now - timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
+        span = timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
+        return now + span if ahead else now - span
     try:
         return from_value(text)
     except ValueError as problem:
-        hint = "Use a date (2025-12-14), a time (2025-12-14T08:30:00Z), `today`, or a span back such as 30d or 2w."
+        hint = "Use a date (2025-12-14), a time (2025-12-14T08:30:00Z), `today`, or a span such as 30d or 2w."
         raise UsageError(str(problem), hint=hint) from None
 
 

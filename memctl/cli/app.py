@@ -21,7 +21,7 @@ def command() -> Any:
     from memctl.cli import care, everyday, life, looking, settings, users
 
     options.reset()
-    app = options.group(HELP, add_completion=True, context_settings={"help_option_names": ["-h", "--help"]})
+    app = options.group(HELP, add_completion=True)
     app.callback()(_version_option)
     for module in (everyday, life, looking, care):
         module.register(app)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from memctl.cli import options, render
 from memctl.cli.options import current
-from memctl.errors import InvalidDataError, NotFoundError
+from memctl.errors import InvalidDataError, NotFoundError, UsageError
 
 if TYPE_CHECKING:
     from memctl.lifecycle.adding import Added
@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 def add_jsonl(path: Path, allow_duplicate: bool) -> None:
     """Add one memory a line."""
+    if path.is_dir():
+        raise UsageError(f"{path} is a folder", hint="`memctl import` reads folders.")
     bring_in(path, "auto", "", allow_duplicate=allow_duplicate, skip_broken=False, dry_run=False)
 
 

@@ -29,7 +29,9 @@ def sync(
         bool, typer.Option("--allow-mass-change", help="Accept that many records went away.")
     ] = False,
 ) -> None:
-    """Bring the index up to date with the files. (Every command does; this also makes all missing vectors.)
+    """Bring the index up to date with the files.
+
+    Every command does; this also makes all missing vectors.
 
     Example: memctl sync
     """
@@ -66,7 +68,9 @@ def doctor(
     deep: Annotated[bool, typer.Option("--deep", help="Hash every file and compare the index with a rebuild.")] = False,
     fix: Annotated[bool, typer.Option("--fix", help="Mend what is safe to mend; undo takes it back.")] = False,
 ) -> None:
-    """Look for what is wrong, say where, and mend it where that is safe.
+    """Look for what is wrong, and mend what is safe.
+
+    Each finding is a sentence with file and line.
 
     Example: memctl doctor --deep
     """
@@ -86,12 +90,13 @@ def doctor(
         render.say(f"{problem}{hint}")
     if not left:
         render.say("nothing is wrong")
-    elif any(problem.code == "unreadable" for problem in left):
-        raise InvalidDataError(f"{len(left)} problems", hint="They are listed above; the files were left as they are.")
+    elif wrong := [problem for problem in left if problem.code in checking.BROKEN]:
+        many = "1 thing must" if len(wrong) == 1 else f"{len(wrong)} things must"
+        raise InvalidDataError(f"{many} be mended by hand or with --fix", hint="They are listed above.")
 
 
 def import_(
-    path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.")],
+    path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.", metavar="PATH")],
     form: Annotated[
         str, typer.Option("--format", help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.")
     ] = "auto",
@@ -104,7 +109,7 @@ def import_(
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Bring in memories from a file or from another tool.
+    """Bring in memories from a file or another tool.
 
     Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
     basic-memory notes, and mem0 exports.
@@ -140,6 +145,9 @@ def export(
         raise UsageError(f"there is no format {form!r}", hint="Formats: jsonl, records.")
     statuses = () if every else ("active",)
     with options.opened() as store:
+        if blocked := store.refresh().blocked:
+            raise blocked
+        options.check_categories(store, category)
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses)
         memories = store.select(Selection(filters, ascending=True))
         user = store.user

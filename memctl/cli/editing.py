@@ -6,7 +6,6 @@ import os
 import shlex
 import subprocess
 from collections.abc import Sequence
-from dataclasses import fields
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,26 +22,71 @@ _HEAD = "# The record of {id}. Change what you like, save and leave; to leave al
 
 
 def with_fields(memory: Memory, assignments: Sequence[str]) -> Memory:
-    """A memory with `name=value` applied; values are read as YAML.
+    """A memory with `name=value` applied; values are read as YAML, lists also with commas.
 
     Raises:
         UsageError: not of that form.
         InvalidDataError: a value the field cannot have.
     """
-    import yaml
-
     record: dict[str, Any] = codec.encode(memory)
-    known = {f.name for f in fields(Memory)} - {"extra", "memory_id"}
     for assignment in assignments:
         name, equals, text = assignment.partition("=")
-        if not equals or name not in known:
-            hint = f"Fields: {', '.join(sorted(known))}."
-            raise UsageError(f"--set wants FIELD=VALUE with a field that can be set, found {assignment!r}", hint=hint)
-        try:
-            record[name] = text if name == "content" else yaml.safe_load(text)
-        except yaml.YAMLError:
-            record[name] = text
+        if not equals or name not in _SETTABLE:
+            raise UsageError(f"cannot set {name!r}", hint=_hint_for(name, bool(equals)))
+        record[name] = _value(name, text)
     return _decoded(record, memory, "--set")
+
+
+_SETTABLE = frozenset(codec.FIELD_ORDER) - {"memory_id"}
+_LISTS = {"tags", "sources", "supersedes", "conflicts_with"}
+
+
+def _hint_for(name: str, well_formed: bool) -> str:
+    from difflib import get_close_matches
+
+    if not well_formed:
+        return "Write --set FIELD=VALUE, such as --set importance=0.9."
+    if name == "memory_id":
+        return "The id of a memory cannot be changed."
+    near = get_close_matches(name, _SETTABLE, 3)
+    return (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else "`memctl show ID` shows the fields; docs/file-format.md has all."
+    )
+
+
+def _value(name: str, text: str) -> Any:
+    if name == "content":
+        return text
+    try:
+        value = load_yaml(text)
+    except yaml_error():
+        return text
+    if name in _LISTS and isinstance(value, str):
+        return [part.strip() for part in value.split(",") if part.strip()]
+    return value
+
+
+def yaml_error() -> type[Exception]:
+    import yaml
+
+    return yaml.YAMLError
+
+
+def load_yaml(text: str) -> Any:
+    """YAML with times left as text: a birthday is a value like any other."""
+    import yaml
+
+    class Loader(yaml.SafeLoader):
+        """The safe loader without its time type."""
+
+    times_tag = "tag:yaml.org,2002:timestamp"
+    Loader.yaml_implicit_resolvers = {
+        first: [rule for rule in rules if rule[0] != times_tag]
+        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    return yaml.load(text, Loader=Loader)
 
 
 def _decoded(record: object, memory: Memory, place: str) -> Memory:
@@ -129,15 +173,12 @@ def _yaml(record: dict[str, Any]) -> str:
 
 
 def _parse_yaml(path: Path) -> object:
-    import yaml
-
     try:
-        found = yaml.safe_load(path.read_text("utf-8"))
-    except yaml.YAMLError as problem:
+        return load_yaml(path.read_text("utf-8"))
+    except yaml_error() as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or "cannot be read as YAML"
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
         raise InvalidDataError(reason, path=path.name, line=line, column=column) from None
     except UnicodeDecodeError:
         raise InvalidDataError("is not valid UTF-8", path=path.name) from None
-    return found

@@ -79,12 +79,12 @@ def add(
         list[str] | None, typer.Argument(help="What to remember; - reads standard input.", metavar="TEXT")
     ] = None,
     category: Annotated[
-        str,
+        str | None,
         typer.Option(
             "--category", "-c", help="work, life, preference, emotion, strategy, or one of yours.",
             autocompletion=options.complete_category,
         ),
-    ] = "life",
+    ] = None,
     subcategory: Annotated[str, typer.Option(help="A finer category, of your own.")] = "",
     tag: Annotated[
         list[str] | None,
@@ -99,9 +99,9 @@ def add(
     ] = None,
     key: Annotated[str, typer.Option(help="Name of a fact with one value at a time, such as city.")] = "",
     value: Annotated[str | None, typer.Option(help="The value of that fact.")] = None,
-    importance: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
-    confidence: Annotated[float | None, typer.Option(help="0 to 1.")] = None,
-    source: Annotated[str, typer.Option(help="Where it comes from.")] = "user",
+    importance: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
+    confidence: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
+    source: Annotated[str, typer.Option(help="Where it comes from; user otherwise.", metavar="TEXT")] = "",
     occurred_at: Annotated[str | None, typer.Option(help="When it happened.", metavar="TIME")] = None,
     expires_at: Annotated[str | None, typer.Option(help="From when on it is no longer true.", metavar="TIME")] = None,
     pin: Annotated[bool, typer.Option("--pin", help="Never let it fade.")] = False,
@@ -120,14 +120,19 @@ def add(
     Example: memctl add "Alice prefers tea to coffee" --category preference --tag drinks
     """
     from memctl.cli import bulk
+    from memctl.errors import UsageError
 
     given = {
         "category": category, "subcategory": subcategory, "tags": tuple(tag or ()), "kind": kind, "key": key,
         "value": value, "importance": importance, "confidence": confidence, "source": source,
-        "occurred_at": options.moment(occurred_at), "expires_at": options.moment(expires_at), "pinned": pin or None,
+        "occurred_at": options.moment(occurred_at), "expires_at": options.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in given.items() if field not in (None, "", ())}
     if jsonl is not None:
+        if text or fields or detail:
+            raise UsageError(
+                "--jsonl brings its own texts and fields", hint="Leave the text and the other options out."
+            )
         bulk.add_jsonl(jsonl, allow_duplicate)
         return
     content = _content(text, key, value)
@@ -233,13 +238,11 @@ def query(
     question = _standard_input() if text == ["-"] else " ".join(text)
     filters = _filters(category, kind, tag, since, until)
     with options.opened() as store:
+        options.check_categories(store, category)
         asked = Query(question, top or store.settings.query_top, filters, min_score, not no_route)
         result = store.query(asked, strict=strict, now=options.moment(now))
-    if md and not current.json:
-        from memctl.context.fence import fenced
-
-        render.say(fenced([hit.memory for hit in result.hits]))
-        render.notices(result.degraded, result.index)
+    if md:
+        render.query_markdown(result)
     else:
         render.query_result(result, explain)
 
@@ -308,9 +311,8 @@ def list_memories(
         if trash:
             _list_trash(store)
             return
-        report = store.refresh()
+        options.check_categories(store, category)
         found = store.select(chosen)
-        render.notices((), report.index_state)
     _print_list(found[offset : offset + limit if limit else None], len(found), offset)
 
 
@@ -345,9 +347,9 @@ def edit(
         list[str] | None, typer.Option("--set", help="Set a field without an editor.", metavar="FIELD=VALUE")
     ] = None,
 ) -> None:
-    """Change a memory in $EDITOR (a YAML view of the record, or its reflection).
+    """Change a memory in $EDITOR.
 
-    What you wrote is checked first; if it is wrong, the draft is kept and opened again the next time.
+    Opens a YAML view of the record, or with --reflection its Markdown. What you wrote is checked first; if it is wrong, the draft is kept and opened again the next time.
 
     Example: memctl edit mem_20251214_1a2b --set importance=0.9
     """
@@ -376,7 +378,9 @@ def forget(
     reason: Annotated[str, typer.Option(help="Why, for the trash.")] = "forgotten",
     dry_run: DryRun = False,
 ) -> None:
-    """Move memories to the trash; `restore` and `undo` bring them back.
+    """Move memories to the trash.
+
+    `restore` and `undo` bring them back; --purge really removes them.
 
     Example: memctl forget mem_20251214_1a2b
     """

@@ -33,13 +33,16 @@ def reflect(
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:
-    """Write or refresh a reflection (Markdown) from memories, without a model.
+    """Write or refresh a reflection from memories.
+
+    A Markdown summary, made without a model: key points, grouped, each with its sources.
 
     What a person edited is never overwritten: the new text is laid beside it as a proposal.
 
     Example: memctl reflect --category work --title "What we learned about deploys"
     """
     with options.opened() as store:
+        options.check_categories(store, category)
         memories = _chosen(store, ids or [], query, category, kind, tag, since, until)
         done = store.reflect(memories, title=title, dry_run=dry_run, now=options.moment(now))
     if current.json:
@@ -98,7 +101,7 @@ def decay(
     now: Now = None,
     allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Archive even a large share.")] = False,
 ) -> None:
-    """Archive episodes whose importance has faded (half-life rule).
+    """Archive episodes whose importance has faded.
 
     Importance halves every 90 days, from 30 days of age; below 0.1 an episode leaves the answers but stays in the file.
     Pinned memories, facts and preferences never fade.

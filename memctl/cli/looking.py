@@ -27,7 +27,9 @@ def inspect(
     ] = None,
     now: Now = None,
 ) -> None:
-    """The store at a glance, or everything about one memory: links, history, when it will fade.
+    """Show the store at a glance, or one memory in full.
+
+    For one memory: its record, reflection, links, history, and when it will fade.
 
     Example: memctl inspect; memctl inspect mem_20251214_1a2b
     """
@@ -56,7 +58,7 @@ def log(
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first.", min=1)] = 20,
 ) -> None:
-    """What was changed, the newest first.
+    """List what was changed, the newest first.
 
     Example: memctl log --limit 5
     """

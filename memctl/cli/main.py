@@ -51,6 +51,10 @@ def _invoke(argv: Sequence[str]) -> int:
     except ClickException as problem:
         render.error(UsageError(problem.format_message(), hint=_help_hint(problem)), as_json)
         return EXIT_USAGE
+    except UnicodeEncodeError:
+        hint = "Type it as UTF-8, or pass it on standard input with -."
+        render.error(UsageError("an argument is not valid UTF-8", hint=hint), as_json)
+        return EXIT_USAGE
     except Exit as stop:
         return stop.exit_code
     except (KeyboardInterrupt, Abort):

@@ -101,10 +101,22 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
 
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Plain help, by panel."""
+        panels: dict[str, list[tuple[str, str]]] = {}
+        for name, command in self.commands.items():
+            panel = getattr(command, "rich_help_panel", None)
+            title = panel if isinstance(panel, str) else "Commands"
+            panels.setdefault(title, []).append((name, command.get_short_help_str(limit=80)))
+        for title, rows in panels.items():
+            with formatter.section(title):
+                formatter.write_dl(rows)
+
 
 def group(help: str, **settings: Any) -> typer.Typer:
     """A Typer whose commands take the global options."""
-    return typer.Typer(help=help, cls=Group, no_args_is_help=True, rich_markup_mode=None, **settings)
+    context = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    return typer.Typer(help=help, cls=Group, no_args_is_help=True, context_settings=context, **settings)
 
 
 def command(app: typer.Typer, name: str, panel: str | None = None) -> Any:
@@ -116,9 +128,11 @@ def command(app: typer.Typer, name: str, panel: str | None = None) -> Any:
 def opened() -> Iterator[MemoryStore]:
     """The store the global options mean."""
     from memctl.bootstrap import open_store
+    from memctl.cli import render
 
     with open_store(current.store, current.user) as store:
         yield store
+        render.stale_notice(store)
 
 
 def store_root() -> Path:
@@ -136,6 +150,38 @@ def moment(text: str | None) -> datetime | None:
     from memctl import times
 
     return times.from_user(text, times.utc_now()) if text else None
+
+
+def check_categories(store: MemoryStore, wanted: list[str] | None) -> None:
+    """Refuse a category that neither the settings nor any memory know: a typo must not look like "nothing found".
+
+    Raises:
+        UsageError: with the known ones.
+    """
+    from memctl.errors import UsageError
+
+    unknown = set(wanted or ()) - set(store.settings.categories)
+    if unknown and (unknown := unknown - store.categories()):
+        known = ", ".join(sorted({*store.settings.categories, *store.categories()}))
+        raise UsageError(f"there is no category {', '.join(sorted(unknown))!r}", hint=f"Categories: {known}.")
+
+
+def expiry(text: str | None) -> datetime | None:
+    """When something ends: a span such as 30d counts from now on.
+
+    Raises:
+        UsageError: that is past.
+    """
+    from memctl import times
+    from memctl.errors import UsageError
+
+    if not text:
+        return None
+    now = times.utc_now()
+    ends = times.from_user(text, now, ahead=True)
+    if ends <= now:
+        raise UsageError(f"{text} is past, so it would be in no answer", hint="Give a time to come, or 30d.")
+    return ends
 
 
 def complete_id(incomplete: str) -> list[str]:

@@ -16,7 +16,8 @@ from memctl.cli.options import current
 
 if TYPE_CHECKING:
     from memctl.errors import MemctlError
-    from memctl.models import Hit, IndexState, Memory, QueryResult, Route
+    from memctl.models import Hit, Memory, QueryResult, Route
+    from memctl.store import MemoryStore
 
 _CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
 _UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
@@ -137,16 +138,40 @@ def query_result(result: QueryResult, explain: bool) -> None:
         say("nothing found")
     if explain:
         say(_route_line(result.route))
-    notices(result.degraded, result.index)
+    degraded(result.degraded)
     say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
 
 
-def notices(degraded: Sequence[str], index: IndexState) -> None:
+def query_markdown(result: QueryResult) -> None:
+    """The answer as text for a prompt; the receipt follows the fence as a comment."""
+    from memctl.context.fence import fenced
+
+    text = fenced([hit.memory for hit in result.hits])
+    if current.json:
+        as_json(query_json(result) | {"markdown": text})
+        return
+    say(text)
+    if result.receipt:
+        say(f"<!-- receipt {result.receipt} -->")
+    degraded(result.degraded)
+
+
+def degraded(notes: Sequence[str]) -> None:
     """What makes an answer worse than it should be, to standard error."""
-    for note in degraded:
+    for note in notes:
         warn(f"degraded: {note}")
-    if index.state != "fresh" or index.notes:
-        warn(f"index {index.state}: {'; '.join(index.notes)}")
+
+
+def stale_notice(store: MemoryStore) -> None:
+    """Say on standard error where the index is not, or cannot be, what the files are."""
+    report = store.report
+    if report is None:
+        return
+    state = report.index_state
+    if report.blocked:
+        warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
+    elif state.state != "fresh" or state.notes:
+        warn(f"index {state.state}: {'; '.join(state.notes)}")
 
 
 def _hit(number: int, hit: Hit, explain: bool) -> None:

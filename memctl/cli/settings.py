@@ -12,13 +12,16 @@ from memctl.cli.options import current
 
 
 def register(app: typer.Typer) -> None:
-    config = options.group("Show and change the settings of the store.", invoke_without_command=True)
+    config = options.group(
+        "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
+        invoke_without_command=True,
+    )
     config.info.no_args_is_help = False
     config.callback()(_list_without_command)
     for name, function in (("list", list_settings), ("get", get), ("set", set_)):
         options.command(config, name)(function)
     app.add_typer(config, name="config", rich_help_panel="Care")
-    model = options.group("List, install, check and choose the embedding model.")
+    model = options.group("List, install, check and choose the embedding model.\n\nExample: memctl model use builtin")
     for name, function in (("list", list_models), ("install", install), ("verify", verify), ("use", use)):
         options.command(model, name)(function)
     app.add_typer(model, name="model", rich_help_panel="Care")

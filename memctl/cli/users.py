@@ -13,7 +13,7 @@ from memctl.cli.options import current
 
 
 def register(app: typer.Typer) -> None:
-    users = options.group("List, add and remove users.")
+    users = options.group("List, add and remove users.\n\nExample: memctl user add bob")
     for name, function in (("list", list_users), ("add", add), ("remove", remove)):
         options.command(users, name)(function)
     app.add_typer(users, name="user", rich_help_panel="Care")

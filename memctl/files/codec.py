@@ -224,6 +224,6 @@ def _json(value: Any, indent: int | None = None) -> str:
         text.encode()
     except UnicodeEncodeError:
         raise RecordError("text holds a lone surrogate, which is not valid Unicode") from None
-    except (TypeError, ValueError) as problem:
-        raise RecordError(f"cannot be written as JSON: {problem}") from None
+    except (TypeError, ValueError):
+        raise RecordError(f"{value!r} cannot be written as JSON") from None
     return text

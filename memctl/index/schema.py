@@ -18,7 +18,8 @@ CREATE TABLE entries (
     rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL,
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
     memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
-    pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0, summary_ref TEXT, fact_key TEXT, external_id TEXT
+    pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
+    summary_ref TEXT, fact_key TEXT, external_id TEXT
 );
 CREATE INDEX entries_path ON entries (path, ref);
 CREATE INDEX entries_memory ON entries (memory_id);

@@ -81,8 +81,8 @@ class SqliteIndex:
 
     def record_before(self, created: float | None, memory_id: str) -> str | None:
         """The id of the last record of `memory.json`, in time order, that stands before the given place."""
-        sql = """SELECT ref FROM entries INDEXED BY entries_created WHERE path = 'memory.json' AND (created, memory_id) < (?, ?)
-        ORDER BY created DESC, memory_id DESC LIMIT 1"""
+        sql = """SELECT ref FROM entries INDEXED BY entries_created
+        WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
         found = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
         return None if found is None else str(found)
 
@@ -122,7 +122,9 @@ class SqliteIndex:
 
     def expired(self, now: datetime) -> list[Found]:
         """Records whose time is over; pinned ones stay."""
-        return self._entries("expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp())
+        return self._entries(
+            "expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp(), order="expires, ref"
+        )
 
     def referring(self, path: str) -> set[str]:
         """Ids of the records whose `summary_md_ref` is this file."""
@@ -147,6 +149,9 @@ class SqliteIndex:
         pattern = prefix.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") + "*"
         sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
         return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
+
+    def categories(self) -> set[str]:
+        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
 
     def tag_counts(self) -> dict[str, int]:
         return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))

@@ -10,7 +10,9 @@ from typing import Any
 
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import codec, reflections
-from memctl.models import ACTIVE, SUPERSEDED, FileEdit, Memory
+from memctl.models import ACTIVE, KINDS, LAYER_RECORD, LAYER_REFLECTION, SUPERSEDED, FileEdit, Memory
+
+LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
 
 IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 """Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
@@ -77,6 +79,11 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         InvalidDataError: a field has a value it cannot have.
         UsageError: the category is not one of the store's.
     """
+    if not memory.content.strip():
+        raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
+    if memory.kind not in KINDS or memory.layer not in LAYERS:
+        hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
+        raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
     try:
         checked = codec.decode(codec.encode(memory))
         codec.dump(codec.encode(memory))
@@ -84,8 +91,6 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         raise InvalidDataError(str(problem)) from None
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
         raise InvalidDataError(f"summary_md_ref must name a file below reflections/, found {memory.summary_md_ref!r}")
-    if not memory.content.strip():
-        raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
     if memory.category not in categories:
         known = ", ".join(categories)
         more = ",".join((*categories, memory.category))
@@ -94,9 +99,23 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
     return checked
 
 
-def mention(memory: Memory, now: datetime) -> Memory:
-    """The same text was said again."""
-    return replace(memory, mentions=memory.mentions + 1, updated_at=now)
+def mention(memory: Memory, now: datetime, again: Memory | None = None, given: frozenset[str] = frozenset()) -> Memory:
+    """The same text was said again.
+
+    Args:
+        again: what was said this time; its tags are added, and the fields named in `given` replace those of the record.
+    """
+    told = replace(memory, mentions=memory.mentions + 1, updated_at=now)
+    if again is None:
+        return told
+    fields = {name: getattr(again, name) for name in given & _RESTATED}
+    return replace(told, tags=tuple(dict.fromkeys((*memory.tags, *again.tags))), **fields)
+
+
+_RESTATED = frozenset(
+    {"category", "subcategory", "kind", "importance", "confidence", "occurred_at", "expires_at", "pinned", "metadata"}
+)
+"""Fields that are taken over when a memory is said again with them."""
 
 
 def stated(new: Memory, known: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:

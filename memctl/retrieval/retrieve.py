@@ -81,7 +81,7 @@ def candidates(
         the candidates, and a sentence on why vectors could not be used; empty when they could.
     """
     lexical = {s.rowid: s.score for s in index.full_text(question.words, filters, now, CANDIDATES)}
-    if embedder is None:
+    if embedder is None or not question.words:
         return _joined(lexical, {}), ""
     try:
         vector = embedder.embed_query(question.embedded)

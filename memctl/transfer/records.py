@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from datetime import datetime
-from pathlib import PurePosixPath
 from typing import Any
 
 from memctl.files import codec, reflections
@@ -36,17 +35,10 @@ def record(value: Any, now: datetime | None) -> list[Item]:
     memory = codec.decode(given)
     if not memory.content.strip():
         raise RecordError("field 'content' is blank")
-    if memory.summary_md_ref:
-        _check_reference(memory.summary_md_ref)
+    if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
+        found = memory.summary_md_ref
+        raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {found!r}")
     return [Item(memory, detail)]
-
-
-def _check_reference(path: str) -> None:
-    """A record that refers to any other file would take it along when it is forgotten."""
-    place = PurePosixPath(path)
-    below = path.startswith(reflections.FOLDER) and ".." not in place.parts and "\\" not in path
-    if not below or place.suffix != ".md":
-        raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {path!r}")
 
 
 def plain(value: Any, now: datetime | None, *, with_store: bool = False) -> list[Item]:
