@@ -39,7 +39,7 @@ def open_store(
     """
     root = layout.find_store(store, environment, Path.cwd())
     settings = config.load(root)
-    name = user or environment.get(layout.USER_VARIABLE) or settings.user
+    name = user or environment.get(layout.USER_VARIABLE) or _user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
     embedder, problem = load_embedder(settings, environment)
     return MemoryStore(folder, open_index(folder, environment), embedder, settings, embedder_problem=problem)
@@ -51,9 +51,18 @@ def _existing(root: Path, name: str) -> UserFolder:
     known = layout.users(root)
     if len(known) == 1:
         return UserFolder(root / known[0])
+    if not known and (root / layout.CONFIG_NAME).exists():
+        raise NotFoundError(f"the store {root} has no user yet", hint="Add one: `memctl user add NAME`.")
     if not known:
         raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
     raise UsageError(f"which user? {root} has {', '.join(known)}", hint="Name one: `--user NAME` or MEMCTL_USER=NAME.")
+
+
+def _user_here(root: Path) -> str:
+    """The user in whose folder the command was called, empty elsewhere."""
+    here = Path.cwd()
+    name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""
+    return name if name in layout.users(root) else ""
 
 
 def cache_directory(environment: Mapping[str, str]) -> Path:
@@ -69,7 +78,7 @@ def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
     except UsageError:
         raise
     except MemctlError as problem:
-        return None, f"full text only: {problem.message} {problem.hint}".strip()
+        return None, f"full text only: {problem.message}. {problem.hint}".strip()
 
 
 def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> Embedder | None:

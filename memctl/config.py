@@ -10,7 +10,7 @@ from typing import Any
 
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
-from memctl.files.layout import CONFIG_NAME
+from memctl.files.layout import CONFIG_NAME, check_user_name
 from memctl.models import CATEGORIES
 
 
@@ -60,6 +60,8 @@ def load(store: Path) -> Settings:
     Raises:
         InvalidDataError: the file is broken or a value is not allowed; with the line.
     """
+    if store.exists() and not store.is_dir():
+        raise UsageError(f"{store} is a file; a store is a folder", hint="Name another with --store or MEMCTL_STORE.")
     data = atomic.read(store / CONFIG_NAME)
     if data is None:
         return Settings()
@@ -106,7 +108,7 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
     known = {f.name: f for f in fields(Settings)}
     place = {"path": CONFIG_NAME, "line": _line_of(name, data)}
     if name not in known:
-        raise InvalidDataError(f"there is no setting {name!r}", hint=_near(name, list(known)), **place)  # type: ignore[arg-type]
+        raise InvalidDataError(f"there is no setting {name!r}", hint=near(name), **place)  # type: ignore[arg-type]
     expected = getattr(Settings(), name)
     converted = _convert(value, expected)
     if converted is None:
@@ -115,7 +117,24 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
         raise InvalidDataError(f"{name} must lie between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
+    if reason := _unusable(name, converted):
+        raise InvalidDataError(f"{name}: {reason}", **place)  # type: ignore[arg-type]
     return converted
+
+
+def _unusable(name: str, value: Any) -> str:
+    """Why a value of the right type will not do; empty where it does."""
+    if any(0xD800 <= ord(c) <= 0xDFFF or ord(c) < 32 for c in str(value)):
+        return "holds characters that are not text"
+    if name == "user" and value:
+        try:
+            check_user_name(value)
+        except UsageError as problem:
+            return problem.message
+    kind, _, model = str(value).partition(":")
+    if name == "model" and value not in ("builtin", "none") and not (kind in ("fastembed", "openai") and model):
+        return f"there is no model {value!r}; choose builtin, none, fastembed:MODEL or openai:MODEL"
+    return ""
 
 
 def _convert(value: Any, expected: Any) -> Any:
@@ -132,23 +151,23 @@ def _line_of(name: str, data: bytes) -> int:
     return data.count(b"\n", 0, match.start()) + 1 if match else 0
 
 
-def _near(name: str, known: list[str]) -> str:
+def near(name: str) -> str:
+    """A hint for somebody who mistyped a setting."""
     from difflib import get_close_matches
 
-    near = get_close_matches(name, known, 3)
-    return f"Did you mean {' or '.join(near)}?" if near else "`memctl config` lists all settings."
+    found = get_close_matches(name, [f.name for f in fields(Settings)], 3)
+    return f"Did you mean {' or '.join(found)}?" if found else "`memctl config` lists all settings."
 
 
 def parse_value(name: str, text: str) -> Any:
     """A value as typed on the command line: lists with commas.
 
     Raises:
-        UsageError: no such setting.
-        InvalidDataError: not a value it can have.
+        UsageError: no such setting, or not a value it can have.
     """
     expected = getattr(Settings(), name, None)
     if expected is None:
-        raise UsageError(f"there is no setting {name!r}", hint=_near(name, [f.name for f in fields(Settings)]))
+        raise UsageError(f"there is no setting {name!r}", hint=near(name))
     readers: dict[type, Any] = {
         int: int,
         float: float,
@@ -157,7 +176,9 @@ def parse_value(name: str, text: str) -> Any:
     try:
         return check(name, readers.get(type(expected), str)(text))
     except ValueError:
-        return check(name, text)
+        raise UsageError(f"{name} must be a number, found {text!r}") from None
+    except InvalidDataError as problem:
+        raise UsageError(problem.reason, hint=problem.hint) from None
 
 
 def save(store: Path, name: str, value: Any) -> None:

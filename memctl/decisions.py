@@ -109,6 +109,13 @@ def with_detail(
     return [*others, linked], [FileEdit(path, before, reflections.render(fields, text))]
 
 
+def check_body(view: View, memory: Memory, expected: str | None) -> None:
+    """Refuse to replace a reflection that is not what its new text was made from."""
+    present = view.reflection(reflection_path(memory)) if expected is not None else None
+    if present is not None and expected is not None and present.body.strip() != expected.strip():
+        raise ConflictError(f"{present.path} was changed by someone else in the meantime")
+
+
 def reflection_path(memory: Memory) -> str:
     """Where a record's reflection lies, or will lie."""
     named = memory.summary_md_ref

@@ -12,7 +12,7 @@ from pathlib import Path
 from memctl import sync, times
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, layout, reflections
-from memctl.files.erase import TOMBSTONES, temporary_files
+from memctl.files.erase import temporary_files, tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
 from memctl.index.sqlite import SqliteIndex
@@ -67,7 +67,7 @@ def _memory_file(folder: UserFolder) -> Iterator[Problem]:
 
 def _records(folder: UserFolder, parsed: document.Document) -> Iterator[Problem]:
     seen: dict[str, document.RawRecord] = {}
-    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
+    buried = tombstones(parsed.header)
     known = set(parsed.memories) | buried | _trashed_ids(folder)
     for record in parsed.records:
         if record.memory is None:
@@ -227,7 +227,7 @@ def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
     """Take out copies and what was purged; give a different record with a taken id a new one."""
     data = view.read(document.FILE_NAME) or b""
     parsed = document.parse(data)
-    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
+    buried = tombstones(parsed.header)
     held: dict[str, Memory] = {}
     raws = []
     for record in parsed.records:

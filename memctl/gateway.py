@@ -337,8 +337,9 @@ class Gateway:
     def _temporary(self) -> list[Path]:
         """Temporary files beside the files that are written; looked for where writes happen, not in the whole tree."""
         pattern = f"{atomic.TEMPORARY_PREFIX}*"
-        places = (self.folder.root, self.folder.reflections, self.folder.trash, self.folder.state)
-        return [path for place in places if place.is_dir() for path in place.glob(pattern)]
+        places = (self.folder.root, self.folder.trash, self.folder.state)
+        found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
+        return [*found, *self.folder.reflections.rglob(pattern)]
 
     def _any_written(self, operation: Operation) -> bool:
         if any(s.before != s.after and self._read(s.path) == s.after for s in operation.files):

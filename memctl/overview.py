@@ -52,6 +52,7 @@ class Portrait:
 
     memory: Memory
     reflection: Reflection | None
+    problem: str
     links: Sequence[str]
     history: Sequence[str]
     uses: int
@@ -66,7 +67,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
     memories = store.all()
     active = [memory for memory in memories if memory.status == ACTIVE]
     dates = sorted(memory.when for memory in memories if memory.when)
-    documents = [d for m in memories if m.summary_md_ref and (d := store.reflection_of(m))]
+    documents = [d for m in memories if m.summary_md_ref and (d := store.readable_reflection(m)[0])]
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
@@ -135,6 +136,7 @@ def as_dict(found: Overview) -> dict[str, Any]:
 
 def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
     """Gather what there is about one memory."""
+    reflection, problem = store.readable_reflection(memory)
     uses = store.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
     forecast = decay.forecast(memory, now, store.half_life)
@@ -143,7 +145,8 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
         days = max(days, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
     return Portrait(
         memory=memory,
-        reflection=store.reflection_of(memory),
+        reflection=reflection,
+        problem=problem,
         links=_links(store, memory),
         history=[_told(operation, memory.memory_id) for operation in store.history(memory.memory_id)],
         uses=used.access_count,

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.errors import MemctlError
-from memctl.files import atomic, reflections
+from memctl.files import atomic, codec, reflections
 from memctl.files.erase import Erasure
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
@@ -50,7 +50,8 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> tuple[
     files = [path for path in _reflection_paths(view) if _belongs(view, path, going)]
     files += [m.summary_md_ref for m in going.values() if reflections.is_reference(m.summary_md_ref)]
     proposals = [path.removesuffix(".md") + ".proposed.md" for path in files]
-    return Erasure((*dict.fromkeys((*ids, *going)),), tuple(dict.fromkeys((*files, *proposals)))), list(going.values())
+    there = [path for path in dict.fromkeys((*files, *proposals)) if (view.folder.root / path).is_file()]
+    return Erasure((*dict.fromkeys((*ids, *going)),), tuple(there)), list(going.values())
 
 
 def _reflection_paths(view: View) -> list[str]:
@@ -74,26 +75,23 @@ def _belongs(view: View, path: str, going: dict[str, Memory]) -> bool:
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory]) -> set[str]:
     """Terms that stood in the purged memories and stand in none that is kept."""
-    common = {term for memory in kept for term in terms(memory.content)}
+    common = {term for memory in kept for term in terms(codec.dump(codec.encode(memory)))}
     words = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
     return {word for word in words - common - stop_terms() if len(word) > 2}
 
 
 def still_mentioned(folder: UserFolder, words: set[str]) -> list[str]:
-    """Files of the user's in which at least half of these words stand (or three of them): a person must look."""
-    needed = min(3, max(1, len(words) // 2))
-    return [
-        str(path.relative_to(folder.root))
-        for path in sorted(folder.root.rglob("*"))
-        if path.suffix in _SCANNED_SUFFIXES and path.is_file() and len(words & _words_of(path)) >= needed and words
-    ]
+    """Lines (`path:line`) of the user's files that hold one of these words: a person must look."""
+    files = [p for p in sorted(folder.root.rglob("*")) if p.suffix in _SCANNED_SUFFIXES and p.is_file()]
+    return [f"{path.relative_to(folder.root)}:{line}" for path in files for line in _lines_with(path, words)]
 
 
-def _words_of(path: Path) -> set[str]:
+def _lines_with(path: Path, words: set[str]) -> list[int]:
     try:
-        return set(terms(path.read_text("utf-8", "replace")))
+        lines = path.read_text("utf-8", "replace").splitlines()
     except OSError:
-        return set()
+        return []
+    return [number for number, line in enumerate(lines, 1) if words & set(terms(line))]
 
 
 def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:

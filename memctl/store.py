@@ -12,7 +12,7 @@ from memctl import purge as purging
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.entries import memory_of
-from memctl.errors import DegradedError, NotFoundError
+from memctl.errors import DegradedError, MemctlError, NotFoundError
 from memctl.files import document, edit, journal, receipts, reflections
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
@@ -238,6 +238,13 @@ class MemoryStore:
         named = memory.summary_md_ref
         return self._view().reflection(named) if reflections.is_reference(named) else None
 
+    def readable_reflection(self, memory: Memory) -> tuple[Reflection | None, str]:
+        """As `reflection_of`, with what is wrong with the file as a sentence instead of an error."""
+        try:
+            return self.reflection_of(memory), ""
+        except MemctlError as problem:
+            return None, problem.message
+
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
         """Records that fit, sorted; see `Selection`."""
         self.refresh()
@@ -284,12 +291,22 @@ class MemoryStore:
         self._apply(lambda view: decisions.replaced(view, changed, expected, memory.updated_at, command), now)
         return changed
 
-    def write_reflection(self, memory: Memory, text: str, *, now: datetime | None = None) -> Reflection:
-        """Set the Markdown body of a record's reflection, as a person would."""
+    def write_reflection(
+        self, memory: Memory, text: str, *, expected: str | None = None, now: datetime | None = None
+    ) -> Reflection:
+        """Set the Markdown body of a record's reflection, as a person would.
+
+        Args:
+            expected: the body the text was made from.
+
+        Raises:
+            ConflictError: the body is no longer as `expected`.
+        """
         now = now or times.utc_now()
 
         def decide(view: View) -> Change:
             held = view.need(memory.memory_id)
+            decisions.check_body(view, held, expected)
             puts, files = decisions.with_detail(view, [held], held, text, add=False)
             return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
 

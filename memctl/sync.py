@@ -16,7 +16,7 @@ from pathlib import Path
 from memctl.entries import record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, located
 from memctl.files import atomic, codec, document, reflections
-from memctl.files.erase import TOMBSTONES
+from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
@@ -213,7 +213,7 @@ def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None
 def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
     """Entries of the readable records, and a sentence on the others. What was purged stays purged."""
     entries: dict[str, Entry] = {}
-    buried = set(map(str, parsed.header.get(TOMBSTONES, [])))
+    buried = tombstones(parsed.header)
     broken = 0
     for record in parsed.records:
         if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in buried:

@@ -22,7 +22,7 @@ def command() -> Any:
 
     options.reset()
     app = options.group(HELP, add_completion=True)
-    app.callback()(_version_option)
+    app.callback()(_root)
     for module in (everyday, life, looking, care):
         module.register(app)
     users.register(app)
@@ -30,9 +30,7 @@ def command() -> Any:
     return typer.main.get_command(app)
 
 
-def _version_option(version: bool = typer.Option(False, "--version", help="Print the version.")) -> None:
-    if version:
-        from memctl import __version__
-
-        print(f"memctl {__version__}")
-        raise typer.Exit
+def _root(
+    version: bool = typer.Option(False, "--version", help="Print the version."),
+) -> None:
+    """`--version` is answered before any of this is imported; here it stands for the help."""

@@ -5,16 +5,22 @@ from __future__ import annotations
 import os
 import shlex
 import subprocess
-from collections.abc import Sequence
+import sys
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
-from memctl.errors import InvalidDataError, NotFoundError, UsageError
+from memctl.cli import render
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, UsageError
 from memctl.files import atomic, codec, reflections
 from memctl.models import Memory
 
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
+
+T = TypeVar("T")
 
 EDITED, UNCHANGED = "edited", "unchanged"
 
@@ -108,62 +114,122 @@ def save(store: MemoryStore, before: Memory, after: Memory) -> str:
 
 
 def edit_record(store: MemoryStore, memory: Memory) -> str:
-    """Open the record as YAML; validate; keep the draft when it is wrong."""
-    draft = _draft(store, memory, ".yaml")
-    _prepare(draft, _HEAD.format(id=memory.memory_id) + _yaml(codec.encode(memory)))
-    _run_editor(draft)
-    changed = _keeping(draft, lambda: _decoded(_parse_yaml(draft), memory, draft.name))
-    outcome: str = _keeping(draft, lambda: save(store, memory, changed))
-    draft.unlink()
+    """Open the record as YAML; validate; keep the draft when it is wrong.
+
+    What the draft changed against the record it was begun from is applied to the record as it is now.
+    """
+    draft = Draft.of(store, memory, ".yaml")
+    draft.begin(_HEAD.format(id=memory.memory_id) + _yaml(codec.encode(memory)))
+    draft.open()
+    wanted = draft.keeping(lambda: _decoded(_parse_yaml(draft.path), memory, draft.path.name))
+    base = _decoded(load_yaml(draft.base.read_text("utf-8")), memory, draft.base.name)
+    merged = draft.keeping(lambda: _merged(codec.encode(base), codec.encode(wanted), memory))
+    outcome: str = draft.keeping(lambda: save(store, memory, merged))
+    draft.discard()
     return outcome
+
+
+def _merged(base: dict[str, Any], wanted: dict[str, Any], memory: Memory) -> Memory:
+    """The fields the draft changed, put into the present record.
+
+    Raises:
+        ConflictError: somebody else changed one of them meanwhile.
+    """
+    present = codec.encode(memory)
+    changed = {name for name in base.keys() | wanted.keys() if base.get(name) != wanted.get(name)}
+    both = [n for n in changed if present.get(n) != base.get(n) and present.get(n) != wanted.get(n)]
+    if both:
+        raise ConflictError(f"{memory.memory_id}: {', '.join(sorted(both))} changed since the draft was begun")
+    record = {name: value for name, value in present.items() if name not in changed}
+    record |= {name: wanted[name] for name in wanted if name in changed}
+    return _decoded(record, memory, "draft")
 
 
 def edit_reflection(store: MemoryStore, memory: Memory) -> str:
     """Open the reflection's Markdown; a record without one gets one."""
     before = store.reflection_of(memory)
-    draft = _draft(store, memory, ".md")
-    _prepare(draft, before.body if before else f"# {memory.title}\n")
-    _run_editor(draft)
-    body = _keeping(draft, lambda: reflections.parse(draft.read_bytes(), draft.name).body)
-    if not body.strip() or (before and body.strip() == before.body.strip()):
-        draft.unlink()
+    draft = Draft.of(store, memory, ".md")
+    draft.begin(before.body if before else f"# {memory.title}\n")
+    draft.open()
+    body = draft.keeping(lambda: reflections.parse(draft.path.read_bytes(), draft.path.name).body)
+    begun_from = draft.base.read_text("utf-8")
+    if not body.strip() or body.strip() == begun_from.strip():
+        draft.discard()
         return UNCHANGED
-    _keeping(draft, lambda: store.write_reflection(memory, body))
-    draft.unlink()
+    draft.keeping(lambda: store.write_reflection(memory, body, expected=begun_from if before else None))
+    draft.discard()
     return EDITED
 
 
-def _draft(store: MemoryStore, memory: Memory, suffix: str) -> Path:
-    name = reflections.path_for(memory.memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
-    return store.folder.drafts / f"{name}{suffix}"
+@dataclass(frozen=True)
+class Draft:
+    """Somebody's unfinished edit, and what it was begun from."""
 
+    path: Path
 
-def _prepare(draft: Path, text: str) -> None:
-    """A draft that was kept is opened again: it holds somebody's work."""
-    if not draft.exists():
-        atomic.replace(draft, text.encode())
+    @staticmethod
+    def of(store: MemoryStore, memory: Memory, suffix: str) -> Draft:
+        name = reflections.path_for(memory.memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
+        return Draft(store.folder.drafts / f"{name}{suffix}")
 
+    @property
+    def base(self) -> Path:
+        return self.path.with_name(self.path.name + ".base")
 
-def _keeping(draft: Path, action: Any) -> Any:
-    try:
-        return action()
-    except InvalidDataError as problem:
-        hint = f"Your draft is kept in {draft}; run the command again to go on with it."
-        raise InvalidDataError(
-            problem.reason, path=problem.path, line=problem.line, column=problem.column, hint=hint
-        ) from None
+    def begin(self, text: str) -> None:
+        """Start from `text`, or go on with a draft that was kept, and say so."""
+        if self.path.exists() and self.base.exists():
+            begun = datetime.fromtimestamp(self.base.stat().st_mtime)
+            render.warn(f"going on with your draft of {begun:%Y-%m-%d %H:%M}")
+            return
+        atomic.replace(self.base, text.encode())
+        atomic.replace(self.path, text.encode())
+
+    def open(self) -> None:
+        """Run the editor; a draft nobody touched is not kept when it fails."""
+        try:
+            _run_editor(self.path)
+        except MemctlError:
+            if self.path.exists() and self.path.read_bytes() == self.base.read_bytes():
+                self.discard()
+            raise
+        if not self.path.exists():
+            self.discard()
+            raise UsageError("the editor left no file; nothing was changed")
+
+    def keeping(self, action: Callable[[], T]) -> T:
+        """Do something with the draft; if that is refused, say where the draft is kept."""
+        hint = f"Your draft is kept in {self.path}; run the command again to go on with it."
+        try:
+            return action()
+        except InvalidDataError as problem:
+            place = {"path": problem.path, "line": problem.line, "column": problem.column}
+            raise InvalidDataError(problem.reason, hint=hint, **place) from None  # type: ignore[arg-type]
+        except (UsageError, ConflictError) as problem:
+            raise type(problem)(problem.message, hint=hint) from None
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.base.unlink(missing_ok=True)
 
 
 def _run_editor(path: Path) -> None:
-    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or "vi"
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _default_editor()
     try:
         code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
-    except FileNotFoundError:
-        raise NotFoundError(f"no editor {command!r}", hint="Set EDITOR, for instance EDITOR=nano.") from None
+    except (OSError, ValueError) as problem:
+        hint = "Set EDITOR, for instance EDITOR=nano, or use --set."
+        raise UsageError(f"the editor {command!r} cannot be run: {problem}", hint=hint) from None
     if code != 0:
         raise UsageError(
-            f"the editor ended with code {code}; nothing was changed", hint=f"Your draft is kept in {path}."
+            f"the editor ended with code {code}; nothing was changed", hint=f"A changed draft is kept: {path}"
         )
+
+
+def _default_editor() -> str:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("there is no terminal to edit on", hint="Use --set FIELD=VALUE, or set EDITOR.")
+    return "vi"
 
 
 def _yaml(record: dict[str, Any]) -> str:

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 def init(
     directory: Annotated[
-        Path | None, typer.Argument(help="The store's folder; --store and its default otherwise.")
+        Path | None, typer.Argument(help="The store's folder; --store and its default otherwise.", metavar="[DIR]")
     ] = None,
     git: Annotated[bool, typer.Option("--git", help="Also write .gitignore and .gitattributes.")] = False,
 ) -> None:
@@ -56,7 +56,8 @@ def init(
     render.say(f"user {folder.name}: {folder.memory_file}")
     if written:
         render.say(f"for git: {', '.join(written)}")
-    render.say(f'next: memctl --store {root} add "something to remember"')
+    several = f" --user {folder.name}" if len(layout.users(root)) > 1 else ""
+    render.say(f'next: memctl --store {root}{several} add "something to remember"')
 
 
 _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"
@@ -259,14 +260,15 @@ def show(
         shown = [store.get(memory_id) for memory_id in ids]
         if history:
             shown = [one for memory in shown for one in store.lineage(memory)]
-        documents = [(memory, store.reflection_of(memory)) for memory in shown]
+        documents = [(memory, *store.readable_reflection(memory)) for memory in shown]
     if current.json:
-        render.as_json([{**render.memory_json(m), "reflection": r.body if r else None} for m, r in documents])
+        pages = [(render.memory_json(m), r.body if r else None, p) for m, r, p in documents]
+        render.as_json([{**m, "reflection": body, "problem": problem} for m, body, problem in pages])
         return
     from memctl.cli.views import memory_page
 
-    for memory, reflection in documents:
-        memory_page(memory, reflection)
+    for memory, reflection, problem in documents:
+        memory_page(memory, reflection, problem)
 
 
 def list_memories(
@@ -349,7 +351,8 @@ def edit(
 ) -> None:
     """Change a memory in $EDITOR.
 
-    Opens a YAML view of the record, or with --reflection its Markdown. What you wrote is checked first; if it is wrong, the draft is kept and opened again the next time.
+    Opens a YAML view of the record, or with --reflection its Markdown. What you wrote is checked first; if it is wrong,
+    the draft is kept and opened again the next time.
 
     Example: memctl edit mem_20251214_1a2b --set importance=0.9
     """

@@ -23,7 +23,9 @@ def register(app: typer.Typer) -> None:
 def inspect(
     memory_id: Annotated[
         str | None,
-        typer.Argument(help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id),
+        typer.Argument(
+            help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id, metavar="[ID]"
+        ),
     ] = None,
     now: Now = None,
 ) -> None:
@@ -54,7 +56,8 @@ def inspect(
 
 def log(
     memory_id: Annotated[
-        str | None, typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id)
+        str | None,
+        typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id, metavar="[ID]"),
     ] = None,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first.", min=1)] = 20,
 ) -> None:

@@ -9,7 +9,14 @@ from collections.abc import Sequence
 
 def run() -> None:
     """What the `memctl` script calls."""
-    sys.exit(main(sys.argv[1:]))
+    code = main([_as_utf8(argument) for argument in sys.argv[1:]])
+    # Leaving this way spares the interpreter's farewell flush, which complains once more about a reader that has gone.
+    sys.exit(code)
+
+
+def _as_utf8(argument: str) -> str:
+    """A store's text is UTF-8 whatever the locale says."""
+    return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
 def main(argv: Sequence[str]) -> int:
@@ -18,36 +25,48 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         the exit code; `memctl.errors` lists them.
     """
-    if list(argv) == ["--version"]:
-        from memctl import __version__
-
-        print(f"memctl {__version__}")
-        return 0
     try:
+        if "--version" in argv and "--" not in argv:
+            from memctl import __version__
+
+            print(f"memctl {__version__}", flush=True)
+            return 0
         return _invoke(argv)
     except BrokenPipeError:
-        # The reader (head, less) has seen enough; Python would complain once more at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        _abandon_output()
         return 0
+
+
+def _abandon_output() -> None:
+    """The reader (head, less) has seen enough."""
+    sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
 def _invoke(argv: Sequence[str]) -> int:
+    _check_streams()
     _plain_help_off_a_terminal()
-    from typer._click.exceptions import ClickException
+    from typer._click.exceptions import ClickException, NoArgsIsHelpError
     from typer.exceptions import Abort, Exit
 
     from memctl.cli import render
     from memctl.cli.app import command
-    from memctl.errors import EXIT_INTERRUPTED, EXIT_USAGE, MemctlError, UsageError
+    from memctl.errors import EXIT_INTERRUPTED, EXIT_USAGE, MemctlError, StorageError, UsageError
 
     as_json = "--json" in argv
     try:
-        code = command().main(list(argv), prog_name="memctl", standalone_mode=False)
+        tool = command()
+        tool._main_shell_completion({}, "memctl")
+        # Not `tool.main`: it turns a reader that has gone (head) into exit code 1.
+        with tool.make_context("memctl", list(argv)) as context:
+            code = tool.invoke(context)
         sys.stdout.flush()
         return code if isinstance(code, int) else 0
     except MemctlError as problem:
         render.error(problem, as_json)
         return problem.exit_code
+    except NoArgsIsHelpError as problem:
+        print(problem.ctx.get_help() if problem.ctx else "", file=sys.stderr)
+        return EXIT_USAGE
     except ClickException as problem:
         render.error(UsageError(problem.format_message(), hint=_help_hint(problem)), as_json)
         return EXIT_USAGE
@@ -57,6 +76,13 @@ def _invoke(argv: Sequence[str]) -> int:
         return EXIT_USAGE
     except Exit as stop:
         return stop.exit_code
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        _abandon_output()
+        failure = StorageError(f"cannot write the answer: {problem.strerror}", hint="What was acknowledged is saved.")
+        render.error(failure, as_json)
+        return failure.exit_code
     except (KeyboardInterrupt, Abort):
         print("interrupted; what was acknowledged is saved", file=sys.stderr)
         return EXIT_INTERRUPTED
@@ -65,6 +91,13 @@ def _invoke(argv: Sequence[str]) -> int:
 def _help_hint(problem: Exception) -> str:
     context = getattr(problem, "ctx", None)
     return f"See `{context.command_path} --help`." if context is not None else "See `memctl --help`."
+
+
+def _check_streams() -> None:
+    """A closed standard stream is an empty one."""
+    sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
+    sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
+    sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
 
 
 def _plain_help_off_a_terminal() -> None:

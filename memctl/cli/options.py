@@ -88,7 +88,26 @@ class Command(TyperCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        for parameter in self.params:
+            _name_plainly(parameter)
         self.params = [*self.params, *_global_options()]
+
+
+_METAVARS = {
+    "text": "TEXT",
+    "str": "TEXT",
+    "float": "NUMBER",
+    "float range": "NUMBER",
+    "integer": "N",
+    "integer range": "N",
+}
+_METAVARS |= {"int": "N", "path": "FILE"}
+
+
+def _name_plainly(parameter: Any) -> None:
+    """`--top N`, not `--top <int range>`; the help says the bounds."""
+    if parameter.metavar is None and not getattr(parameter, "is_flag", False):
+        parameter.metavar = _METAVARS.get(parameter.type.name)
 
 
 class Group(TyperGroup):
@@ -219,7 +238,9 @@ def complete_kind(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-Id = Annotated[str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id)]
+Id = Annotated[
+    str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id, metavar="ID")
+]
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="ID...")]
 OptionalIds = Annotated[
     list[str] | None, typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="[ID...]")

@@ -170,8 +170,11 @@ def stale_notice(store: MemoryStore) -> None:
     state = report.index_state
     if report.blocked:
         warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
-    elif state.state != "fresh" or state.notes:
+    elif state.state != "fresh":
         warn(f"index {state.state}: {'; '.join(state.notes)}")
+    else:
+        for note in state.notes:
+            warn(f"left out: {note}")
 
 
 def _hit(number: int, hit: Hit, explain: bool) -> None:

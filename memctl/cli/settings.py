@@ -61,25 +61,25 @@ def _shown(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def get(name: Annotated[str, typer.Argument(help="The setting.")]) -> None:
+def get(name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")]) -> None:
     """Print one setting.
 
     Example: memctl config get model
     """
     from memctl import config
-    from memctl.errors import NotFoundError
+    from memctl.errors import UsageError
 
     found = config.load(options.store_root())
     if name not in {f.name for f in fields(config.Settings)}:
-        raise NotFoundError(f"there is no setting {name!r}", hint="`memctl config` lists all settings.")
+        raise UsageError(f"there is no setting {name!r}", hint=config.near(name))
     if current.json:
         render.as_json({name: getattr(found, name)})
     render.say(_shown(getattr(found, name)))
 
 
 def set_(
-    name: Annotated[str, typer.Argument(help="The setting.")],
-    value: Annotated[str, typer.Argument(help="Its value; lists with commas.")],
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")],
+    value: Annotated[str, typer.Argument(help="Its value; lists with commas.", metavar="VALUE")],
 ) -> None:
     """Change one setting in memctl.yaml; other lines stay as they are.
 
@@ -126,7 +126,9 @@ def list_models() -> None:
     render.table(("model", "dim.", "size", "", "what it is"), marked, right=(1, 2))
 
 
-def install(name: Annotated[str, typer.Argument(help="The model, such as fastembed:BAAI/bge-small-en-v1.5.")]) -> None:
+def install(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="The model, such as fastembed:BAAI/bge-small-en-v1.5.")],
+) -> None:
     """Download a model. (The only command that does.)
 
     Example: memctl model install fastembed:BAAI/bge-small-en-v1.5
@@ -148,7 +150,9 @@ def install(name: Annotated[str, typer.Argument(help="The model, such as fastemb
     render.say(f"installed {name} in {path}\nuse it with `memctl model use {name}`")
 
 
-def verify(name: Annotated[str | None, typer.Argument(help="The model; the one in use otherwise.")] = None) -> None:
+def verify(
+    name: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; the one in use otherwise.")] = None,
+) -> None:
     """Check that a model is whole and works.
 
     Example: memctl model verify
@@ -168,7 +172,9 @@ def verify(name: Annotated[str | None, typer.Argument(help="The model; the one i
     render.say(f"{chosen.model} works" + (f" ({embedder.identity})" if embedder else ": full text needs no model"))
 
 
-def use(name: Annotated[str, typer.Argument(help="builtin, none, fastembed:MODEL or openai:MODEL.")]) -> None:
+def use(
+    name: Annotated[str, typer.Argument(metavar="MODEL", help="builtin, none, fastembed:MODEL or openai:MODEL.")],
+) -> None:
     """Choose the model, check it, and embed every user's memories with it.
 
     Example: memctl model use builtin

@@ -24,15 +24,19 @@ def list_users() -> None:
 
     Example: memctl user list
     """
+    from memctl.errors import NotFoundError
     from memctl.files import layout
 
-    names = layout.users(options.store_root())
+    root = options.store_root()
+    names = layout.users(root)
+    if not names and not (root / layout.CONFIG_NAME).exists():
+        raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
     if current.json:
         render.as_json(names)
     render.table(("user",), [(name,) for name in names])
 
 
-def add(name: Annotated[str, typer.Argument(help="The new user's name.")]) -> None:
+def add(name: Annotated[str, typer.Argument(help="The new user's name.", metavar="NAME")]) -> None:
     """Make a folder for a user.
 
     Example: memctl user add bob
@@ -51,7 +55,10 @@ def add(name: Annotated[str, typer.Argument(help="The new user's name.")]) -> No
 
 def remove(
     name: Annotated[
-        str, typer.Argument(help="The user to remove.", autocompletion=lambda incomplete: options.user_names())
+        str,
+        typer.Argument(
+            metavar="NAME", help="The user to remove.", autocompletion=lambda incomplete: options.user_names()
+        ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 
 
-def memory_page(memory: Memory, reflection: Reflection | None) -> None:
+def memory_page(memory: Memory, reflection: Reflection | None, problem: str = "") -> None:
     """A memory in full: its text, its fields, its reflection."""
     render.say(memory.memory_id)
     for line in memory.content.strip().splitlines():
@@ -29,6 +29,8 @@ def memory_page(memory: Memory, reflection: Reflection | None) -> None:
             render.say(f"  {name}: {_field(value)}")
     if reflection:
         render.say(f"\n--- {reflection.path}\n{reflection.body.rstrip()}")
+    elif problem:
+        render.say(f"\n({problem})")
     elif memory.summary_md_ref:
         render.say(f"\n({memory.summary_md_ref} is missing)")
     render.say()
@@ -140,7 +142,7 @@ def _notes(notes: Sequence[str]) -> str:
 
 def portrait_page(found: Portrait) -> None:
     """Everything about one memory."""
-    memory_page(found.memory, found.reflection)
+    memory_page(found.memory, found.reflection, found.problem)
     for line in found.links:
         render.say(f"link: {line}")
     for line in found.history:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
@@ -21,6 +21,12 @@ class Erasure:
 
     ids: tuple[str, ...]
     files: tuple[str, ...]
+
+
+def tombstones(header: Mapping[str, Any]) -> set[str]:
+    """Ids of what was purged; anything but a list of texts is taken for none."""
+    found = header.get(TOMBSTONES)
+    return {item for item in found if isinstance(item, str)} if isinstance(found, list) else set()
 
 
 def erase(folder: UserFolder, what: Erasure) -> list[str]:
@@ -45,7 +51,7 @@ def _memory_file(folder: UserFolder, ids: set[str]) -> bool:
         return False
     parsed = document.parse(data)
     raws = [raw for record in parsed.records if (raw := _without(record, ids)) is not None]
-    buried = sorted({*map(str, parsed.header.get(TOMBSTONES, [])), *ids})
+    buried = sorted(tombstones(parsed.header) | ids)
     new = edit.rebuilt({**parsed.header, TOMBSTONES: buried}, raws)
     if new != data:
         atomic.replace(folder.memory_file, new)

@@ -86,7 +86,7 @@ def candidates(
     try:
         vector = embedder.embed_query(question.embedded)
     except ProviderError as problem:
-        return _joined(lexical, {}), f"full text only: {problem.message} {problem.hint}".strip()
+        return _joined(lexical, {}), f"full text only: {problem.message}. {problem.hint}".strip()
     cosines = {s.rowid: s.score for s in index.nearest(vector, filters, now, CANDIDATES)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
     return _joined(lexical, cosines), ""

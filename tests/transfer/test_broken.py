@@ -45,6 +45,8 @@ BROKEN = {
     b'{"content": "a", "created_at": "9999-12-31T23:59:59-05:00"}': "'created_at'",
     b'{"content": "a", "confidence": 7}': "'confidence'",
     b'{"content": "a", "status": "gone"}': "'status'",
+    b'{"content": "a", "kind": "note"}': "'kind'",
+    b'{"content": "a", "layer": "L9"}': "'layer'",
     b'{"content": "a", "summary_md_ref": "../bob/memory.json"}': "summary_md_ref",
     b'{"content": "a", "summary_md_ref": "memory.json"}': "summary_md_ref",
     b'{"content": "a", "summary_md_ref": "reflections/../memory.md"}': "summary_md_ref",

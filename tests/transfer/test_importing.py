@@ -50,9 +50,12 @@ def test_importing_twice_adds_nothing(store, form):
 def test_importing_notes_twice_adds_nothing(store, tmp_path):
     folder = write(tmp_path / "notes", coffee=COFFEE, other="- [tip] Rinse the filter\n")
     for now in (NOW, LATER):
-        store.add_many(formats.read(folder, now=now).memories, now=now)
+        found = formats.read(folder, now=now)
+        store.add_many(found.memories, details=found.details, now=now)
     assert len(store.all()) == 9
     assert {memory.imported_at for memory in store.all()} == {NOW}
+    [note] = [memory for memory in store.all() if memory.external_id == "basic-memory:other"]
+    assert store.reflection_of(note).body.strip() == "- [tip] Rinse the filter"
 
 
 def test_a_store_moves_whole(store, tmp_path):

@@ -1,0 +1,128 @@
+"""The generated pages are what the code says, and the commands shown anywhere in the documentation exist."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterator
+from dataclasses import fields
+from pathlib import Path
+
+import pytest
+
+from memctl.cli.app import command as whole_command
+from memctl.config import Settings
+
+ROOT = Path(__file__).resolve().parents[2]
+SCRIPT = ROOT / "scripts" / "make_reference.py"
+REFERENCE = ROOT / "docs" / "reference.md"
+SETTINGS = ROOT / "docs" / "settings.md"
+
+_BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_INLINE = re.compile(r"`memctl ([a-z][^`\n]*)`")
+_CALL = re.compile(r"(?:^|[\s(;])memctl (.*)")
+_SHELL = re.compile(r"\s(?:\||2?>|<|;|&)|;\s|\)$")
+_OPTION = re.compile(r"--?[A-Za-z]")
+_GLOBAL_OPTION = re.compile(r"--(?:store|user)[ =]\S+")
+
+
+def check(*options: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, str(SCRIPT), "--check", *options], capture_output=True, text=True, check=False
+    )
+
+
+def commands() -> dict[str, set[str]]:
+    """Every command by its words after `memctl`, with the options it knows."""
+    found: dict[str, set[str]] = {}
+
+    def walk(command, words: tuple[str, ...]) -> None:
+        options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
+        found[" ".join(words)] = {name for name in options if name.startswith("-")} | {"--help", "-h"}
+        for name, inner in getattr(command, "commands", {}).items():
+            walk(inner, (*words, name))
+
+    walk(whole_command(), ())
+    return found
+
+
+COMMANDS = commands()
+
+
+def section(name: str) -> str:
+    """What stands below a command's heading, up to the next."""
+    _, found, rest = REFERENCE.read_text("utf-8").partition(f"\n## {name}\n")
+    assert found, f"docs/reference.md has no {name!r}; run `make docs`"
+    return rest.partition("\n## ")[0]
+
+
+# The generated pages
+
+
+def test_the_pages_are_what_the_code_says():
+    done = check()
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_stale_page_fails(tmp_path):
+    shutil.copy(REFERENCE, tmp_path)
+    (tmp_path / SETTINGS.name).write_text(SETTINGS.read_text("utf-8").replace("Seconds", "Minutes"), "utf-8")
+    done = check("--docs", str(tmp_path))
+    assert (done.returncode, done.stderr) == (1, "stale: settings.md; run `make docs`\n")
+
+
+@pytest.mark.parametrize("name", COMMANDS)
+def test_every_command_stands_in_the_reference(name):
+    shown = section(f"memctl {name}".strip())
+    assert [option for option in sorted(COMMANDS[name]) if not re.search(rf"(?<!\S){option}(?![\w-])", shown)] == []
+
+
+@pytest.mark.parametrize("name", [name for name in COMMANDS if name])
+def test_every_help_has_an_example(name):
+    assert f"Example: memctl {name.split()[0]}" in section(f"memctl {name}")
+
+
+def test_every_setting_stands_in_its_page():
+    page = SETTINGS.read_text("utf-8")
+    assert [f.name for f in fields(Settings) if f"\n| `{f.name}` |" not in page] == []
+
+
+# Commands shown elsewhere
+
+
+def pages() -> list[Path]:
+    named = (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "sample_store" / "README.md")
+    return [*named, *sorted(ROOT.glob("docs/*.md"))]
+
+
+def shown_commands(text: str) -> Iterator[str]:
+    """What follows `memctl` in the transcripts and in the text, up to a pipe or a redirection."""
+    for block in _BLOCK.findall(text):
+        for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
+            if found := _CALL.search(line):
+                yield _SHELL.split(found[1])[0]
+    yield from _INLINE.findall(text)
+
+
+def resolved(line: str) -> tuple[str, list[str]]:
+    """The command a line calls, and the options it names."""
+    words = shlex.split(_GLOBAL_OPTION.sub("", line), comments=True)
+    options = [word.partition("=")[0] for word in words if _OPTION.match(word)]
+    first = [word for word in words if not _OPTION.match(word)][:2]
+    names = [" ".join(first[:count]) for count in (2, 1) if " ".join(first[:count]) in COMMANDS]
+    return (names[0] if names else ""), options
+
+
+@pytest.mark.parametrize("page", pages(), ids=lambda page: str(page.relative_to(ROOT)))
+def test_commands_in_the_documentation_exist(page):
+    wrong = []
+    for line in shown_commands(page.read_text("utf-8")):
+        name, options = resolved(line)
+        known = COMMANDS[name] | COMMANDS[""]
+        wrong += [f"memctl {line}: no option {option}" for option in options if option not in known]
+        if not name and not options:
+            wrong.append(f"memctl {line}: no such command")
+    assert wrong == []

@@ -1,0 +1,45 @@
+"""The Python of `docs/python.md` runs: all its snippets, one after the other, in one program and one folder."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parents[2]
+
+_SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+
+
+def program(page: Path) -> str:
+    """The page's snippets as one program; blank lines keep each on its line of the page."""
+    text = page.read_text("utf-8")
+    lines: list[str] = []
+    for found in _SNIPPET.finditer(text):
+        lines += [""] * (text.count("\n", 0, found.start(1)) - len(lines))
+        lines += found[1].splitlines()
+    return "\n".join(lines) + "\n"
+
+
+@pytest.mark.parametrize("name", ["docs/python.md", "README.md"])
+def test_the_python_of_a_page_runs(name, tmp_path):
+    script = tmp_path / "page.py"
+    script.write_text(program(ROOT / name), "utf-8")
+    environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMCTL_")}
+    done = subprocess.run(
+        [sys.executable, str(script)],
+        cwd=tmp_path,
+        env=environment | {"HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "cache")},
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.returncode == 0, done.stderr
+
+
+def test_there_are_snippets():
+    assert "open_store" in program(ROOT / "docs/python.md")
