@@ -41,15 +41,21 @@ def add_one(
 
 
 def add_many(
-    view: View, batch: Sequence[Memory], allow_duplicate: bool, now: datetime
+    view: View, batch: Sequence[Memory], own_ids: frozenset[str], allow_duplicate: bool, now: datetime
 ) -> tuple[list[Memory], list[Added]]:
-    """As `add_one` for a whole batch, whose members may repeat one another; imports with ids are kept once each."""
+    """As `add_one` for a whole batch, whose members may repeat one another; imports with ids are kept once each.
+
+    Args:
+        own_ids: ids that came with their records, which are therefore kept as they are.
+    """
     puts: dict[str, Memory] = {}
     by_text: dict[str, str] = {}
     imported: set[tuple[str, str]] = set()
     results = []
     for memory in batch:
-        added, changed = _add_to(view, memory, puts, by_text, imported, allow_duplicate, now)
+        added, changed = _add_to(
+            view, memory, puts, by_text, imported, allow_duplicate or memory.memory_id in own_ids, now
+        )
         puts |= {m.memory_id: m for m in changed}
         results.append(added)
     return list(puts.values()), results
@@ -61,7 +67,7 @@ def _add_to(
     puts: dict[str, Memory],
     by_text: dict[str, str],
     imported: set[tuple[str, str]],
-    allow_duplicate: bool,
+    as_it_is: bool,
     now: datetime,
 ) -> tuple[Added, list[Memory]]:
     if taken := puts.get(memory.memory_id) or view.get(memory.memory_id):
@@ -76,7 +82,12 @@ def _add_to(
         if identity in imported or any(m.content == memory.content for m in view.imported(memory.external_id)):
             return Added(SKIPPED, memory), []
         imported.add(identity)
-    elif not allow_duplicate and not memory.key:
+    if memory.key and memory.status == ACTIVE and not as_it_is:
+        known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
+        known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
+        changed, added = adding.stated(memory, list(known.values()), now)
+        return added, changed
+    if not as_it_is and not memory.external_id:
         if earlier := by_text.get(memory.content):
             again = adding.mention(puts[earlier], now)
             return Added(MENTIONED, again), [again]

@@ -98,7 +98,7 @@ class MemoryStore:
             what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
         """
         now = now or times.utc_now()
-        memory = self._new(Memory("", content, **given), frozenset(given), now)
+        memory = self._new(Memory("", content, **given), frozenset(given), now, datetime.now(UTC))
         self.refresh()
         near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
         outcome: list[Added] = []
@@ -115,9 +115,9 @@ class MemoryStore:
         self._apply(decide, now)
         return replace(outcome[0], near=tuple(mid for mid in near if mid != outcome[0].memory.memory_id))
 
-    def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
+    def _new(self, memory: Memory, given: frozenset[str], now: datetime, moment: datetime) -> Memory:
         created = memory.created_at or now
-        memory = adding.completed(memory, now, self.new_id(created), given)
+        memory = adding.completed(memory, now, self._new_id(created, moment), given)
         return adding.check(memory, self.settings.categories)
 
     def add_many(
@@ -135,28 +135,37 @@ class MemoryStore:
         A memory with an `external_id` is always kept, once: a second import of it is skipped.
 
         Args:
-            memories: with `memory_id` empty where a new one is wanted.
+            memories: with `memory_id` empty where a new one is wanted; every other field is taken as it is.
             details: Markdown to keep with a memory, by its position.
         """
         now = now or times.utc_now()
-        complete = [self._new(memory, _given(memory), now) for memory in memories]
+        moment = datetime.now(UTC)
+        given = list(memories)
+        complete = [self._new(memory, _EVERY_FIELD, now, moment) for memory in given]
+        own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
             batch = complete[start : start + BULK]
             places = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
             texts = {batch[at].memory_id: text for at, text in places.items()}
-            results += self._add_batch(batch, texts, command, allow_duplicate, now)
+            results += self._add_batch(batch, texts, own_ids, command, allow_duplicate, now)
             if progress:
                 progress("adding", min(start + BULK, len(complete)), len(complete))
         return results
 
     def _add_batch(
-        self, batch: Sequence[Memory], details: Mapping[str, str], command: str, allow_duplicate: bool, now: datetime
+        self,
+        batch: Sequence[Memory],
+        details: Mapping[str, str],
+        own_ids: frozenset[str],
+        command: str,
+        allow_duplicate: bool,
+        now: datetime,
     ) -> list[Added]:
         results: list[Added] = []
 
         def decide(view: View) -> Change:
-            puts, results[:] = decisions.add_many(view, batch, allow_duplicate, now)
+            puts, results[:] = decisions.add_many(view, batch, own_ids, allow_duplicate, now)
             puts, files = decisions.with_details(view, puts, details)
             return Change(command, tuple(puts), files=tuple(files))
 
@@ -555,7 +564,4 @@ class MemoryStore:
         return self._healed(lambda: self.gateway.apply(decide, now)[0])
 
 
-def _given(memory: Memory) -> frozenset[str]:
-    """Names of the fields that differ from a bare memory's: what its writer set."""
-    bare = Memory("", "")
-    return frozenset(f.name for f in fields(Memory) if getattr(memory, f.name) != getattr(bare, f.name))
+_EVERY_FIELD = frozenset(f.name for f in fields(Memory))

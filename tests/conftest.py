@@ -37,6 +37,11 @@ settings.register_profile(
 settings.load_profile("torture" if TORTURE else "default")
 
 
+def cases(number: int) -> settings:
+    """So many examples of a costly property; twenty times as many under torture."""
+    return settings(max_examples=number * 20 if TORTURE else number)
+
+
 # The guard
 
 

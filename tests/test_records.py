@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import json
 import math
-import string
+import shutil
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta, timezone
 from typing import Any
 
 import pytest
-from conftest import elements, write_by_hand
+from conftest import cases, elements, fast_folder, write_by_hand
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore
+from memctl import MemoryStore, open_store
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.files import codec, document, edit
 from memctl.models import KINDS, STATUSES, Memory
@@ -26,7 +26,9 @@ NASTY = st.sampled_from(
     ["\u2028", "\u2029", "\x85", "\ufeff", "\x7f", "\x1b[31m", "\r\n", "\t", '"', "\\", "\\u0041", "\U0001f9d1\u200d\U0001f680",
      "e\u0301", "\u202e", "\ufffe", "\U0010ffff", "],\n  {", "}\n]", "<<<<<<< ", "हिन्दी", "中文", " \u3000 ", "memories"]
 )  # fmt: skip
-text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | NASTY, max_size=5).map("".join)
+text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | NASTY, max_size=5).map(
+    "".join
+)
 filled = text.filter(bool)
 share = st.integers(0, 10**6).map(lambda n: n / 10**6)
 moments = st.datetimes(
@@ -111,6 +113,7 @@ def test_unknown_fields_of_any_json_survive_in_their_order(extra: dict[str, Any]
     assert list(kept) == list(extra)
 
 
+@cases(40)
 @given(memories(), st.data())
 def test_the_order_of_known_fields_does_not_matter(memory: Memory, data: st.DataObject) -> None:
     fields = list(codec.encode(memory).items())
@@ -119,6 +122,7 @@ def test_the_order_of_known_fields_does_not_matter(memory: Memory, data: st.Data
     assert dict(codec.decode(shuffled).extra) == dict(memory.extra)
 
 
+@cases(60)
 @given(memories(), st.sampled_from([None, 0, 1, 7, "\t"]), st.booleans(), st.booleans(), st.booleans())
 def test_any_formatting_is_read_alike(memory: Memory, indent: Any, ascii: bool, crlf: bool, bom: bool) -> None:
     record = codec.encode(memory)
@@ -130,7 +134,8 @@ def test_any_formatting_is_read_alike(memory: Memory, indent: Any, ascii: bool, 
     assert data[start : start + len(parsed.records[0].raw)] == parsed.records[0].raw
 
 
-@given(st.lists(memories(), max_size=5, unique_by=lambda m: m.memory_id))
+@cases(60)
+@given(st.lists(st.builds(Memory, memory_id=filled, content=filled, tags=names, value=plain), max_size=5))
 def test_places_are_exact(some: list[Memory]) -> None:
     data = whole(*map(dumped, some))
     parsed = document.parse(data)
@@ -140,6 +145,7 @@ def test_places_are_exact(some: list[Memory]) -> None:
     assert [(value, raw) for value, raw in elements(data)] == [(json.loads(r.raw), r.raw) for r in parsed.records]
 
 
+@cases(40)
 @given(memories(st.just("m1")), memories(st.just("m1")))
 def test_what_the_store_keeps_is_what_it_was_given(first: Memory, second: Memory) -> None:
     """Equality of what is decoded is equality of what was meant: no two records share their bytes."""
@@ -194,7 +200,12 @@ def test_what_is_no_time(written: object) -> None:
 def test_a_bare_record() -> None:
     memory = document.parse(b'[{"content": "Alice likes tea."}]').records[0].memory
     assert memory
-    assert (memory.content, memory.kind, memory.category, memory.status) == ("Alice likes tea.", "fact", "life", "active")
+    assert (memory.content, memory.kind, memory.category, memory.status) == (
+        "Alice likes tea.",
+        "fact",
+        "life",
+        "active",
+    )
     assert memory.memory_id.startswith("mem_00000000_")
 
 
@@ -261,7 +272,9 @@ def documents(draw: st.DrawFn) -> tuple[bytes, list[tuple[str, bytes]]]:
     for memory_id in ids:
         fields: dict[str, Any] = {"memory_id": memory_id, "content": draw(filled)}
         if draw(st.booleans()):
-            fields["created_at"] = draw(st.sampled_from(["2025-01-0%d" % d for d in range(1, 9)] + [1735689600, "2025/1/3"]))
+            fields["created_at"] = draw(
+                st.sampled_from(["2025-01-0%d" % d for d in range(1, 9)] + [1735689600, "2025/1/3"])
+            )
         if draw(st.booleans()):
             fields["extra"] = draw(plain)
         written = json.dumps(fields, indent=draw(st.sampled_from([None, 1, 5])), ensure_ascii=draw(st.booleans()))
@@ -280,7 +293,9 @@ def documents(draw: st.DrawFn) -> tuple[bytes, list[tuple[str, bytes]]]:
     return bom + draw(SPACES).encode() + array + draw(SPACES).encode(), records
 
 
-TRAPS = st.sampled_from(["memories", {"memories": []}, ["memories", []], {"memories": [{"content": "not me"}]}, '"memories": ['])
+TRAPS = st.sampled_from(
+    ["memories", {"memories": []}, ["memories", []], {"memories": [{"content": "not me"}]}, '"memories": [']
+)
 
 puts = st.lists(
     st.builds(
@@ -312,7 +327,10 @@ def test_an_edit_touches_nothing_else(given_file: Any, new: list[Memory], gone: 
     assert [memory_id for memory_id in raws if memory_id in stayed] == stayed, "the order of the others changed"
 
 
-@given(documents(), st.lists(st.tuples(puts, st.sets(st.sampled_from([f"m{i}" for i in range(12)]), max_size=4)), max_size=6))
+@given(
+    documents(),
+    st.lists(st.tuples(puts, st.sets(st.sampled_from([f"m{i}" for i in range(12)]), max_size=4)), max_size=6),
+)
 def test_many_edits_in_a_row(given_file: Any, steps: list[tuple[list[Memory], set[str]]]) -> None:
     data, records = given_file
     expected = dict(records)
@@ -347,7 +365,10 @@ def test_a_new_header_leaves_the_records(given_file: Any, header: dict[str, Any]
     assert after.header == header
 
 
-@given(st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.binary(max_size=3)), max_size=5), st.binary(min_size=60))
+@given(
+    st.lists(st.tuples(st.integers(0, 60), st.integers(0, 60), st.binary(max_size=3)), max_size=5),
+    st.binary(min_size=60),
+)
 def test_splices(given_splices: list[tuple[int, int, bytes]], data: bytes) -> None:
     """Those that do not overlap do what a naive replacement from the back does."""
     splices, at = [], 0
@@ -364,14 +385,14 @@ def test_splices(given_splices: list[tuple[int, int, bytes]], data: bytes) -> No
 
 
 def test_one_change_is_a_one_line_diff(store: MemoryStore) -> None:
+    now = datetime(2025, 6, 1, tzinfo=UTC)
     ids = [store.add(f"Thing {n}").memory.memory_id for n in range(20)]
+    store.put(replace(store.get(ids[7]), tags=("x",)), now=now)
     before = store.folder.memory_file.read_text().splitlines()
-    store.put(replace(store.get(ids[7]), content="Another thing"))
+    store.put(replace(store.get(ids[7]), content="Another thing"), now=now)
     after = store.folder.memory_file.read_text().splitlines()
-    new = [line for line in after if line not in before]
-    assert len(new) == 2, new  # the content, and updated_at which was not there
-    store.put(replace(store.get(ids[7]), tags=("x",)))
-    assert len(store.folder.memory_file.read_text().splitlines()) == len(after)
+    changed = [(old, new) for old, new in zip(before, after, strict=True) if old != new]
+    assert changed == [('      "content": "Thing 7",', '      "content": "Another thing",')]
 
 
 # What is refused, and where
@@ -392,7 +413,7 @@ REFUSED: Mapping[str, tuple[str, str, int, int]] = {
     "a comma too many in a record": ('{"memories": [\n {"content": "a",\n }]}', "", 0, 0),
     "a comma too many on top": ('{"memories": [],\n}', "", 2, 1),
     "a comma missing": ('{"memories": [\n {"content": "a"}\n {"content": "b"}]}', "expected", 3, 2),
-    "a bracket missing": ('{"memories": [\n {"content": "a"}', "ends", 2, 17),
+    "a bracket missing": ('{"memories": [\n {"content": "a"}', "ends", 2, 18),
     "a brace missing": ('{"memories": []', "ends", 1, 16),
     "a quote missing": ('{"memories": [\n {"content": "a}]}', "", 2, 14),
     "nothing at all": ("", "must hold", 1, 1),
@@ -462,7 +483,7 @@ def test_a_wrong_type_leaves_out_one_record_and_says_so(field: str, value: objec
     assert [m.content for m in store.all()] == ["good"]
     assert any("memory.json" in note for note in store.refresh().notes)
     store.add("new")
-    assert [value for value, _ in elements(store.folder.memory_file.read_bytes())][1] == bad
+    assert bad in [value for value, _ in elements(store.folder.memory_file.read_bytes())]
 
 
 def test_deep_nesting_is_refused_quickly() -> None:
@@ -483,32 +504,24 @@ def test_two_records_of_one_id(store: MemoryStore) -> None:
 # Through the store
 
 
-@given(memories(st.sampled_from(string.ascii_lowercase)))
-@example(Memory("a", "x", extra={"": None}))
-def test_any_record_through_the_store(memory: Memory) -> None:
-    """Import, read back by another reader of the same file, forget, undo: always the same record."""
-    from conftest import fast_folder
-
-    from memctl import open_store
-    from memctl.errors import MemctlError, UsageError
-
-    import shutil
-
+@cases(40)
+@given(memories(st.just("m1")), st.sampled_from(KINDS))
+@example(Memory("m1", "x", extra={"": None}), "fact")
+def test_any_record_through_the_store(memory: Memory, kind: str) -> None:
+    """Imported, read by another reader of the same file, forgotten, undone: always the same record."""
     root = fast_folder()
     (root / "memctl.yaml").write_text("model: none\n")
+    wanted = replace(memory, layer="L2", kind=kind, category="life", expires_at=None, summary_md_ref="", tags=("x",))
+    wanted = replace(
+        wanted, content=f"x{memory.content}", created_at=memory.created_at or datetime(2025, 1, 1, tzinfo=UTC)
+    )
     try:
         with open_store(root, user="a", create=True, environment={"XDG_CACHE_HOME": str(root)}) as store:
-            wanted = replace(memory, category="life", expires_at=None, summary_md_ref="")
-            try:
-                store.add_many([wanted])
-            except (UsageError, MemctlError):
-                assert not wanted.content.strip()
-                return
-            held = store.get(memory.memory_id)
-            assert replace(held, kind=wanted.kind, importance=wanted.importance, created_at=wanted.created_at) == wanted
+            store.add_many([wanted])
+            assert replace(store.get("m1"), importance=wanted.importance) == wanted
             before = store.folder.memory_file.read_bytes()
-            assert document.parse(before).records[0].memory == held
-            store.forget([held.memory_id])
+            assert document.parse(before).records[0].memory == store.get("m1")
+            store.forget(["m1"])
             assert store.all() == []
             store.undo()
             assert store.folder.memory_file.read_bytes() == before
@@ -531,8 +544,8 @@ def test_undo_gives_back_the_bytes_a_person_wrote(store: MemoryStore, wild: str)
         change()
         assert store.folder.memory_file.read_bytes() != written.encode()
         store.undo()
-        assert [json.loads(raw) for _, raw in elements(store.folder.memory_file.read_bytes())] == [
-            json.loads(raw) for _, raw in elements(written.encode())
+        assert [raw for _, raw in elements(store.folder.memory_file.read_bytes())] == [
+            raw for _, raw in elements(written.encode())
         ]
 
 

@@ -802,6 +802,9 @@ def _first(world: World, memory_id: str) -> bytes | None:
 
 
 StoreMachine.TestCase.settings = settings(
-    max_examples=1000 if TORTURE else 55, stateful_step_count=80 if TORTURE else 40, print_blob=True, report_multiple_bugs=False
+    max_examples=1000 if TORTURE else 55,
+    stateful_step_count=80 if TORTURE else 40,
+    print_blob=True,
+    report_multiple_bugs=False,
 )
 TestStore = StoreMachine.TestCase

@@ -1,7 +1,10 @@
-"""Puts the groups of commands together."""
+"""The whole command line: which command lives where. A command's module is imported when the command is used."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
+from functools import cache
+from importlib import import_module
 from typing import Any
 
 import typer
@@ -15,18 +18,81 @@ Memories live in plain files you can read, edit and keep in git; asking them tak
 Example: memctl add "Alice prefers tea" --category preference; memctl query "what does Alice drink?"
 """
 
+PANELS: Mapping[str, Mapping[str, str]] = {
+    "Everyday": {
+        "init": "everyday:init",
+        "add": "everyday:add",
+        "query": "everyday:query",
+        "show": "everyday:show",
+        "list": "everyday:list_memories",
+        "edit": "everyday:edit",
+        "forget": "everyday:forget",
+        "restore": "everyday:restore",
+        "undo": "everyday:undo",
+    },
+    "Life of memories": {"reflect": "life:reflect", "decay": "life:decay"},
+    "Looking": {"inspect": "looking:inspect", "log": "looking:log"},
+    "Care": {
+        "sync": "care:sync",
+        "doctor": "care:doctor",
+        "reindex": "care:reindex",
+        "import": "care:import_",
+        "export": "care:export",
+        "user": "users:GROUP",
+        "config": "settings:CONFIG",
+        "model": "settings:MODEL",
+    },
+}
+"""Panel → command → module and name of its function, or of its `options.Commands` where it is a group."""
+
+
+class Root(options.Group):
+    """The group of all commands, each made when it is asked for: building all of them costs a third of a cold start."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        return [name for panel in PANELS.values() for name in panel]
+
+    def get_command(self, ctx: Any, cmd_name: str) -> Any:
+        for panel, commands in PANELS.items():
+            if cmd_name in commands:
+                return _made(cmd_name, commands[cmd_name], panel)
+        return None
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        """Plain help, by panel, from the docstrings."""
+        for panel, commands in PANELS.items():
+            with formatter.section(panel):
+                formatter.write_dl([(name, _summary(target)) for name, target in commands.items()])
+
+
+def _target(target: str) -> Callable[..., Any] | options.Commands:
+    module, _, name = target.partition(":")
+    found: Callable[..., Any] | options.Commands = getattr(import_module(f"memctl.cli.{module}"), name)
+    return found
+
+
+def _summary(target: str) -> str:
+    found = _target(target)
+    text = found.help if isinstance(found, options.Commands) else found.__doc__ or ""
+    return text.strip().split("\n", 1)[0]
+
+
+@cache
+def _made(name: str, target: str, panel: str) -> Any:
+    found = _target(target)
+    if isinstance(found, options.Commands):
+        made = options.made_group(name, found)
+    else:
+        made = options.made_command(name, found)
+    made.rich_help_panel = panel
+    return made
+
 
 def command() -> Any:
-    """The whole command line."""
-    from memctl.cli import care, everyday, life, looking, settings, users
-
+    """The root of the command line."""
     options.reset()
-    app = options.group(HELP, add_completion=True)
+    app = options.typer_app(HELP, Root, add_completion=True)
     app.callback()(_root)
-    for module in (everyday, life, looking, care):
-        module.register(app)
-    users.register(app)
-    settings.register(app)
     return typer.main.get_command(app)
 
 

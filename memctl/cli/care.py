@@ -14,15 +14,6 @@ from memctl.cli.options import Category, DryRun, Kind, Tag, current
 if TYPE_CHECKING:
     from memctl.sync import SyncReport
 
-PANEL = "Care"
-
-
-def register(app: typer.Typer) -> None:
-    for name, function in (
-        ("sync", sync), ("doctor", doctor), ("reindex", reindex), ("import", import_), ("export", export),
-    ):  # fmt: skip
-        options.command(app, name, PANEL)(function)
-
 
 def sync(
     allow_mass_change: Annotated[
@@ -150,8 +141,9 @@ def export(
         options.check_categories(store, category)
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses)
         memories = store.select(Selection(filters, ascending=True))
+        bodies = {m.memory_id: found.body for m in memories if (found := store.readable_reflection(m)[0])}
         user = store.user
-    lines = (f"{line}\n" for line in writing.to_jsonl(memories))
+    lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies))
     text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
     if output is None:
         sys.stdout.buffer.write(text.encode())

@@ -16,16 +16,6 @@ if TYPE_CHECKING:
     from memctl.models import Filters, Memory
     from memctl.store import MemoryStore
 
-PANEL = "Everyday"
-
-
-def register(app: typer.Typer) -> None:
-    for name, function in (
-        ("init", init), ("add", add), ("query", query), ("show", show), ("list", list_memories), ("edit", edit),
-        ("forget", forget), ("restore", restore), ("undo", undo),
-    ):  # fmt: skip
-        options.command(app, name, PANEL)(function)
-
 
 def init(
     directory: Annotated[

@@ -13,13 +13,6 @@ if TYPE_CHECKING:
     from memctl.models import Memory
     from memctl.store import MemoryStore
 
-PANEL = "Life of memories"
-
-
-def register(app: typer.Typer) -> None:
-    for name, function in (("reflect", reflect), ("decay", decay)):
-        options.command(app, name, PANEL)(function)
-
 
 def reflect(
     ids: OptionalIds = None,

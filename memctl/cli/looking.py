@@ -12,13 +12,6 @@ from memctl.cli.options import Now, current
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
 
-PANEL = "Looking"
-
-
-def register(app: typer.Typer) -> None:
-    for name, function in (("inspect", inspect), ("log", log)):
-        options.command(app, name, PANEL)(function)
-
 
 def inspect(
     memory_id: Annotated[

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -17,9 +16,8 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 
-@dataclass
 class Invocation:
-    """The global options of the command being run."""
+    """The global options of the command being run. (Not a dataclass: those cost 3 ms at every start.)"""
 
     store: str | None = None
     user: str | None = None
@@ -101,7 +99,7 @@ _METAVARS = {
     "integer": "N",
     "integer range": "N",
 }
-_METAVARS |= {"int": "N", "path": "FILE"}
+_METAVARS |= {"int": "N", "int range": "N", "path": "FILE"}
 
 
 def _name_plainly(parameter: Any) -> None:
@@ -120,27 +118,45 @@ class Group(TyperGroup):
     def list_commands(self, ctx: Any) -> list[str]:
         return list(self.commands)
 
-    def format_commands(self, ctx: Any, formatter: Any) -> None:
-        """Plain help, by panel."""
-        panels: dict[str, list[tuple[str, str]]] = {}
-        for name, command in self.commands.items():
-            panel = getattr(command, "rich_help_panel", None)
-            title = panel if isinstance(panel, str) else "Commands"
-            panels.setdefault(title, []).append((name, command.get_short_help_str(limit=80)))
-        for title, rows in panels.items():
-            with formatter.section(title):
-                formatter.write_dl(rows)
+
+class Commands:
+    """A group of commands to be: its help, its functions by name, and what runs when none is named."""
+
+    def __init__(
+        self, help: str, functions: dict[str, Callable[..., None]], alone: Callable[..., None] | None = None
+    ) -> None:
+        self.help, self.functions, self.alone = help, functions, alone
 
 
-def group(help: str, **settings: Any) -> typer.Typer:
+def typer_app(help: str, group: type[Group], **settings: Any) -> typer.Typer:
     """A Typer whose commands take the global options."""
     context = {"help_option_names": ["-h", "--help"], "max_content_width": 100}
-    return typer.Typer(help=help, cls=Group, no_args_is_help=True, context_settings=context, **settings)
+    return typer.Typer(help=help, cls=group, context_settings=context, **{"no_args_is_help": True, **settings})
 
 
-def command(app: typer.Typer, name: str, panel: str | None = None) -> Any:
-    """Register a function as a command."""
-    return app.command(name, cls=Command, rich_help_panel=panel)
+def made_group(name: str, commands: Commands) -> Any:
+    """The group of some commands."""
+    alone = commands.alone is not None
+    app = typer_app(
+        commands.help, Group, name=name, add_completion=False, no_args_is_help=not alone, invoke_without_command=alone
+    )
+    app.callback()(commands.alone or (lambda: None))
+    for each, function in commands.functions.items():
+        app.command(each, cls=Command)(function)
+    made = typer.main.get_command(app)
+    made.help = commands.help
+    return made
+
+
+def made_command(name: str, function: Callable[..., None]) -> Any:
+    """One command."""
+    app = typer.Typer(
+        add_completion=False, context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100}
+    )
+    app.command(name, cls=Command)(function)
+    made = typer.main.get_command(app)
+    made.name = name
+    return made
 
 
 @contextmanager

@@ -5,16 +5,16 @@ Text from a memory is data: control characters and terminal escapes are shown, n
 
 from __future__ import annotations
 
-import json
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
-from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl.cli.options import current
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memctl.errors import MemctlError
     from memctl.models import Hit, Memory, QueryResult, Route
     from memctl.store import MemoryStore
@@ -36,11 +36,15 @@ def one_line(text: str, width: int = 100) -> str:
 
 def as_json(value: Any) -> None:
     """Print one JSON document."""
+    import json
+
     text = json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
     _write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _plain(value: Any) -> Any:
+    from datetime import datetime
+
     from memctl import times
 
     if isinstance(value, datetime):
@@ -71,6 +75,8 @@ def warn(text: str) -> None:
 def error(problem: MemctlError, json_wanted: bool) -> None:
     """Print an error to standard error, as one JSON document where JSON was asked."""
     if json_wanted:
+        import json
+
         print(json.dumps(problem.as_dict(), ensure_ascii=True, indent=2, default=str), file=sys.stderr)
         return
     warn(f"error: {problem.message}")

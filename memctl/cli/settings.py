@@ -2,29 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import fields
 from typing import Annotated, Any
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
-
-
-def register(app: typer.Typer) -> None:
-    config = options.group(
-        "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
-        invoke_without_command=True,
-    )
-    config.info.no_args_is_help = False
-    config.callback()(_list_without_command)
-    for name, function in (("list", list_settings), ("get", get), ("set", set_)):
-        options.command(config, name)(function)
-    app.add_typer(config, name="config", rich_help_panel="Care")
-    model = options.group("List, install, check and choose the embedding model.\n\nExample: memctl model use builtin")
-    for name, function in (("list", list_models), ("install", install), ("verify", verify), ("use", use)):
-        options.command(model, name)(function)
-    app.add_typer(model, name="model", rich_help_panel="Care")
 
 
 def _list_without_command(context: typer.Context) -> None:
@@ -37,6 +20,8 @@ def list_settings() -> None:
 
     Example: memctl config list
     """
+    from dataclasses import fields
+
     from memctl import config
 
     found = config.load(options.store_root())
@@ -66,6 +51,8 @@ def get(name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")
 
     Example: memctl config get model
     """
+    from dataclasses import fields
+
     from memctl import config
     from memctl.errors import UsageError
 
@@ -198,3 +185,14 @@ def use(
     if current.json:
         render.as_json({"model": name, "embedded": done})
     render.say(f"using {name}; embedded {sum(done.values())} entries of {len(done)} users")
+
+
+CONFIG = options.Commands(
+    "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
+    {"list": list_settings, "get": get, "set": set_},
+    alone=_list_without_command,
+)
+MODEL = options.Commands(
+    "List, install, check and choose the embedding model.\n\nExample: memctl model use builtin",
+    {"list": list_models, "install": install, "verify": verify, "use": use},
+)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import shutil
 import sys
 from typing import Annotated
 
@@ -10,13 +9,6 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
-
-
-def register(app: typer.Typer) -> None:
-    users = options.group("List, add and remove users.\n\nExample: memctl user add bob")
-    for name, function in (("list", list_users), ("add", add), ("remove", remove)):
-        options.command(users, name)(function)
-    app.add_typer(users, name="user", rich_help_panel="Care")
 
 
 def list_users() -> None:
@@ -66,6 +58,8 @@ def remove(
 
     Example: memctl user remove bob --yes
     """
+    import shutil
+
     from memctl.errors import RefusedError
     from memctl.files import layout, lock
 
@@ -81,3 +75,9 @@ def remove(
     if current.json:
         render.as_json({"removed": name})
     render.say(f"removed {folder.root}")
+
+
+GROUP = options.Commands(
+    "List, add and remove users.\n\nExample: memctl user add bob",
+    {"list": list_users, "add": add, "remove": remove},
+)

@@ -218,9 +218,13 @@ def _dump_value(value: Any, indent: int) -> str:
     return _json(value)
 
 
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_INDENTED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2)
+
+
 def _json(value: Any, indent: int | None = None) -> str:
     try:
-        text = json.dumps(value, ensure_ascii=False, allow_nan=False, indent=indent)
+        text = (_INDENTED if indent else _ENCODER).encode(value)
         text.encode()
     except UnicodeEncodeError:
         raise RecordError("text holds a lone surrogate, which is not valid Unicode") from None

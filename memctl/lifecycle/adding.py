@@ -20,6 +20,7 @@ IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 ADDED, MENTIONED, UPDATED, SKIPPED = "added", "mentioned", "updated", "skipped"
 
 _SUFFIXES = 16**5
+_REMEMBERED = 100_000
 
 
 @dataclass(frozen=True)
@@ -41,14 +42,16 @@ class IdMaker:
     """Makes ids in time order: `mem_YYYYMMDD_`, milliseconds of the day in 7 hex digits, 5 that grow or are random."""
 
     def __init__(self) -> None:
-        self._last = ("", 0)
+        self._last: dict[str, int] = {}
 
     def __call__(self, created: datetime, moment: datetime) -> str:
         """The id of a memory written at `created`; `moment` orders those of one second."""
         of_day = (created.hour * 3600 + created.minute * 60 + created.second) * 1000 + moment.microsecond // 1000
         head = f"mem_{created:%Y%m%d}_{of_day:07x}"
-        suffix = self._last[1] + 1 if head == self._last[0] else secrets.randbelow(_SUFFIXES // 2)
-        self._last = (head, suffix)
+        suffix = self._last[head] + 1 if head in self._last else secrets.randbelow(_SUFFIXES // 2)
+        if len(self._last) > _REMEMBERED:
+            self._last.clear()
+        self._last[head] = suffix
         return f"{head}{suffix:05x}"
 
 
@@ -86,6 +89,8 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
     try:
         checked = codec.decode(codec.encode(memory))
+        if _holds_nul(codec.encode(memory)):
+            raise codec.RecordError("a field holds a NUL character")
         codec.dump(codec.encode(memory))
     except codec.RecordError as problem:
         raise InvalidDataError(str(problem)) from None
@@ -97,6 +102,14 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         hint = f"Categories here: {known}. Add it with `memctl config set categories {more}`."
         raise UsageError(f"there is no category {memory.category!r}", hint=hint)
     return checked
+
+
+def _holds_nul(value: Any) -> bool:
+    if isinstance(value, str):
+        return "\0" in value
+    if isinstance(value, dict):
+        return any(_holds_nul(part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(map(_holds_nul, value))
 
 
 def mention(memory: Memory, now: datetime, again: Memory | None = None, given: frozenset[str] = frozenset()) -> Memory:

@@ -29,7 +29,7 @@ GOOD: dict[str, list[Any]] = {
     "object": [{"a": 1}],
 }
 WRONG: dict[str, list[Any]] = {
-    "text": [True, ["a"], {}, "with a \0"],
+    "text": [1.5, ["a"], {}, "with a \0"],
     "time": [True, "some day", [2026]],
     "list": [{}, 3, [{}]],
     "flag": ["yes", 1],

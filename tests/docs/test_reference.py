@@ -7,6 +7,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
 from pathlib import Path
@@ -20,6 +21,7 @@ ROOT = Path(__file__).resolve().parents[2]
 SCRIPT = ROOT / "scripts" / "make_reference.py"
 REFERENCE = ROOT / "docs" / "reference.md"
 SETTINGS = ROOT / "docs" / "settings.md"
+HOW_IT_WORKS = ROOT / "docs" / "how-it-works.md"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`memctl ([a-z][^`\n]*)`")
@@ -88,6 +90,18 @@ def test_every_help_has_an_example(name):
 def test_every_setting_stands_in_its_page():
     page = SETTINGS.read_text("utf-8")
     assert [f.name for f in fields(Settings) if f"\n| `{f.name}` |" not in page] == []
+
+
+# The picture of the modules
+
+
+def test_the_picture_of_the_modules_is_the_contract():
+    contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
+    layers = [re.findall(r"memctl\.(\w+)", layer) for layer in contract["layers"]]
+    picture = re.search(r"## Modules\n.*?```text\n(.*?)```", HOW_IT_WORKS.read_text("utf-8"), re.DOTALL)[1]
+    rows = [row.split() for row in picture.split("↓")]
+    drawn = [[word for word in row if word != "|"][: len(layer)] for row, layer in zip(rows, layers, strict=True)]
+    assert drawn == layers
 
 
 # Commands shown elsewhere
