@@ -175,7 +175,7 @@ def _overlap(store: MemoryStore, question: str) -> float:
         return 1.0
     vector = store.embedder.embed_query(question)
     condition = search.where(Filters(), datetime.now(UTC))
-    exact = search._scan(store.index.connection, search.vectors.to_bytes(vector), condition, 10)
+    exact = search.exactly_nearest(store.index.connection, search.vectors.to_bytes(vector), condition, 10)
     fast = store.index.nearest(vector, Filters(), datetime.now(UTC), 10)
     return sum(hit.score >= exact[-1].score - 1e-9 for hit in fast) / max(1, len(exact))
 

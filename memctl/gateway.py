@@ -149,7 +149,7 @@ class Gateway:
 
     def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
         """Everything that will be written, worked out before anything is; None when the file changed meanwhile."""
-        texts = {memory.memory_id: _dump(memory) for memory in change.puts}
+        texts = {m.memory_id: change.raws.get(m.memory_id) or _dump(m) for m in change.puts}
         known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
         data = atomic.read(self.folder.memory_file)
         base = self.index.files().get(document.FILE_NAME)

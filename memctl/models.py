@@ -202,6 +202,7 @@ class Change:
         files: other files to write or delete.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
         undoes: id of the operation this one takes back.
+        raws: exact JSON of records put, by id, where it must not be written anew (undo gives back a person's layout).
     """
 
     command: str
@@ -210,6 +211,7 @@ class Change:
     files: tuple[FileEdit, ...] = ()
     header: Mapping[str, Any] | None = None
     undoes: str = ""
+    raws: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:

@@ -301,7 +301,7 @@ def _check_format(header: Mapping[str, Any], path: str) -> None:
     form = header.get("format", FORMAT)
     if form != FORMAT:
         hint = "Upgrade memctl (pip install -U memctl); this version reads memctl/1 and has changed nothing."
-        raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, hint=hint)
+        raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, line=1, hint=hint)
 
 
 def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:

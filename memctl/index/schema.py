@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 2
+VERSION = 3
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -39,5 +39,5 @@ CREATE VIRTUAL TABLE full_text USING fts5(body, content='', contentless_delete=1
 CREATE VIRTUAL TABLE terms USING fts5vocab(full_text, row);
 
 CREATE TABLE vectors (entry INTEGER PRIMARY KEY, vector BLOB NOT NULL);
-CREATE TABLE signs (entry INTEGER PRIMARY KEY, bits BLOB NOT NULL);
+CREATE TABLE sketches (entry INTEGER PRIMARY KEY, sketch BLOB NOT NULL);
 """

@@ -14,10 +14,10 @@ from memctl.index import text, vectors
 from memctl.index.protocol import Found, Scored, Vector
 from memctl.models import ACTIVE, Filters
 
-EXACT_SCAN_LIMIT = 4_000
-"""Up to this many vectors all are compared exactly; beyond it their signs choose the candidates first."""
+EXACT_SCAN_LIMIT = 3_000
+"""Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
 
-SIGN_CANDIDATES = 600
+SKETCH_CANDIDATES = 800
 _OVERFETCH = 1_000
 
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem"
@@ -103,43 +103,45 @@ def term_counts(connection: apsw.Connection, words: Iterable[str]) -> dict[str, 
 
 def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit: int) -> list[Scored]:
     """Entries by cosine to the vector, nearest first."""
-    if vectors.is_zero(vector):
+    packed = vectors.to_bytes(vector)
+    if not packed:
         return []
     if total(connection) > EXACT_SCAN_LIMIT:
-        candidates = _by_signs(connection, vectors.to_bits(vector), condition)
+        candidates = _by_sketch(connection, vectors.to_sketch(packed), condition)
         if len(candidates) >= limit or condition.selective:
             scores = cosines(connection, vector, candidates)
             return _scored(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
-    return _scan(connection, vectors.to_bytes(vector), condition, limit)
+    return exactly_nearest(connection, packed, condition, limit)
 
 
-def _scan(connection: apsw.Connection, query: bytes, condition: Where, limit: int) -> list[Scored]:
+def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where, limit: int) -> list[Scored]:
+    """As `nearest`, comparing every vector with the int8 `packed`."""
     sql = f"""SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) AS score
     FROM vectors v JOIN entries e ON e.rowid = v.entry WHERE length(v.vector) AND {condition.condition}
     ORDER BY score DESC, v.entry LIMIT ?"""
-    return _scored(db.rows(connection, sql, (query, *condition.arguments, limit)))
+    return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
 
 
-def _by_signs(connection: apsw.Connection, bits: bytes, condition: Where) -> list[int]:
+def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where) -> list[int]:
     if condition.selective:
-        sql = f"""SELECT s.entry FROM signs s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
-        ORDER BY vec_distance_hamming(vec_bit(s.bits), vec_bit(?)) LIMIT ?"""
-        arguments: tuple[Any, ...] = (*condition.arguments, bits, SIGN_CANDIDATES)
+        sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
+        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
+        arguments: tuple[Any, ...] = (*condition.arguments, sketch, SKETCH_CANDIDATES)
     else:
-        sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_hamming(vec_bit(bits), vec_bit(?)) AS far FROM signs
-        ORDER BY far LIMIT ?) s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}"""
-        arguments = (bits, SIGN_CANDIDATES, *condition.arguments)
+        sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_hamming(vec_bit(sketch), vec_bit(?)) AS far
+        FROM sketches ORDER BY far LIMIT ?) s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}"""
+        arguments = (sketch, SKETCH_CANDIDATES, *condition.arguments)
     return [rowid for (rowid,) in db.rows(connection, sql, arguments)]
 
 
 def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
     """Cosine of the vector to each of the entries that have one."""
-    wanted = list(entries)
-    if vectors.is_zero(vector) or not wanted:
+    wanted, packed = list(entries), vectors.to_bytes(vector)
+    if not packed or not wanted:
         return {}
     sql = f"""SELECT entry, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors
     WHERE length(vector) AND entry IN ({",".join(map(str, wanted))})"""
-    return dict(db.rows(connection, sql, (vectors.to_bytes(vector),)))
+    return dict(db.rows(connection, sql, (packed,)))
 
 
 def found(connection: apsw.Connection, entries: Sequence[int]) -> list[Found]:

@@ -217,7 +217,7 @@ class SqliteIndex:
             self.connection.execute("DELETE FROM entries WHERE rowid = ?", (rowid,))
 
     def _clear(self, rowid: int) -> None:
-        for table, column in (("full_text", "rowid"), ("tags", "entry"), ("vectors", "entry"), ("signs", "entry")):
+        for table, column in (("full_text", "rowid"), ("tags", "entry"), ("vectors", "entry"), ("sketches", "entry")):
             self.connection.execute(f"DELETE FROM {table} WHERE {column} = ?", (rowid,))
 
     def _put(self, entry: Entry, vector: Packed | None) -> None:
@@ -238,8 +238,8 @@ class SqliteIndex:
     def _put_vector(self, rowid: int, packed: Packed) -> None:
         """An empty vector is kept too: it says that nothing is pending."""
         self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
-        if packed.signs:
-            self.connection.execute("INSERT OR REPLACE INTO signs VALUES (?, ?)", (rowid, packed.signs))
+        if packed.sketch:
+            self.connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
         self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (rowid,))
 
     def pending_count(self) -> int:
@@ -263,7 +263,7 @@ class SqliteIndex:
         """Drop all vectors and note whose will come: those of two models never mix."""
         with db.transaction(self.connection):
             self.connection.execute("DELETE FROM vectors")
-            self.connection.execute("DELETE FROM signs")
+            self.connection.execute("DELETE FROM sketches")
             self.connection.execute("UPDATE entries SET embedded = 0")
             self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (identity,))
 

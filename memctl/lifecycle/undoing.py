@@ -48,6 +48,7 @@ def inverse(operation: Operation, present: dict[str, bytes], files: dict[str, by
         files=tuple(FileEdit(f.path, f.after, f.before) for f in operation.files),
         header=_header_back(operation),
         undoes=operation.op,
+        raws={s.memory_id: s.before.encode() for s in operation.records if s.before is not None},
     )
 
 

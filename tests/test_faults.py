@@ -1,0 +1,1039 @@
+"""What goes wrong around the store: no permission, no space, broken and hostile files, a damaged index.
+
+Two rules hold everywhere: what cannot be read is never taken for empty, and what cannot be done leaves no trace.
+"""
+
+from __future__ import annotations
+
+import difflib  # noqa: F401  loaded before rights are given up, since Python itself may lie in root's home
+import errno
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import frontmatter  # noqa: F401
+import pytest
+import yaml  # noqa: F401
+from conftest import content_of, elements, left_over, rebuilt, same_as_rebuilt, tracked, write_by_hand
+
+from memctl import MemoryStore, bootstrap, open_store
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
+from memctl.files import journal, layout
+from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.index import database
+from memctl.models import Filters, Memory, Query
+
+NOBODY = 65534
+Opener = Callable[..., MemoryStore]
+
+
+def contents(store: MemoryStore) -> list[str]:
+    return sorted(memory.content for memory in store.all())
+
+
+def found(store: MemoryStore, question: str) -> list[str]:
+    return [hit.memory.content for hit in store.query(question, top=50).hits]
+
+
+def every_write(store: MemoryStore) -> Mapping[str, Callable[[], object]]:
+    """All ways to change a store that holds a record `m1`."""
+    m1 = Memory("m1", "Alice likes tea.")
+    return {
+        "add": lambda: store.add("new"),
+        "add with detail": lambda: store.add("new", detail="# New"),
+        "add many": lambda: store.add_many([Memory("", "new")]),
+        "edit": lambda: store.put(replace(m1, content="new")),
+        "edit a reflection": lambda: store.write_reflection(m1, "# New"),
+        "forget": lambda: store.forget(["m1"]),
+        "restore": lambda: store.restore(["m1"]),
+        "undo": lambda: store.undo(),
+        "reflect": lambda: store.reflect([m1]),
+        "decay": lambda: store.decay(),
+        "purge": lambda: store.purge(["m1"]),
+    }
+
+
+WRITES = ("add", "add with detail", "add many", "edit", "edit a reflection", "forget", "restore", "undo", "reflect",
+          "decay", "purge")  # fmt: skip
+
+
+@pytest.fixture
+def filled(opener: Opener) -> MemoryStore:
+    """A store of three records, one with a reflection, which have been read and indexed."""
+    store = opener()
+    store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee."), Memory("m3", "北京的茶")])
+    store.write_reflection(store.get("m2"), "# Coffee\n\nFrom Yirgacheffe.")
+    return store
+
+
+# The guard of conftest
+
+
+def test_the_guard_keeps_tests_away_from_home() -> None:
+    temporary = Path(tempfile.gettempdir()).resolve()
+    places = [
+        Path.home(),
+        Path("~/.memctl").expanduser(),
+        layout.find_store(None, os.environ, Path.cwd()),
+        bootstrap.cache_directory(os.environ),
+    ]
+    assert all(place.resolve().is_relative_to(temporary) for place in places)
+    variables = {name for name in os.environ if name.startswith("MEMCTL_")}
+    assert variables <= {"MEMCTL_STORE", "MEMCTL_TORTURE"}
+
+
+def test_the_guard_reaches_children() -> None:
+    code = "import os, pathlib; print(pathlib.Path.home()); print(os.environ['MEMCTL_STORE'])"
+    said = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
+    assert all(line.startswith(tempfile.gettempdir()) for line in said.splitlines())
+
+
+# Without rights
+
+
+@contextmanager
+def no_rights() -> Iterator[None]:
+    """As a user who is not root; where the tests are not run by root that is so already."""
+    if os.geteuid() != 0:
+        yield
+        return
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)
+
+
+@pytest.fixture
+def public() -> Iterator[Path]:
+    """A folder that every user may reach (pytest's own are private)."""
+    folder = Path(tempfile.mkdtemp(prefix="memctl-public-"))
+    folder.chmod(0o755)
+    yield folder
+    for path in folder.rglob("*"):
+        if path.is_dir() and not path.is_symlink():
+            path.chmod(0o700)
+    shutil.rmtree(folder)
+
+
+@pytest.fixture
+def shared(public: Path) -> Path:
+    """A store that somebody else (root, or we ourselves) filled and made readable for all; its user is alice."""
+    root = public / "store"
+    with open_store(root, user="alice", create=True, environment={"XDG_CACHE_HOME": str(public / "x")}) as store:
+        store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee.")])
+        store.add("With detail", detail="# Detail\n\nYirgacheffe")
+        store.query("tea")
+    _modes(root, 0o755, 0o644)
+    (public / "cache").mkdir()
+    (public / "cache").chmod(0o777)
+    return root
+
+
+def _modes(root: Path, folders: int, files: int) -> None:
+    for path in [root, *root.rglob("*")]:
+        path.chmod(folders if path.is_dir() else files)
+
+
+def _snapshot(root: Path) -> dict[str, bytes]:
+    return {str(p): p.read_bytes() for p in sorted(root.rglob("*")) if p.is_file()}
+
+
+@pytest.mark.parametrize("private", ["readable", "hidden", "absent"])
+def test_a_read_only_folder_answers_and_refuses_to_change(shared: Path, public: Path, private: str) -> None:
+    """With the index in the reader's own cache, whatever may be seen of `.memctl`."""
+    if private == "absent":
+        shutil.rmtree(shared / "alice" / ".memctl")
+    _modes(shared, 0o555, 0o444)
+    if private == "hidden":
+        (shared / "alice" / ".memctl").chmod(0o000)
+    before = {} if private == "hidden" else _snapshot(shared)
+    with (
+        no_rights(),
+        open_store(shared, user="alice", environment={"XDG_CACHE_HOME": str(public / "cache")}) as store,
+    ):
+        assert store.index.path.is_relative_to(public / "cache")
+        assert found(store, "tea")[0] == "Alice likes tea."
+        assert found(store, "Yirgacheffe")[0] == "With detail"
+        assert store.query("tea").index.state == "fresh"
+        assert store.get("m1").content == "Alice likes tea."
+        for act in (lambda: store.add("x"), lambda: store.forget(["m1"]), store.decay):
+            with pytest.raises(StorageError) as caught:
+                act()
+            assert caught.value.hint
+        assert len(contents(store)) == 3
+        same_as_rebuilt(store)
+    (shared / "alice" / ".memctl").chmod(0o755) if private == "hidden" else None
+    assert not before or _snapshot(shared) == before
+
+
+def test_a_read_only_folder_without_a_cache(shared: Path, public: Path) -> None:
+    """Not even a cache can be written: the index is made in memory."""
+    _modes(shared, 0o555, 0o444)
+    (public / "cache").chmod(0o555)
+    with no_rights(), open_store(shared, user="alice", environment={"XDG_CACHE_HOME": str(public / "cache")}) as store:
+        assert found(store, "tea")[0] == "Alice likes tea."
+        with pytest.raises(StorageError):
+            store.add("x")
+
+
+def test_a_folder_without_any_right_is_not_empty(shared: Path, public: Path) -> None:
+    (shared / "alice").chmod(0o000)
+    environment = {"XDG_CACHE_HOME": str(public / "cache")}
+    with no_rights(), pytest.raises(MemctlError), open_store(shared, user="alice", environment=environment) as store:
+        store.query("tea")
+    (shared / "alice").chmod(0o755)
+
+
+def test_a_store_without_any_right_is_not_empty(shared: Path, public: Path) -> None:
+    shared.chmod(0o000)
+    environment = {"XDG_CACHE_HOME": str(public / "cache")}
+    for user in ("alice", None):
+        with no_rights(), pytest.raises(MemctlError), open_store(shared, user=user, environment=environment) as store:
+            store.query("tea")
+    with no_rights(), pytest.raises(MemctlError):
+        open_store(shared, user="alice", create=True, environment=environment)
+    shared.chmod(0o755)
+
+
+def test_a_store_cannot_be_made_where_nothing_may_be_written(public: Path) -> None:
+    with no_rights(), pytest.raises(StorageError) as caught:
+        open_store(public / "mine", user="alice", create=True, environment={"XDG_CACHE_HOME": str(public / "c")})
+    assert caught.value.hint
+
+
+@pytest.fixture
+def own(public: Path) -> Iterator[MemoryStore]:
+    """A store of the user without rights, filled and indexed."""
+    root = public / "own"
+    root.mkdir()
+    root.chmod(0o777)
+    (public / "cache").mkdir()
+    (public / "cache").chmod(0o777)
+    with no_rights():
+        store = open_store(root, user="alice", create=True, environment={"XDG_CACHE_HOME": str(public / "cache")})
+        store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee.")])
+        store.write_reflection(store.get("m2"), "# Coffee\n\nYirgacheffe")
+        store.query("tea")
+    yield store
+    store.close()
+
+
+@pytest.mark.parametrize("write", [w for w in WRITES if w != "decay"])
+def test_unreadable_memory_json_is_never_empty(own: MemoryStore, write: str) -> None:
+    file = own.folder.memory_file
+    before = file.read_bytes()
+    with no_rights():
+        file.chmod(0o000)
+        result = own.query("tea")
+        assert result.hits[0].memory.content == "Alice likes tea."
+        assert result.index.state == "stale"
+        assert any("memory.json" in note for note in result.index.notes)
+        assert contents(own) == ["Alice likes tea.", "Bob likes coffee."]
+        with pytest.raises(MemctlError) as caught:
+            every_write(own)[write]()
+        assert "memory.json" in caught.value.message or isinstance(caught.value, NotFoundError)
+        file.chmod(0o600)
+        assert file.read_bytes() == before
+        assert own.query("tea").index.state == "fresh"
+        own.add("Now it works.")
+
+
+def test_an_unreadable_reflection_stays_as_it_was(own: MemoryStore) -> None:
+    file = own.folder.root / own.get("m2").summary_md_ref
+    with no_rights():
+        file.chmod(0o000)
+        result = own.query("Yirgacheffe")
+        assert [hit.memory.content for hit in result.hits][:1] == ["Bob likes coffee."]
+        assert any(file.name in note for note in result.index.notes)
+        own.add("Other things go on.")
+        with pytest.raises(StorageError):
+            own.write_reflection(own.get("m2"), "# Over it")
+        file.chmod(0o600)
+        assert b"Yirgacheffe" in file.read_bytes()
+        assert own.query("Yirgacheffe").index.notes == ()
+
+
+def test_an_unreadable_reflection_that_a_person_wrote(own: MemoryStore) -> None:
+    """It was read once and has no record yet, so every write would like to give it one."""
+    file = own.folder.reflections / "mine.md"
+    with no_rights():
+        write_by_hand(file, "# Mine\n\nzephyr\n")
+        assert own.query("zephyr").hits
+        file.chmod(0o000)
+        own.add("This must work all the same.")
+        assert own.query("zephyr").hits
+        file.chmod(0o600)
+    assert file.read_text() == "# Mine\n\nzephyr\n"
+
+
+def test_an_unreadable_folder_of_reflections_is_not_empty(own: MemoryStore) -> None:
+    with no_rights():
+        own.folder.reflections.chmod(0o000)
+        result = own.query("Yirgacheffe tea")
+        assert {hit.memory.content for hit in result.hits} == {"Alice likes tea.", "Bob likes coffee."}
+        assert any("reflections" in note for note in result.index.notes)
+        own.folder.reflections.chmod(0o700)
+        assert own.query("Yirgacheffe").hits[0].memory.content == "Bob likes coffee."
+        assert own.query("tea").index.notes == ()
+
+
+def test_an_unreadable_log_stops_writing_only(own: MemoryStore) -> None:
+    with no_rights():
+        own.folder.operations.chmod(0o000)
+        assert found(own, "tea")[0] == "Alice likes tea."
+        with pytest.raises(StorageError):
+            own.add("x")
+        own.folder.operations.chmod(0o600)
+        own.add("x")
+
+
+# Without space
+
+
+def _all_or_nothing(store: MemoryStore, act: Callable[[], object]) -> bool:
+    """Do something that may find no space; whether it was done. An error must mean that nothing was."""
+    before = tracked(store.folder.root)
+    held = len(store.folder.trash.glob("*") and [*store.folder.trash.glob("*")])
+    try:
+        act()
+    except MemctlError as problem:
+        assert tracked(store.folder.root) == before, problem
+        assert len([*store.folder.trash.glob("*")]) == held
+        return False
+    assert tracked(store.folder.root) != before
+    return True
+
+
+@contextmanager
+def largest_file(size: int) -> Iterator[None]:
+    """No file may grow past a size: a disk that is full for some files and not for others."""
+    _, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    handler = signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (hard, hard))
+        signal.signal(signal.SIGXFSZ, handler)
+
+
+@pytest.mark.parametrize("write", ["add", "add with detail", "add many", "edit", "edit a reflection", "forget", "reflect"])
+def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
+    done = set()
+    for size in [0, 1, 50, 200, 400, 600, 800, 1000, 1300, 1600, 2000, 2500, 3000, 4000, 6000, 9000, 30_000, 200_000]:
+        store = opener(f"user{size}")
+        store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee. " * 20)])
+        store.write_reflection(store.get("m2"), "# Coffee")
+        m1 = store.get("m1")
+        acts = {**every_write(store), "edit": lambda m=m1, s=store: s.put(replace(m, content="new"))}
+        with largest_file(size):
+            worked = _all_or_nothing(store, acts[write])
+            assert {"Alice likes tea.", "new"} & set(contents(store)) or write == "forget"
+            store.query("tea")
+        done.add(worked)
+        same_as_rebuilt(store)
+        store.add("And on we go.")
+        assert journal.unfinished(store.folder.operations) is None
+        assert left_over(store.folder.root) == []
+        same_as_rebuilt(store)
+    assert done == {True, False}
+
+
+def test_asking_when_the_index_cannot_grow(opener: Opener) -> None:
+    """A changed file that the index has no room for: an answer, or a sentence, but no traceback."""
+    for size in (0, 1000, 5000, 20_000, 60_000, 150_000):
+        store = opener(f"user{size}")
+        store.add("Alice likes tea.")
+        data = json.loads(store.folder.memory_file.read_text())
+        more = [{"content": f"By hand, number {n}. " * 20} for n in range(60)]
+        write_by_hand(store.folder.memory_file, json.dumps({**data, "memories": data["memories"] + more}))
+        with largest_file(size):
+            try:
+                assert "Alice likes tea." in found(store, "tea")
+            except MemctlError as problem:
+                assert problem.message
+        assert "Alice likes tea." in found(store, "tea")
+        assert len(store.all()) == 61
+        same_as_rebuilt(store)
+
+
+@pytest.fixture
+def small_disk(tmp_path: Path) -> Iterator[Path]:
+    """A real, small file system. Only root may mount one."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(folder)]
+    if os.geteuid() != 0 or shutil.which("mount") is None:
+        pytest.skip("mounting a small file system needs root")
+    mounted = subprocess.run(mount, capture_output=True, text=True)
+    if mounted.returncode:
+        pytest.skip(f"no small file system here: {mounted.stderr.strip()}")
+    yield folder
+    subprocess.run(["umount", "-l", str(folder)], check=True)
+
+
+def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
+    """With every amount of free space: all or nothing, answers go on, and afterwards everything works."""
+    environment = {"XDG_CACHE_HOME": str(tmp_path / "cache")}
+    done = set()
+    for free in range(0, 100, 4):
+        root = small_disk / "store"
+        with open_store(root, user="alice", create=True, environment=environment) as store:
+            store.add_many([Memory(f"m{n}", f"Thing number {n} " * 5) for n in range(20)])
+            store.write_reflection(store.get("m2"), "# Two")
+            _fill(small_disk / "filler", free)
+            acts = [
+                lambda s=store: s.add("new", detail="# Detail " * 200),
+                lambda s=store: s.forget(["m2"]),
+                lambda s=store: s.add("other"),
+            ]
+            for act in acts:
+                done.add(_all_or_nothing(store, act))
+                assert "Thing number 1" in found(store, "thing")[0] or found(store, "thing number 1")
+            (small_disk / "filler").unlink()
+            store.add("And on we go.")
+            assert journal.unfinished(store.folder.operations) is None
+            assert left_over(store.folder.root) == []
+            same_as_rebuilt(store)
+        shutil.rmtree(root)
+    assert done == {True, False}
+
+
+def _fill(path: Path, free_kilobytes: int) -> None:
+    """Use up the disk but for so much."""
+    with open(path, "wb", buffering=0) as file:
+        try:
+            while True:
+                file.write(bytes(4096))
+        except OSError as problem:
+            assert problem.errno == errno.ENOSPC
+        file.truncate(max(0, file.tell() - free_kilobytes * 1024))
+
+
+def test_a_full_disk_when_the_store_is_made(small_disk: Path, tmp_path: Path) -> None:
+    for free in (0, 4, 8, 16, 40, 100):
+        _fill(small_disk / "filler", free)
+        try:
+            with open_store(small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as store:
+                store.query("x")
+        except MemctlError:
+            pass
+        (small_disk / "filler").unlink()
+        with open_store(small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as store:
+            store.add("works")
+            assert contents(store) == ["works"]
+        shutil.rmtree(small_disk / "s")
+
+
+# The file is gone, or broken
+
+
+@pytest.mark.parametrize("how", ["deleted", "emptied", "cut down"])
+def test_the_mass_change_fuse(opener: Opener, how: str) -> None:
+    store = opener()
+    store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(20)])
+    file = store.folder.memory_file
+    good = file.read_bytes()
+    few = [json.loads(raw) for _, raw in elements(good)][:14]
+    if how == "deleted":
+        file.unlink()
+    else:
+        write_by_hand(file, json.dumps({"memories": few if how == "cut down" else []}))
+    now = file.read_bytes() if file.exists() else None
+    result = store.query("thing number 17")
+    assert result.hits[0].memory.content == "Thing number 17"
+    assert result.index.state == "stale"
+    for name, act in every_write(store).items():
+        if name not in ("restore", "edit", "edit a reflection", "forget", "reflect", "purge"):
+            with pytest.raises(RefusedError, match=r"memory\.json") as caught:
+                act()
+            assert "allow-mass-change" in caught.value.hint
+    with pytest.raises(RefusedError):
+        store.forget(["m1"])
+    assert (file.read_bytes() if file.exists() else None) == now
+    write_by_hand(file, good)
+    assert store.query("thing number 17").index.state == "fresh"
+    assert len(store.all()) == 20
+    same_as_rebuilt(store)
+
+
+def test_the_fuse_can_be_told(opener: Opener) -> None:
+    store = opener()
+    store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(20)])
+    store.folder.memory_file.unlink()
+    assert store.sync().blocked is not None
+    assert store.sync(allow_mass_change=True).blocked is None
+    assert store.all() == []
+    store.add("A new beginning.")
+    assert contents(store) == ["A new beginning."]
+    same_as_rebuilt(store)
+
+
+def test_a_quarter_may_go(opener: Opener) -> None:
+    store = opener()
+    store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(20)])
+    kept = [json.loads(raw) for _, raw in elements(store.folder.memory_file.read_bytes())][:15]
+    write_by_hand(store.folder.memory_file, json.dumps({"memories": kept}))
+    assert len(store.all()) == 15
+    store.add("x")
+
+
+def test_decay_has_a_fuse_too(opener: Opener) -> None:
+    store, now = opener(), datetime(2025, 6, 1, tzinfo=UTC)
+    old = {"kind": "episode", "importance": 0.2, "created_at": now - timedelta(days=900)}
+    store.add_many([Memory(f"m{n}", f"Thing {n}", **(old if n < 6 else {"created_at": now})) for n in range(20)])
+    with pytest.raises(RefusedError, match="6 of 20"):
+        store.decay(now=now)
+    assert all(m.status == "active" for m in store.all())
+    assert sum(f.faded for f in store.decay(now=now, dry_run=True)) == 6
+    store.decay(now=now, allow_mass_change=True)
+    assert sum(m.status == "archived" for m in store.all()) == 6
+
+
+def test_a_small_file_that_is_deleted_begins_anew(filled: MemoryStore) -> None:
+    """Below twenty records a deleted file means what it says; nothing of the old header comes back."""
+    data = {"conflicts": [{"a": 1}], "memories": [{"content": "x"}]}
+    write_by_hand(filled.folder.memory_file, json.dumps(data))
+    assert contents(filled) == ["x"]
+    filled.folder.memory_file.unlink()
+    filled.add("y")
+    assert contents(filled) == ["y", "Coffee"] or contents(filled) == ["Coffee", "y"]
+    assert "conflicts" not in filled.folder.memory_file.read_text()
+    same_as_rebuilt(filled)
+
+
+BROKEN: Mapping[str, tuple[Callable[[bytes], bytes], str]] = {
+    "a bracket missing": (lambda good: good.rstrip()[:-1].rstrip()[:-1], r"memory\.json:\d+:\d+: "),
+    "a comma too many": (lambda good: good.replace(b"    }\n  ]", b"    },\n  ]"), r"memory\.json:\d+:\d+: a comma"),
+    "a quote missing": (lambda good: good.replace(b'tea."', b"tea.", 1), r"memory\.json:\d+:\d+: "),
+    "NUL": (lambda good: good.replace(b"\n", b"\0\n", 1), r"memory\.json:1:2: "),
+    "only NULs": (lambda good: bytes(len(good)), r"memory\.json:1:1: "),
+    "invalid UTF-8": (lambda good: good.replace(b"tea", b"t\xe9a", 1), r"memory\.json:\d+:\d+: .*UTF-8"),
+    "UTF-16": (lambda good: good.decode().encode("utf-16"), r"memory\.json:1:1: .*UTF-8"),
+    "nothing": (lambda good: b"", r"memory\.json:1:1: "),
+    "half": (lambda good: good[: len(good) // 2], r"memory\.json:\d+:\d+: "),
+    "a lone surrogate": (lambda good: good.replace(b"tea", b"\\ud83d", 1), r"memory\.json:\d+:\d+: .*surrogate"),
+    "a duplicate name": (lambda good: good.replace(b'"tags"', b'"layer"', 1), r"memory\.json:\d+:\d+: .*twice"),
+    "NaN": (lambda good: good.replace(b"0.8", b"NaN", 1), r"memory\.json:\d+:\d+: .*NaN"),
+    "git's conflict": (
+        lambda good: good.replace(b"    {", b"<<<<<<< HEAD\n    {", 1) + b"=======\n>>>>>>> other\n",
+        r"memory\.json:\d+:\d+: .*conflict",
+    ),
+    "a future format": (lambda good: good.replace(b"memctl/1", b"memctl/2"), r"memory\.json.*memctl/2"),
+    "something else": (lambda good: b'{"name": "package", "version": 1}', r"memory\.json:\d+:\d+: .*memories"),
+}
+
+
+@pytest.mark.parametrize("name", BROKEN)
+def test_a_broken_file_is_read_around_and_never_written(filled: MemoryStore, name: str) -> None:
+    change, says = BROKEN[name]
+    file = filled.folder.memory_file
+    good = file.read_bytes()
+    broken = change(good)
+    assert broken != good
+    write_by_hand(file, broken)
+    result = filled.query("tea")
+    assert result.hits[0].memory.content == "Alice likes tea."
+    assert result.index.state == "stale"
+    assert any("memory.json" in note for note in result.index.notes)
+    assert result.degraded
+    assert contents(filled) == ["Alice likes tea.", "Bob likes coffee.", "北京的茶"]
+    others = {path: data for path, data in tracked(filled.folder.root).items() if path != "memory.json"}
+    for write, act in every_write(filled).items():
+        with pytest.raises(MemctlError) as caught:
+            act()
+        assert isinstance(caught.value, InvalidDataError | NotFoundError), write
+        if isinstance(caught.value, InvalidDataError):
+            caught.match(says)
+            assert caught.value.hint
+    assert file.read_bytes() == broken
+    assert {path: data for path, data in tracked(filled.folder.root).items() if path != "memory.json"} == others
+    write_by_hand(file, good)
+    assert filled.query("tea").index.state == "fresh"
+    filled.add("new")
+    same_as_rebuilt(filled)
+
+
+def test_broken_after_a_restart(filled: MemoryStore, opener: Opener) -> None:
+    """The last good state outlives the process."""
+    write_by_hand(filled.folder.memory_file, '{"memories": [')
+    filled.close()
+    store = opener(create=False)
+    assert found(store, "tea")[0] == "Alice likes tea."
+    assert store.query("tea").index.state == "stale"
+    with pytest.raises(MemctlError):
+        store.query("tea", strict=True)
+
+
+def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -> None:
+    """A crash and a broken file at once: reading goes on, writing says why not, mending the file ends both."""
+    good = filled.folder.memory_file.read_bytes()
+    record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
+    steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
+    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
+    (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
+    write_by_hand(filled.folder.memory_file, good[:-5])
+    filled.close()
+    store = opener(create=False)
+    assert found(store, "tea")[0] == "Alice likes tea."
+    with pytest.raises(InvalidDataError, match=r"memory\.json:\d+"):
+        store.add("x")
+    assert store.folder.memory_file.read_bytes() == good[:-5]
+    write_by_hand(store.folder.memory_file, good)
+    assert "From the intent." in contents(store)
+    assert store.history()[-1].op == "op_1"
+    store.undo()
+    assert "From the intent." not in contents(store)
+    assert not (store.folder.reflections / "n1.md").exists()
+
+
+@pytest.mark.parametrize("junk", [b"\xff\xfe", b"{}\n", b"[1]\n", b"null\n", b'{"op": 1, "phase": "intent"}\n',
+                                  b'{"op": "a", "phase": "intent", "records": 5}\n', b"\0" * 5000, b"{" * 100_000])  # fmt: skip
+def test_junk_in_the_log(filled: MemoryStore, junk: bytes) -> None:
+    with open(filled.folder.operations, "ab") as log:
+        log.write(junk)
+    assert found(filled, "tea")[0] == "Alice likes tea."
+    filled.add("new")
+    assert "new" in contents(filled)
+    filled.undo()
+    assert "new" not in contents(filled)
+
+
+@pytest.mark.parametrize("name", ["lock", "receipts.jsonl", "counted", "trash", "operations.jsonl"])
+def test_junk_in_the_private_folder(filled: MemoryStore, name: str) -> None:
+    """Local state may be damaged or of the wrong sort: never a traceback."""
+    path = filled.folder.state / name
+    for make in (lambda: path.write_bytes(b"\xff\0junk" * 99), path.mkdir):
+        shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
+        make()
+        assert found(filled, "tea")[0] == "Alice likes tea."
+        for act in (lambda: filled.add("new"), filled.decay, lambda: filled.forget(["m1"]), filled.trashed, filled.history):
+            try:
+                act()
+            except MemctlError:
+                pass
+        shutil.rmtree(path) if path.is_dir() else path.unlink()
+        filled.add("good again")
+        same_as_rebuilt(filled)
+
+
+@pytest.mark.parametrize("value", ["null", "5", '"m1"', '{"m1": 1}', "[null, {}, 5]", '[["m1"]]', "true"])
+@pytest.mark.parametrize("name", ["tombstones", "conflicts", "user_id"])
+def test_a_header_of_the_wrong_sort(opener: Opener, name: str, value: str) -> None:
+    """Either it is refused with its place, or it is read around and kept."""
+    store = opener()
+    write_by_hand(store.folder.memory_file, f'{{"{name}": {value}, "memories": [{{"content": "tea"}}]}}')
+    before = store.folder.memory_file.read_bytes()
+    try:
+        store.query("tea")
+        store.add("new")
+        assert contents(store) == ["new", "tea"]
+        assert json.loads(store.folder.memory_file.read_text())[name] == json.loads(value)
+    except InvalidDataError as problem:
+        assert problem.line
+        assert store.folder.memory_file.read_bytes() == before
+
+
+# Hostile names and links
+
+
+@pytest.mark.parametrize(
+    "name",
+    ["../../etc", "..", ".", "/etc", "a/b", "a\\b", ".hidden", "a\0b", "alice\n", "a\x1b[0m", "-rf", "con", "CON.txt",
+     "lpt1", "x" * 65, " ", "a b", "~", "$HOME", "*", "a\u202eb", "\ud800", "trailing."],
+)  # fmt: skip
+def test_names_that_no_user_has(name: str, tmp_path: Path) -> None:
+    before = sorted(tmp_path.rglob("*"))
+    for create in (True, False):
+        with pytest.raises(UsageError) as caught:
+            open_store(tmp_path / "store", user=name, create=create, environment={})
+        assert caught.value.hint
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+@pytest.mark.parametrize("name", ["alice", "小林", "Zoë", "a.b-c_d@e+f", "7", "x" * 64])
+def test_names_that_users_have(name: str, opener: Opener) -> None:
+    store = opener(name)
+    store.add("works")
+    assert opener(name, create=False).all()[0].content == "works"
+
+
+@pytest.mark.parametrize("where", ["outside", "inside", "nowhere", "loop"])
+@pytest.mark.parametrize("write", ["add", "forget", "decay"])
+def test_memory_json_is_a_link(filled: MemoryStore, tmp_path: Path, where: str, write: str) -> None:
+    """Never written through and never silently stale."""
+    file = filled.folder.memory_file
+    places = {"outside": tmp_path / "elsewhere.json", "inside": filled.folder.root / "real.json"}
+    target = places.get(where, tmp_path / "missing" if where == "nowhere" else file)
+    if where in places:
+        file.rename(target)
+    else:
+        file.unlink()
+    file.symlink_to(target)
+    before = target.read_bytes() if where in places else None
+    assert found(filled, "tea")[0] == "Alice likes tea."
+    if write == "forget" or where in places:
+        with pytest.raises(MemctlError):
+            every_write(filled)[write]()
+    assert file.is_symlink()
+    if before is not None:
+        assert target.read_bytes() == before
+        write_by_hand(target, before.replace(b"tea", b"gin"), in_place=True, keep_mtime=True)
+        result = filled.query("gin")
+        assert "gin" in result.hits[0].memory.content or result.index.state == "stale"
+
+
+@pytest.mark.parametrize("kind", ["outside", "inside", "nowhere", "loop", "folder", "pipe", "folder named .md"])
+def test_a_reflection_that_is_no_file(filled: MemoryStore, tmp_path: Path, kind: str) -> None:
+    """What it leads to is not read, and everything else goes on."""
+    secret = tmp_path / "secret.md"
+    secret.write_text("# Secret\n\nxyzzy\n")
+    path = filled.folder.reflections / "odd.md"
+    make: dict[str, Callable[[], object]] = {
+        "outside": lambda: path.symlink_to(secret),
+        "inside": lambda: path.symlink_to("../memory.json"),
+        "nowhere": lambda: path.symlink_to("missing.md"),
+        "loop": lambda: path.symlink_to("odd.md"),
+        "folder": lambda: path.symlink_to(tmp_path),
+        "pipe": lambda: os.mkfifo(path),
+        "folder named .md": path.mkdir,
+    }
+    make[kind]()
+    with _not_for_ever(path):
+        result = filled.query("xyzzy")
+        assert not any("xyzzy" in hit.memory.content for hit in result.hits)
+        assert filled.index.term_counts(["xyzzi", "xyzzy"]) == {"xyzzi": 0, "xyzzy": 0}
+        filled.add("Everything else goes on.")
+        filled.write_reflection(filled.get("m1"), "# Tea")
+        filled.forget(["m1"])
+    assert secret.read_text() == "# Secret\n\nxyzzy\n"
+    assert os.path.lexists(path)
+
+
+@contextmanager
+def _not_for_ever(path: Path) -> Iterator[None]:
+    """Should anything wait for the other end of a pipe: come and open it, so that the test fails instead of hanging."""
+    done = threading.Event()
+
+    def rescue() -> None:
+        if not done.wait(20):
+            os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK))
+
+    thread = threading.Thread(target=rescue, daemon=True)
+    thread.start()
+    try:
+        yield
+    finally:
+        done.set()
+        thread.join()
+
+
+def test_a_hand_written_reflection_that_becomes_a_link(filled: MemoryStore, tmp_path: Path) -> None:
+    """It was indexed as a file and has no record yet."""
+    path = filled.folder.reflections / "mine.md"
+    write_by_hand(path, "# Mine\n\nzephyr\n")
+    assert filled.query("zephyr").hits
+    target = tmp_path / "target.md"
+    path.rename(target)
+    path.symlink_to(target)
+    filled.add("Everything else goes on.")
+    assert target.read_text() == "# Mine\n\nzephyr\n"
+
+
+def test_a_folder_of_reflections_that_is_a_link(filled: MemoryStore, tmp_path: Path) -> None:
+    outside = tmp_path / "outside"
+    filled.folder.reflections.rename(outside)
+    filled.folder.reflections.symlink_to(outside)
+    before = {path: path.read_bytes() for path in outside.iterdir()}
+    filled.query("tea")
+    for act in (lambda: filled.add("x", detail="# X"), lambda: filled.write_reflection(filled.get("m2"), "# Two")):
+        with pytest.raises(MemctlError):
+            act()
+    assert {path: path.read_bytes() for path in outside.iterdir()} == before
+
+
+REFERENCES = ("memory.json", "feedback.jsonl", "../bob/memory.json", "/etc/hostname", ".memctl/state/operations.jsonl",
+              "reflections/../memory.json", "reflections", "reflections/", ".", "../../secret.md", "reflections/../../secret.md",
+              "knowledge/mine.md", "reflections/a\0.md", "reflections//etc/hostname.md")  # fmt: skip
+
+
+@pytest.mark.parametrize("reference", REFERENCES)
+def test_a_record_that_refers_to_any_file(filled: MemoryStore, opener: Opener, tmp_path: Path, reference: str) -> None:
+    """`summary_md_ref` is data: it must not make memctl read, move or overwrite what is no reflection."""
+    opener("bob").add("Bob's own.")
+    (tmp_path / "secret.md").write_text("xyzzy")
+    (filled.folder.root / "knowledge").mkdir()
+    (filled.folder.root / "knowledge/mine.md").write_text("mine")
+    filled.folder.feedback_log.write_text("{}\n")
+    data = json.loads(filled.folder.memory_file.read_text())
+    for n in range(3):
+        data["memories"].append({"memory_id": f"h{n}", "content": f"hostile {n}", "summary_md_ref": reference})
+    write_by_hand(filled.folder.memory_file, json.dumps(data))
+    outside = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and "alice" not in p.parts and "cache" not in p.parts}
+    own = {path: text for path, text in tracked(filled.folder.root).items() if path != "memory.json"}
+    if "\0" not in reference:
+        assert filled.get("h0").content == "hostile 0"
+        for act in (
+            lambda: filled.reflection_of(filled.get("h0")),
+            lambda: filled.write_reflection(filled.get("h0"), "# Over it"),
+            lambda: filled.reflect([filled.get("h1")]),
+            lambda: filled.forget(["h0", "h1", "h2"]),
+            lambda: filled.undo(),
+            lambda: filled.add("hostile 3", summary_md_ref=reference, detail="# Over it"),
+        ):
+            try:
+                act()
+            except MemctlError:
+                pass
+    now = {path: text for path, text in tracked(filled.folder.root).items() if path in own}
+    assert now == own
+    assert {p: p.read_bytes() for p in outside} == outside
+    assert {"Alice likes tea.", "Bob likes coffee."} <= set(contents(filled))
+    json.loads(filled.folder.memory_file.read_text())
+    assert len(filled.history()) >= 2
+
+
+@pytest.mark.parametrize("name", ["memory.json", "reflections/a.md"])
+def test_huge_lines_and_many_files(opener: Opener, name: str) -> None:
+    """A megabyte in one line is a file like any other."""
+    store = opener()
+    words = "tea " * 250_000
+    if name == "memory.json":
+        write_by_hand(store.folder.memory_file, json.dumps([{"content": words}]))
+    else:
+        write_by_hand(store.folder.root / name, words)
+    assert store.query("tea").hits
+    store.add("x")
+    same_as_rebuilt(store)
+
+
+# A damaged index
+
+
+def _damage(path: Path, how: str, other: Path) -> None:
+    data = path.read_bytes()
+    dice = random.Random(how)
+    if how == "random bytes":
+        path.write_bytes(dice.randbytes(len(data)))
+    elif how == "random bytes behind the header":
+        path.write_bytes(data[:4096] + dice.randbytes(len(data) - 4096))
+    elif how == "flipped bits":
+        changed = bytearray(data)
+        for _ in range(200):
+            changed[dice.randrange(100, len(changed))] ^= 1 << dice.randrange(8)
+        path.write_bytes(changed)
+    elif how.startswith("cut at"):
+        path.write_bytes(data[: int(how.split()[2])])
+    elif how == "a page short":
+        path.write_bytes(data[:-4096])
+    elif how == "zeros":
+        path.write_bytes(data[:100] + bytes(len(data) - 100))
+    elif how == "text":
+        path.write_text("not a database\n" * 1000)
+    elif how == "another version":
+        _sql(path, "PRAGMA user_version = 999")
+    elif how == "a table less":
+        _sql(path, "DROP TABLE tags")
+    elif how == "another database":
+        path.unlink()
+        _sql(path, "CREATE TABLE entries (a, b)")
+    elif how == "another user's":
+        shutil.copy(other, path)
+    elif how == "a junk log beside it":
+        Path(f"{path}-wal").write_bytes(dice.randbytes(50_000))
+
+
+def _sql(path: Path, statement: str) -> None:
+    import apsw
+
+    connection = apsw.Connection(str(path))
+    connection.execute(statement)
+    connection.close()
+
+
+DAMAGES = ("random bytes", "random bytes behind the header", "flipped bits", "cut at 0", "cut at 1", "cut at 100",
+           "cut at 5000", "cut at 40000", "a page short", "zeros", "text", "another version", "a table less",
+           "another database", "another user's", "a junk log beside it")  # fmt: skip
+
+
+@pytest.mark.parametrize("how", DAMAGES)
+def test_a_damaged_index_heals(opener: Opener, how: str) -> None:
+    """Found at the latest when it is used; the answer is right, and nothing of another user's is ever shown."""
+    _heals(opener, how, 60)
+
+
+def test_the_index_of_another_user_with_few_memories(opener: Opener) -> None:
+    _heals(opener, "another user's", 3)
+
+
+def _heals(opener: Opener, how: str, many: int) -> None:
+    alice, bob = opener(), opener("bob")
+    alice.add_many([Memory(f"m{n}", f"Alice's thing number {n}", tags=("x",)) for n in range(many)])
+    alice.write_reflection(alice.get("m1"), "# One\n\nYirgacheffe")
+    bob.add_many([Memory(f"b{n}", f"Bob's secret number {n}") for n in range(many)])
+    before = alice.query("thing number 2", top=5).hits
+    path = alice.index.path
+    for store in (alice, bob):
+        store.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.close()
+    _damage(path, how, bob.index.path)
+    store = opener(create=False)
+    result = store.query("thing number 2", top=5)
+    assert [hit.memory for hit in result.hits] == [hit.memory for hit in before]
+    assert result.index.state == "fresh"
+    assert found(store, "secret") == [] or not any("secret" in text for text in found(store, "secret"))
+    assert len(store.all()) == many
+    store.add("It works again.")
+    store.forget(["m0"])
+    assert found(store, "Yirgacheffe")[0] == "Alice's thing number 1"
+    same_as_rebuilt(store)
+
+
+@pytest.mark.parametrize("how", ["random bytes behind the header", "zeros", "text"])
+def test_an_index_damaged_while_it_is_open(opener: Opener, how: str) -> None:
+    store = opener()
+    store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(60)])
+    store.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _damage(store.index.path, how, store.index.path)
+    assert found(store, "thing number 7")
+    assert len(store.all()) == 60
+    store.add("new")
+    other = opener(create=False)
+    assert len(other.all()) == 61
+    same_as_rebuilt(other)
+
+
+def test_an_index_deleted_while_it_is_open(opener: Opener) -> None:
+    store, other = opener(), opener()
+    store.add("one")
+    database.delete(other.index.path)
+    other.add("two")
+    assert contents(store) == ["one", "two"]
+    store.add("three")
+    assert contents(other) == ["one", "three", "two"]
+    third = opener(create=False)
+    assert contents(third) == ["one", "three", "two"]
+    same_as_rebuilt(third)
+
+
+def test_a_folder_where_the_index_should_be(opener: Opener) -> None:
+    store = opener()
+    store.add("one")
+    path = store.index.path
+    store.close()
+    database.delete(path)
+    path.mkdir()
+    again = opener(create=False)
+    assert contents(again) == ["one"]
+    again.add("two")
+    same_as_rebuilt(again)
+
+
+def test_a_copied_folder_has_an_index_of_its_own(opener: Opener, tmp_path: Path) -> None:
+    """`cp -r alice carol`, index and all: each then goes its own way."""
+    alice = opener()
+    alice.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(30)])
+    shutil.copytree(alice.folder.root, alice.folder.root.with_name("carol"))
+    carol = opener("carol", create=False)
+    assert len(carol.all()) == 30
+    carol.add("Carol's own")
+    alice.forget(["m1"])
+    assert (len(carol.all()), len(alice.all())) == (31, 29)
+    for store in (alice, carol):
+        same_as_rebuilt(store)
+
+
+def test_a_restored_backup_is_seen(opener: Opener) -> None:
+    """An old file with old times put back over a newer one."""
+    store = opener()
+    store.add("one")
+    store.sync()
+    backup = store.folder.root.parent / "backup.json"
+    shutil.copy2(store.folder.memory_file, backup)
+    store.add("two")
+    shutil.copy2(backup, store.folder.memory_file)
+    assert contents(store) == ["one"]
+    store.add("three")
+    assert contents(store) == ["one", "three"]
+    same_as_rebuilt(store)
+
+
+def test_asking_and_syncing_change_no_file(filled: MemoryStore) -> None:
+    write_by_hand(filled.folder.reflections / "mine.md", "# Mine\n\nzephyr\n")
+    before = {path: os.lstat(filled.folder.root / path) for path in tracked(filled.folder.root)}
+    content = tracked(filled.folder.root)
+    now = datetime(2031, 1, 1, tzinfo=UTC)
+    for _ in range(3):
+        filled.query("tea zephyr", now=now)
+        filled.sync(deep=True)
+        filled.select()
+        filled.history()
+        filled.reindex()
+    after = {path: os.lstat(filled.folder.root / path) for path in tracked(filled.folder.root)}
+    assert tracked(filled.folder.root) == content
+    assert {p: (s.st_mtime_ns, s.st_ino) for p, s in after.items()} == {p: (s.st_mtime_ns, s.st_ino) for p, s in before.items()}
+
+
+def test_expired_is_hidden_when_read_and_moved_when_written(opener: Opener) -> None:
+    store, now = opener(), datetime(2025, 6, 1, tzinfo=UTC)
+    store.add("Parking ticket", expires_at=now + timedelta(days=1), now=now)
+    store.add("Pinned ticket", expires_at=now + timedelta(days=1), pinned=True, now=now)
+    later = now + timedelta(days=2)
+    before = store.folder.memory_file.read_bytes()
+    assert store.query("ticket", now=later).hits == ()
+    assert store.folder.memory_file.read_bytes() == before
+    store.add("Something else", now=later)
+    assert contents(store) == ["Pinned ticket", "Something else"]
+    assert [t.reason for t in store.trashed()] == ["expired"]
+
+
+def test_filters_with_odd_values(filled: MemoryStore) -> None:
+    """Whatever is asked for, no traceback comes back."""
+    for odd in ("\ud800", "a\0b", "'; DROP TABLE entries; --", "", "%", "*", "[", "\\"):
+        assert filled.query(Query("tea", filters=Filters(tags=(odd,)))).hits == ()
+        with pytest.raises(NotFoundError):
+            filled.get(odd)
+        with pytest.raises(NotFoundError):
+            filled.forget([odd])
+        with pytest.raises(NotFoundError):
+            filled.restore([odd])
+    assert len(filled.all()) == 3
+
+
+def test_the_yardstick_sees_what_is_wrong(filled: MemoryStore) -> None:
+    """A check of the checks: a tampered index must differ from a rebuild."""
+    good = content_of(rebuilt(filled))
+    statements = (
+        "UPDATE entries SET category = 'work' WHERE ref = 'm1'",
+        "INSERT INTO tags SELECT 'made up', rowid FROM entries WHERE ref = 'm1'",
+        "UPDATE vectors SET vector = x'00'",
+        "DELETE FROM signs",
+        "INSERT INTO full_text (rowid, body) SELECT rowid + 1000, 'x' FROM entries LIMIT 1",
+        "UPDATE files SET problem = 'none'",
+    )
+    for statement in statements:
+        index = rebuilt(filled)
+        index.connection.execute(statement)
+        try:
+            assert content_of(index) != good, statement
+        except AssertionError as problem:
+            assert "without an entry" in str(problem) or statement not in str(problem)
