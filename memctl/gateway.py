@@ -12,7 +12,6 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -20,7 +19,7 @@ import apsw
 from memctl import sync, times
 from memctl.entries import memory_of, record_entry
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError
-from memctl.files import atomic, codec, document, edit, journal, layout, lock, reflections
+from memctl.files import atomic, codec, document, edit, journal, layout, lock, recovery, reflections
 from memctl.files.erase import Erasure, erase
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
@@ -227,23 +226,16 @@ class Gateway:
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
-            self._write_file(file.path, file.after)
+            recovery.write_file(self.folder, file.path, file.after)
         if prepared.content is not None:
             self._write_memory(prepared, prepared.content)
-
-    def _write_file(self, path: str, data: bytes | None) -> None:
-        full = self.folder.resolve(path)
-        if data is None:
-            atomic.remove(full)
-        else:
-            atomic.replace(full, data)
 
     def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
         keep = self.folder.displaced / document.FILE_NAME
         atomic.make_directory(keep.parent)
         atomic.replace(self.folder.memory_file, content, keep=keep)
         if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
-            _keep_hand_edit(keep)
+            recovery.keep_hand_edit(keep)
 
     def _take_back(self, prepared: _Prepared) -> bool:
         """A write failed half-way while we live: put back what was written, so that "nothing was changed" is true.
@@ -254,8 +246,8 @@ class Gateway:
         if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
             return True
         for file in prepared.change.files:
-            if self._read(file.path) == file.after and file.before != file.after:
-                self._write_file(file.path, file.before)
+            if atomic.read(self.folder.resolve(file.path)) == file.after and file.before != file.after:
+                recovery.write_file(self.folder, file.path, file.before)
         journal.finish(self.folder.operations, prepared.operation.op, journal.DROPPED)
         return False
 
@@ -300,80 +292,6 @@ class Gateway:
             journal.finish(self.folder.operations, intent.op)
             return changed
 
-    # Mending
-
-    def recover(self) -> None:
-        """Finish, or find not begun, the operation that was under way when a process died. Call with the lock held."""
-        self._sweep()
-        operation = journal.unfinished(self.folder.operations)
-        if operation is None:
-            return
-        if operation.erases:
-            erase(self.folder, Erasure(*operation.erases))
-            journal.finish(self.folder.operations, operation.op)
-            return
-        begun = self._any_written(operation)
-        if begun:
-            self._complete(operation)
-        journal.finish(self.folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
-
-    def _sweep(self) -> None:
-        """Clear away what an interrupted write left, and keep what a hand edit lost a race with ours left.
-
-        A kill between the two steps of a swap leaves the displaced file under a temporary name: as nothing but a
-        comparison tells it from an unfinished one, both are kept where they differ from the file.
-        """
-        present = atomic.read(self.folder.memory_file) if self._temporary() else None
-        for path in self._temporary():
-            data = atomic.read(path)
-            if path.parent == self.folder.root and data and data != present and _is_hand_edit(data, self.folder):
-                path.rename(_hand_edit_name(self.folder.displaced))
-            else:
-                path.unlink(missing_ok=True)
-        keep = self.folder.displaced / document.FILE_NAME
-        if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns:
-            _keep_hand_edit(keep)
-
-    def _temporary(self) -> list[Path]:
-        """Temporary files beside the files that are written; looked for where writes happen, not in the whole tree."""
-        pattern = f"{atomic.TEMPORARY_PREFIX}*"
-        places = (self.folder.root, self.folder.trash, self.folder.state)
-        found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
-        return [*found, *self.folder.reflections.rglob(pattern)]
-
-    def _any_written(self, operation: Operation) -> bool:
-        if any(s.before != s.after and self._read(s.path) == s.after for s in operation.files):
-            return True
-        data = atomic.read(self.folder.memory_file) or b""
-        if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
-            return True
-        gone = [s for s in operation.records if s.after is None and s.before is not None]
-        return bool(gone) and all(s.before is not None and s.before.encode() not in data for s in gone)
-
-    def _read(self, path: str) -> bytes | None:
-        return atomic.read(self.folder.resolve(path))
-
-    def _complete(self, operation: Operation) -> None:
-        """Bring what is still in its old state into the new one; what a person changed since is left alone."""
-        for step in operation.files:
-            if self._read(step.path) == step.before and step.before != step.after:
-                self._write_file(step.path, step.after)
-        data = atomic.read(self.folder.memory_file)
-        if data is None:
-            return
-        parsed = document.parse(data)
-        present = {r.memory.memory_id: r.raw.decode() for r in parsed.records if r.memory}
-        left = [s for s in operation.records if present.get(s.memory_id) == s.before and s.before != s.after]
-        puts = {s.memory_id: s.after.encode() for s in left if s.after is not None}
-        removes = [s.memory_id for s in left if s.after is None]
-        memories = [document.decode_raw(raw) for raw in puts.values()]
-        plan = edit.plan_from_document(parsed, memories, removes)
-        new = edit.edited(data, plan, puts, removes)
-        if operation.header and parsed.header == operation.header[0]:
-            new = edit.rebuilt(operation.header[1], [record.raw for record in document.parse(new).records])
-        if new != data:
-            atomic.replace(self.folder.memory_file, new)
-
 
 @dataclass(frozen=True)
 class _Prepared:
@@ -399,7 +317,7 @@ class _Locked:
     def __enter__(self) -> None:
         self._lock.__enter__()
         try:
-            self._gateway.recover()
+            recovery.recover(self._gateway.folder)
         except BaseException as problem:
             self._lock.__exit__(type(problem), problem, problem.__traceback__)
             raise
@@ -414,7 +332,7 @@ def recover_if_free(gateway: Gateway) -> None:
         return
     try:
         with lock.exclusive(gateway.folder.lock, timeout=0):
-            gateway.recover()
+            recovery.recover(gateway.folder)
     except MemctlError:
         return
 
@@ -462,30 +380,6 @@ def _operation_id(now: datetime) -> str:
 def _same_file(found: os.stat_result, known: FileState) -> bool:
     """Whether a displaced file is the one that was read (its ctime tells of the renaming only)."""
     return (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.mtime_ns, known.inode)
-
-
-def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
-    """Whether a displaced file holds something that neither the log nor the present file has."""
-    last = journal.last(folder.operations)
-    if last is None:
-        return True
-    known = [step.before or "" for step in last.records] + [step.after or "" for step in last.records]
-    present = atomic.read(folder.memory_file) or b""
-    try:
-        raws = [record.raw for record in document.parse(data).records]
-    except InvalidDataError:
-        return (bool(data) and not data.startswith(b"{")) or b"memory_id" in data
-    return any(raw not in present and raw.decode() not in known for raw in raws)
-
-
-def _hand_edit_name(directory: Path) -> Path:
-    atomic.make_directory(directory)
-    return directory / f"hand-edit-{time.time_ns()}.json"
-
-
-def _keep_hand_edit(path: Path) -> None:
-    """An editor saved while we did: its version is laid aside, and `doctor` shows it."""
-    path.rename(_hand_edit_name(path.parent))
 
 
 def _check_files(folder: UserFolder, files: Sequence[FileEdit]) -> None:

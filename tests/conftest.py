@@ -173,18 +173,18 @@ def _array_start(text: str, decoder: json.JSONDecoder) -> int:
 def content_of(index: SqliteIndex) -> dict[str, Any]:
     """Everything an index holds, by path and ref instead of row numbers, without times."""
     connection = index.connection
-    columns = "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, "
-    columns += "happened, expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id"
-    rows = db.rows(connection, f"SELECT rowid, {columns} FROM entries")
+    columns = [name for _, name, *_ in db.rows(connection, "PRAGMA table_info(entries)") if name != "rowid"]
+    assert columns[:2] == ["path", "ref"]
+    rows = db.rows(connection, f"SELECT rowid, {', '.join(columns)} FROM entries")
     names = {rowid: (path, ref) for rowid, path, ref, *_ in rows}
     assert len(set(names.values())) == len(rows), "an entry stands twice in the index"
     files = db.rows(connection, "SELECT path, size, hash, problem, readable FROM files")
     unreadable = {path for path, *_, readable in files if not readable}
 
-    def by_name(sql: str) -> dict[Any, list[Any]]:
+    def by_name(table: str, sql: str) -> dict[Any, list[Any]]:
         found = defaultdict(list)
         for rowid, *values in db.rows(connection, sql):
-            assert rowid in names, f"a row without an entry: {sql}"
+            assert rowid in names, f"{table}: a row without an entry"
             if names[rowid][0] not in unreadable:
                 found[names[rowid]].append(tuple(values))
         return {name: sorted(values) for name, values in found.items()}
@@ -193,16 +193,24 @@ def content_of(index: SqliteIndex) -> dict[str, Any]:
     documents = dict(db.rows(connection, "SELECT term, count(DISTINCT doc) FROM temp.places GROUP BY term"))
     counted = dict(db.rows(connection, "SELECT term, doc FROM terms"))
     assert counted == documents, "term counts tell of entries that are gone"
+    belonging = """SELECT t.name FROM sqlite_schema t JOIN pragma_table_info(t.name) c
+    WHERE t.type = 'table' AND c.name = 'entry' ORDER BY 1"""
+    tables = [name for (name,) in db.rows(connection, belonging)]
+    assert {"tags", "vectors"} <= set(tables)
     return {
-        "entries": {names[r[0]]: r[1:] for r in rows if r[1] not in unreadable},
-        "tags": by_name("SELECT entry, tag FROM tags"),
-        "words": by_name("SELECT doc, offset, term FROM temp.places"),
-        "vectors": by_name("SELECT entry, vector FROM vectors"),
-        "signs": by_name("SELECT entry, bits FROM signs"),
+        "entries": {names[r[0]]: dict(zip(columns, r[1:], strict=True)) for r in rows if r[1] not in unreadable},
+        "words": by_name("words", "SELECT doc, offset, term FROM temp.places"),
+        **{name: by_name(name, f"SELECT entry, {_others(connection, name)} FROM {name}") for name in tables},
         "files": {row[0]: row[1:] for row in files},
         "header": None if document.FILE_NAME in unreadable else index.header(),
         "model": index.meta("model"),
     }
+
+
+def _others(connection: Any, table: str) -> str:
+    """The columns of a table beside the row number of its entry."""
+    columns = db.rows(connection, f"PRAGMA table_info({table})")
+    return ", ".join(name for _, name, *_ in columns if name != "entry")
 
 
 def rebuilt(store: MemoryStore) -> SqliteIndex:

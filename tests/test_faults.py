@@ -1026,7 +1026,7 @@ def test_the_yardstick_sees_what_is_wrong(filled: MemoryStore) -> None:
         "UPDATE entries SET category = 'work' WHERE ref = 'm1'",
         "INSERT INTO tags SELECT 'made up', rowid FROM entries WHERE ref = 'm1'",
         "UPDATE vectors SET vector = x'00'",
-        "DELETE FROM signs",
+        "DELETE FROM vectors",
         "INSERT INTO full_text (rowid, body) SELECT rowid + 1000, 'x' FROM entries LIMIT 1",
         "UPDATE files SET problem = 'none'",
     )

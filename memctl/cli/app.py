@@ -22,9 +22,9 @@ PANELS: Mapping[str, Mapping[str, str]] = {
     "Everyday": {
         "init": "everyday:init",
         "add": "everyday:add",
-        "query": "everyday:query",
-        "show": "everyday:show",
-        "list": "everyday:list_memories",
+        "query": "asking:query",
+        "show": "asking:show",
+        "list": "asking:list_memories",
         "edit": "everyday:edit",
         "forget": "everyday:forget",
         "restore": "everyday:restore",

@@ -187,6 +187,22 @@ def moment(text: str | None) -> datetime | None:
     return times.from_user(text, times.utc_now()) if text else None
 
 
+def standard_input() -> str:
+    """All of standard input, as text.
+
+    Raises:
+        InvalidDataError: it is not UTF-8.
+    """
+    import sys
+
+    from memctl.errors import InvalidDataError
+
+    try:
+        return sys.stdin.buffer.read().decode("utf-8-sig").strip("\n")
+    except UnicodeDecodeError as problem:
+        raise InvalidDataError(f"standard input is not valid UTF-8 (byte {problem.start})") from None
+
+
 def check_categories(store: MemoryStore, wanted: list[str] | None) -> None:
     """Refuse a category that neither the settings nor any memory know: a typo must not look like "nothing found".
 

@@ -1,4 +1,4 @@
-"""The Python of `docs/python.md` runs: all its snippets, one after the other, in one program and one folder."""
+"""The Python of the documentation runs, one snippet after the other, and prints what the page says."""
 
 from __future__ import annotations
 
@@ -13,6 +13,7 @@ import pytest
 ROOT = Path(__file__).resolve().parents[2]
 
 _SNIPPET = re.compile(r"^```python\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+_OUTPUT = re.compile(r"^```python\n[^`]*^```\n\n```text\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 def program(page: Path) -> str:
@@ -26,7 +27,7 @@ def program(page: Path) -> str:
 
 
 @pytest.mark.parametrize("name", ["docs/python.md", "README.md"])
-def test_the_python_of_a_page_runs(name, tmp_path):
+def test_the_python_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
     script = tmp_path / "page.py"
     script.write_text(program(ROOT / name), "utf-8")
     environment = {k: v for k, v in os.environ.items() if not k.startswith("MEMCTL_")}
@@ -38,7 +39,8 @@ def test_the_python_of_a_page_runs(name, tmp_path):
         text=True,
         check=False,
     )
-    assert done.returncode == 0, done.stderr
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout == "".join(_OUTPUT.findall((ROOT / name).read_text("utf-8")))
 
 
 def test_there_are_snippets():

@@ -1,0 +1,160 @@
+"""Asking: query, show, list."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import Category, Ids, Kind, Since, Tag, Until, current
+
+if TYPE_CHECKING:
+    from memctl.models import Filters, Memory
+    from memctl.store import MemoryStore
+
+
+def query(
+    text: Annotated[list[str], typer.Argument(help="The question; - reads standard input.", metavar="TEXT")],
+    top: Annotated[int | None, typer.Option("--top", "-n", help="How many hits at most.", min=1, max=1000)] = None,
+    category: Category = None,
+    kind: Kind = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    min_score: Annotated[
+        float, typer.Option(help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1)
+    ] = 0.0,
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Show how each hit earned its place, and the route.")
+    ] = False,
+    no_route: Annotated[bool, typer.Option("--no-route", help="Search everything alike.")] = False,
+    md: Annotated[
+        bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")
+    ] = False,
+    strict: Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")] = False,
+    now: options.Now = None,
+) -> None:
+    """Ask what is known about something.
+
+    Example: memctl query "what does Alice drink?" --top 5 --explain
+    """
+    from memctl.models import Query
+
+    question = options.standard_input() if text == ["-"] else " ".join(text)
+    filters = _filters(category, kind, tag, since, until)
+    with options.opened() as store:
+        options.check_categories(store, category)
+        asked = Query(question, top or store.settings.query_top, filters, min_score, not no_route)
+        result = store.query(asked, strict=strict, now=options.moment(now))
+    if md:
+        render.query_markdown(result)
+    else:
+        render.query_result(result, explain)
+
+
+def show(
+    ids: Ids,
+    history: Annotated[bool, typer.Option("--history", help="Also the earlier values of a fact.")] = False,
+) -> None:
+    """Print memories with their reflections.
+
+    Example: memctl show mem_20251214_1a2b
+    """
+    with options.opened() as store:
+        shown = [store.get(memory_id) for memory_id in ids]
+        if history:
+            shown = [one for memory in shown for one in store.lineage(memory)]
+        documents = [(memory, *store.readable_reflection(memory)) for memory in shown]
+    if current.json:
+        pages = [(render.memory_json(m), r.body if r else None, p) for m, r, p in documents]
+        render.as_json([{**m, "reflection": body, "problem": problem} for m, body, problem in pages])
+        return
+    from memctl.cli.views import memory_page
+
+    for memory, reflection, problem in documents:
+        memory_page(memory, reflection, problem)
+
+
+def list_memories(
+    category: Category = None,
+    kind: Kind = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
+    key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
+    source: Annotated[str, typer.Option(help="Only from this source.")] = "",
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned ones.")] = False,
+    needs_revision: Annotated[bool, typer.Option("--needs-revision", help="Only those marked for revision.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="What has faded; `restore` brings it back.")] = False,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Values that others replaced.")] = False,
+    candidates: Annotated[bool, typer.Option("--candidates", help="What is not confirmed yet.")] = False,
+    trash: Annotated[bool, typer.Option("--trash", help="What was forgotten or has expired.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Whatever the status.")] = False,
+    sort: Annotated[
+        str, typer.Option(help="created, updated, occurred, importance, confidence, reward, used or text.")
+    ] = "created",
+    ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many; 0 for all.", min=0)] = 50,
+    offset: Annotated[int, typer.Option(help="How many to step over.", min=0)] = 0,
+) -> None:
+    """List memories.
+
+    Example: memctl list --category preference --sort importance --limit 20
+    """
+    from memctl.errors import UsageError
+    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
+    from memctl.selection import SORTS, Selection
+
+    if sort not in SORTS:
+        raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
+    wanted = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
+    statuses = () if every else wanted or (ACTIVE,)
+    flags = {"pinned": pinned or None, "needs_revision": needs_revision or None}
+    filters = _filters(category, kind, tag, since, until, statuses=statuses, **flags)
+    chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
+    with options.opened() as store:
+        if trash:
+            _list_trash(store)
+            return
+        options.check_categories(store, category)
+        found = store.select(chosen)
+    _print_list(found[offset : offset + limit if limit else None], len(found), offset)
+
+
+def _print_list(page: list[Memory], total: int, offset: int) -> None:
+    if current.json:
+        render.as_json({"total": total, "offset": offset, "memories": [render.memory_json(m) for m in page]})
+        return
+    from memctl.cli.views import memory_table
+
+    memory_table(page)
+    if offset + len(page) < total and render.on_terminal():
+        render.say(f"{offset + 1}–{offset + len(page)} of {total}; more with --offset {offset + len(page)}")
+
+
+def _list_trash(store: MemoryStore) -> None:
+    found = store.trashed()
+    if current.json:
+        render.as_json(
+            [{"memory": render.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]
+        )
+        return
+    rows = [
+        (t.memory.memory_id, render.day(t.trashed_at), t.reason, render.one_line(t.memory.content, 80)) for t in found
+    ]
+    render.table(("id", "since", "why", "text"), rows)
+
+
+def _filters(category: Any, kind: Any, tag: Any, since: str | None, until: str | None, **more: Any) -> Filters:
+    from memctl.errors import UsageError
+    from memctl.models import KINDS, Filters
+
+    for name in kind or ():
+        if name not in KINDS:
+            raise UsageError(f"there is no kind {name!r}", hint=f"Kinds: {', '.join(KINDS)}.")
+    return Filters(
+        tuple(category or ()), tuple(kind or ()), tuple(tag or ()),
+        since=options.moment(since), until=options.moment(until), **more,
+    )  # fmt: skip

@@ -1,0 +1,186 @@
+"""What every use case stands on: an index kept in step with the files, and changes that are carried out whole."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Self, TypeVar
+
+from memctl import decisions, times
+from memctl import sync as syncing
+from memctl.config import Settings
+from memctl.errors import NotFoundError
+from memctl.files import document, journal
+from memctl.files.layout import UserFolder
+from memctl.gateway import Gateway, View, recover_if_free
+from memctl.index.database import DAMAGE
+from memctl.index.sqlite import SqliteIndex
+from memctl.lifecycle import adding, forgetting
+from memctl.models import Change
+from memctl.providers.base import Embedder
+
+T = TypeVar("T")
+
+MEGABYTE = 1024 * 1024
+INLINE_EMBEDDINGS = 64
+"""How many waiting vectors of a slow model a question makes before it is answered without them."""
+
+
+class Engine:
+    """One user's files and their index; `MemoryStore` adds the use cases.
+
+    Attributes:
+        report: what the last look at the files found; None before the first.
+    """
+
+    def __init__(
+        self,
+        folder: UserFolder,
+        index: SqliteIndex,
+        embedder: Embedder | None,
+        settings: Settings | None = None,
+        *,
+        embedder_problem: str = "",
+    ) -> None:
+        self.folder, self.index, self.embedder = folder, index, embedder
+        self.settings = settings or Settings()
+        self.embedder_problem = embedder_problem
+        limit = int(self.settings.log_limit_mb * MEGABYTE)
+        self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
+        self.report: syncing.SyncReport | None = None
+        self._new_id = adding.IdMaker()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self.index.close()
+
+    @property
+    def user(self) -> str:
+        return self.folder.name
+
+    def _ready_embedder(self) -> Embedder | None:
+        """The embedder, if the vectors in the index are its own."""
+        ready = self.embedder and self.index.meta("model") == self.embedder.identity
+        return self.embedder if ready else None
+
+    def _healed(self, action: Callable[[], T]) -> T:
+        """Do something with the index; if that turns out to be damaged, make it anew and do it again."""
+        try:
+            return action()
+        except DAMAGE:
+            self.index.rebuild()
+            self.sync()
+            return action()
+
+    def refresh(self) -> syncing.SyncReport:
+        """Make the index say what the files say; part of every command."""
+        recover_if_free(self.gateway)
+
+        def look() -> syncing.SyncReport:
+            return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+
+        return self._healed(look)
+
+    def sync(
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
+    ) -> syncing.SyncReport:
+        """As `refresh`, and make every vector that is missing."""
+        recover_if_free(self.gateway)
+        report = syncing.sync(self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change)
+        return self._with_vectors(report, True, progress)
+
+    def _with_vectors(
+        self, report: syncing.SyncReport, everything: bool, progress: syncing.Progress | None
+    ) -> syncing.SyncReport:
+        pending, reason = syncing.embed_pending(
+            self.index, self.embedder, progress, at_most=None if everything else INLINE_EMBEDDINGS
+        )
+        self.report = replace(report, pending=pending, pending_reason=reason)
+        return self.report
+
+    def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
+        """Delete the index and make it anew from the files.
+
+        Raises:
+            InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
+        """
+        if blocked := self.refresh().blocked:
+            raise blocked
+        self.index.rebuild()
+        return self.sync(progress=progress)
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
+        """Apply any change, decided on under the lock; what every other method does."""
+        self.refresh()
+        return self._apply(decide, now or times.utc_now())
+
+    def new_id(self, created: datetime) -> str:
+        """An id no other memory has, in time order."""
+        return self._new_id(created, datetime.now(UTC))
+
+    def _view(self) -> View:
+        return View(self.index, self.folder)
+
+    def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
+        """Apply a change, after moving what has expired to the trash and giving new reflections records."""
+        self.gateway.apply(lambda view: decisions.housekeeping(view, now, self._new_id), now)
+        return self._healed(lambda: self.gateway.apply(decide, now)[0])
+
+    # Finding records
+
+    def full_id(self, given: str) -> str:
+        """The whole id for an id or its beginning (or its last six or more characters).
+
+        Raises:
+            NotFoundError: none or several fit.
+        """
+        given = given.encode("utf-8", "replace").decode()
+        if given and self.index.raws(document.FILE_NAME, [given]):
+            return given
+        starting = self.index.ids_starting(given, 10_000) if given else []
+        if len(starting) == 1:
+            return starting[0]
+        message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
+        raise NotFoundError(message, hint=self._near_ids(given, starting))
+
+    def _near_ids(self, given: str, starting: Sequence[str]) -> str:
+        from difflib import get_close_matches
+
+        near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
+        more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
+        if near:
+            return f"Did you mean {' or '.join(near)}{more}?"
+        trashed = any(t.memory.memory_id == given for t in self.trashed())
+        return f"It is in the trash: `memctl restore {given}`." if trashed else "`memctl list` shows the ids."
+
+    def trashed(self) -> list[forgetting.Trashed]:
+        """What lies in the trash, the newest first."""
+        found = []
+        for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
+            try:
+                found.append(forgetting.read_trashed(path.read_bytes()))
+            except (ValueError, KeyError, OSError):
+                continue
+        return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
+
+    def findable(self, given: str) -> str:
+        """As `full_id`, also for what is in the trash or known to the log alone."""
+        try:
+            return self.full_id(given)
+        except NotFoundError:
+            known = {t.memory.memory_id for t in self.trashed()}
+            known |= {step.memory_id for operation in self.history() for step in operation.records}
+            if given in known:
+                return given
+            raise
+
+    def history(self, memory_id: str = "") -> list[journal.Operation]:
+        """What was done, oldest first; to one memory, or to all."""
+        found = journal.read(self.folder.operations)
+        return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]

@@ -1,0 +1,120 @@
+"""After a crash: finish what was begun, clear what was left, lose nothing a person saved. Call with the lock held."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+from memctl.errors import InvalidDataError
+from memctl.files import atomic, document, edit, journal
+from memctl.files.erase import Erasure, erase
+from memctl.files.journal import Operation
+from memctl.files.layout import UserFolder
+
+
+def recover(folder: UserFolder) -> None:
+    """Complete the operation that was under way when a process died, or find that it had not begun."""
+    _sweep(folder)
+    operation = journal.unfinished(folder.operations)
+    if operation is None:
+        return
+    if operation.erases:
+        erase(folder, Erasure(*operation.erases))
+        journal.finish(folder.operations, operation.op)
+        return
+    begun = _any_written(folder, operation)
+    if begun:
+        _complete(folder, operation)
+    journal.finish(folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
+
+
+def write_file(folder: UserFolder, path: str, data: bytes | None) -> None:
+    """Write one of the user's files, or delete it."""
+    full = folder.resolve(path)
+    if data is None:
+        atomic.remove(full)
+    else:
+        atomic.replace(full, data)
+
+
+def _any_written(folder: UserFolder, operation: Operation) -> bool:
+    """Whether any part of the operation reached its place: then all of it must."""
+    if any(s.before != s.after and atomic.read(folder.resolve(s.path)) == s.after for s in operation.files):
+        return True
+    data = atomic.read(folder.memory_file) or b""
+    if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
+        return True
+    gone = [s.before.encode() for s in operation.records if s.after is None and s.before is not None]
+    return bool(gone) and all(raw not in data for raw in gone)
+
+
+def _complete(folder: UserFolder, operation: Operation) -> None:
+    """Bring what is still in its old state into the new one; what a person changed since is left alone."""
+    for step in operation.files:
+        if step.before != step.after and atomic.read(folder.resolve(step.path)) == step.before:
+            write_file(folder, step.path, step.after)
+    data = atomic.read(folder.memory_file)
+    if data is not None and (new := _completed(data, operation)) != data:
+        atomic.replace(folder.memory_file, new)
+
+
+def _completed(data: bytes, operation: Operation) -> bytes:
+    parsed = document.parse(data)
+    present = {r.memory.memory_id: r.raw.decode() for r in parsed.records if r.memory}
+    left = [s for s in operation.records if present.get(s.memory_id) == s.before and s.before != s.after]
+    puts = {s.memory_id: s.after.encode() for s in left if s.after is not None}
+    removes = [s.memory_id for s in left if s.after is None]
+    plan = edit.plan_from_document(parsed, [document.decode_raw(raw) for raw in puts.values()], removes)
+    new = edit.edited(data, plan, puts, removes)
+    if operation.header and parsed.header == operation.header[0]:
+        return edit.rebuilt(operation.header[1], [record.raw for record in document.parse(new).records])
+    return new
+
+
+def _sweep(folder: UserFolder) -> None:
+    """Clear away temporary files, and lay aside a hand edit that lost a race with our write.
+
+    A kill between the two steps of a swap leaves the displaced file under a temporary name: only its content tells it
+    from one that was never finished.
+    """
+    for path in _temporary(folder):
+        if path.parent == folder.root and _is_hand_edit(atomic.read(path) or b"", folder):
+            path.rename(_hand_edit_name(folder.displaced))
+        else:
+            path.unlink(missing_ok=True)
+    keep = folder.displaced / document.FILE_NAME
+    # Renaming set its ctime; a later mtime means that an editor went on writing into the file we had displaced.
+    if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns:
+        keep_hand_edit(keep)
+
+
+def _temporary(folder: UserFolder) -> list[Path]:
+    """Temporary files, looked for where writes happen."""
+    pattern = f"{atomic.TEMPORARY_PREFIX}*"
+    places = (folder.root, folder.trash, folder.state)
+    found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
+    return [*found, *folder.reflections.rglob(pattern)]
+
+
+def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
+    """Whether a file holds a record that neither the present file nor the log's last operation knows."""
+    if not data.rstrip().endswith((b"}", b"]")):
+        return False  # torn: a write of ours that never finished
+    present = atomic.read(folder.memory_file) or b""
+    last = journal.last(folder.operations)
+    known = {text for step in last.records for text in (step.before, step.after)} if last else set()
+    try:
+        raws = [record.raw for record in document.parse(data).records]
+    except InvalidDataError:
+        return data != present
+    return any(raw not in present and raw.decode() not in known for raw in raws)
+
+
+def keep_hand_edit(path: Path) -> None:
+    """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
+    path.rename(_hand_edit_name(path.parent))
+
+
+def _hand_edit_name(directory: Path) -> Path:
+    atomic.make_directory(directory)
+    return directory / f"hand-edit-{time.time_ns()}.json"
