@@ -129,8 +129,11 @@ class Engine:
 
     def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
         """Apply a change, after moving what has expired to the trash and giving new reflections records."""
-        self.gateway.apply(lambda view: decisions.housekeeping(view, now, self._new_id), now)
-        return self._healed(lambda: self.gateway.apply(decide, now)[0])
+
+        def tidy(view: View) -> Change:
+            return decisions.housekeeping(view, now, self._new_id)
+
+        return self._healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
 
     # Finding records
 

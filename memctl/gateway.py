@@ -105,12 +105,13 @@ class Gateway:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.lock_timeout, self.log_limit = lock_timeout, log_limit
 
-    def apply(self, decide: Decision, now: datetime) -> tuple[Change, str]:
+    def apply(self, decide: Decision, now: datetime, before: Decision | None = None) -> tuple[Change, str]:
         """Decide on a change and make it durable.
 
         Args:
             decide: called with the state under the lock; may be called again when a hand edit comes between.
             now: the time noted in the log.
+            before: a change of its own that is to be made first, under the same lock.
 
         Returns:
             the change made and the operation's id; empty when there was nothing to do.
@@ -119,14 +120,19 @@ class Gateway:
             LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
         """
         with self.locked():
-            for _ in range(_TRIES):
-                change = decide(self.view())
-                if change.empty:
-                    return change, ""
-                prepared = self._prepare(change, now)
-                if prepared is not None:
-                    self._carry_out(prepared)
-                    return change, prepared.operation.op
+            if before is not None:
+                self._apply_one(before, now)
+            return self._apply_one(decide, now)
+
+    def _apply_one(self, decide: Decision, now: datetime) -> tuple[Change, str]:
+        for _ in range(_TRIES):
+            change = decide(self.view())
+            if change.empty:
+                return change, ""
+            prepared = self._prepare(change, now)
+            if prepared is not None:
+                self._carry_out(prepared)
+                return change, prepared.operation.op
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
     def locked(self) -> Any:
@@ -256,7 +262,8 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            sync.sync(self.folder, self.index, self.embedder)
+            if prepared.change.files or not prepared.clean:
+                sync.sync(self.folder, self.index, self.embedder)
         except (MemctlError, apsw.Error, OSError):
             return
 

@@ -59,21 +59,20 @@ class MemoryStore(Engine):
         """
         now = now or times.utc_now()
         memory = self._new(Memory("", content, **given), frozenset(given), now, datetime.now(UTC))
-        self.refresh()
-        near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
             puts, added = decisions.add_one(view, memory, frozenset(given), allow_duplicate, now)
+            near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
             files: list[FileEdit] = []
             if detail is not None:
                 puts, files = decisions.with_detail(view, puts, added.memory, detail)
                 added = replace(added, memory=puts[-1])
-            outcome[:] = [added]
+            outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
             return Change("add", tuple(puts), files=tuple(files))
 
         self._apply(decide, now)
-        return replace(outcome[0], near=tuple(mid for mid in near if mid != outcome[0].memory.memory_id))
+        return outcome[0]
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, moment: datetime) -> Memory:
         created = memory.created_at or now

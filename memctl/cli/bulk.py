@@ -40,15 +40,21 @@ def bring_in(
     if dry_run:
         _tell(Counter({"would be read": len(imported.memories)}), imported)
         return
-    with options.opened() as store:
-        results = store.add_many(
-            imported.memories,
-            details=imported.details,
-            allow_duplicate=allow_duplicate,
-            now=now,
-            progress=render.progress,
-        )
-        store.sync(progress=render.progress)
+    done = [0]
+
+    def progress(label: str, count: int, total: int) -> None:
+        done[0] = count
+        render.progress(label, count, total)
+
+    try:
+        with options.opened() as store:
+            results = store.add_many(
+                imported.memories, details=imported.details, allow_duplicate=allow_duplicate, now=now, progress=progress
+            )
+            store.sync(progress=render.progress)
+    except KeyboardInterrupt:
+        render.warn(f"{done[0]} of {len(imported.memories)} had been stored")
+        raise
     _tell(Counter(added.outcome for added in results), imported, results)
 
 
@@ -64,6 +70,8 @@ def _check_problems(imported: Imported, skip_broken: bool) -> None:
 
 
 def _tell(counts: Counter[str], imported: Imported, results: Sequence[Added] = ()) -> None:
+    from memctl.store import BULK
+
     if current.json:
         ids = [added.memory.memory_id for added in results if added.outcome == "added"]
         problems = [str(problem) for problem in imported.problems]
@@ -72,4 +80,5 @@ def _tell(counts: Counter[str], imported: Imported, results: Sequence[Added] = (
     told = ", ".join(f"{count:,} {outcome}" for outcome, count in counts.most_common()) or "nothing to add"
     render.say(f"{told} (form: {imported.form})")
     if counts["added"]:
-        render.say("take it back with `memctl undo`")
+        steps = -(-len(results) // BULK)
+        render.say("take it back with `memctl undo`" + (f" ({steps} times)" if steps > 1 else ""))

@@ -146,7 +146,7 @@ def export(
     lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies))
     text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
     if output is None:
-        sys.stdout.buffer.write(text.encode())
+        sys.stdout.buffer.write(render.safe_json(text).encode())
         return
     atomic.replace(output.expanduser().absolute(), text.encode())
     if current.json:

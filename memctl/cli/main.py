@@ -9,9 +9,7 @@ from collections.abc import Sequence
 
 def run() -> None:
     """What the `memctl` script calls."""
-    code = main([_as_utf8(argument) for argument in sys.argv[1:]])
-    # Leaving this way spares the interpreter's farewell flush, which complains once more about a reader that has gone.
-    sys.exit(code)
+    sys.exit(main([_as_utf8(argument) for argument in sys.argv[1:]]))
 
 
 def _as_utf8(argument: str) -> str:
@@ -35,6 +33,17 @@ def main(argv: Sequence[str]) -> int:
     except BrokenPipeError:
         _abandon_output()
         return 0
+    except KeyboardInterrupt:
+        return _interrupted("--json" in argv)
+
+
+def _interrupted(as_json: bool) -> int:
+    from memctl.errors import EXIT_INTERRUPTED
+
+    message = "interrupted; what was acknowledged is saved"
+    document = f'{{"error": "interrupted", "message": "{message}", "hint": "", "exit_code": {EXIT_INTERRUPTED}}}'
+    print(document if as_json else message, file=sys.stderr)
+    return EXIT_INTERRUPTED
 
 
 def _abandon_output() -> None:
@@ -50,7 +59,7 @@ def _invoke(argv: Sequence[str]) -> int:
 
     from memctl.cli import render
     from memctl.cli.app import command
-    from memctl.errors import EXIT_INTERRUPTED, EXIT_USAGE, MemctlError, StorageError, UsageError
+    from memctl.errors import EXIT_USAGE, MemctlError, StorageError, UsageError
 
     as_json = "--json" in argv
     try:
@@ -83,9 +92,8 @@ def _invoke(argv: Sequence[str]) -> int:
         failure = StorageError(f"cannot write the answer: {problem.strerror}", hint="What was acknowledged is saved.")
         render.error(failure, as_json)
         return failure.exit_code
-    except (KeyboardInterrupt, Abort):
-        print("interrupted; what was acknowledged is saved", file=sys.stderr)
-        return EXIT_INTERRUPTED
+    except Abort:
+        return _interrupted(as_json)
 
 
 def _help_hint(problem: Exception) -> str:

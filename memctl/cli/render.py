@@ -19,8 +19,11 @@ if TYPE_CHECKING:
     from memctl.models import Hit, Memory, QueryResult, Route
     from memctl.store import MemoryStore
 
-_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028\u2029\u202a-\u202e\u2066-\u2069\ud800-\udfff]")
+_CONTROL = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
+    "\U000e0000-\U000e0fff]"
+)
+_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
 
 
 def clean(text: str) -> str:
@@ -38,8 +41,12 @@ def as_json(value: Any) -> None:
     """Print one JSON document."""
     import json
 
-    text = json.dumps(value, ensure_ascii=False, indent=2, default=_plain)
-    _write(_UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text))
+    _write(safe_json(json.dumps(value, ensure_ascii=False, indent=2, default=_plain)))
+
+
+def safe_json(text: str) -> str:
+    """JSON with what a terminal would obey written as escapes; it means the same."""
+    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
 
 
 def _plain(value: Any) -> Any:

@@ -14,10 +14,10 @@ from memctl.index import text, vectors
 from memctl.index.protocol import Found, Scored, Vector
 from memctl.models import ACTIVE, Filters
 
-EXACT_SCAN_LIMIT = 3_000
+EXACT_SCAN_LIMIT = 1_000
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
 
-SKETCH_CANDIDATES = 800
+SKETCH_CANDIDATES = 300
 _OVERFETCH = 1_000
 
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem"
@@ -103,15 +103,15 @@ def term_counts(connection: apsw.Connection, words: Iterable[str]) -> dict[str, 
 
 def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit: int) -> list[Scored]:
     """Entries by cosine to the vector, nearest first."""
-    packed = vectors.to_bytes(vector)
-    if not packed:
+    packed = vectors.pack(vector)
+    if not packed.vector:
         return []
     if total(connection) > EXACT_SCAN_LIMIT:
-        candidates = _by_sketch(connection, vectors.to_sketch(packed), condition)
+        candidates = _by_sketch(connection, packed.sketch, condition, max(SKETCH_CANDIDATES, limit))
         if len(candidates) >= limit or condition.selective:
-            scores = cosines(connection, vector, candidates)
+            scores = _cosines(connection, packed.vector, candidates)
             return _scored(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
-    return exactly_nearest(connection, packed, condition, limit)
+    return exactly_nearest(connection, packed.vector, condition, limit)
 
 
 def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where, limit: int) -> list[Scored]:
@@ -122,25 +122,27 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
     return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
 
 
-def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where) -> list[int]:
+def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
     if condition.selective:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
-        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
-        arguments: tuple[Any, ...] = (*condition.arguments, sketch, SKETCH_CANDIDATES)
+        ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
+        arguments: tuple[Any, ...] = (*condition.arguments, sketch, limit)
     else:
-        sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_hamming(vec_bit(sketch), vec_bit(?)) AS far
+        sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_l1(vec_int8(sketch), vec_int8(?)) AS far
         FROM sketches ORDER BY far LIMIT ?) s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}"""
-        arguments = (sketch, SKETCH_CANDIDATES, *condition.arguments)
+        arguments = (sketch, limit, *condition.arguments)
     return [rowid for (rowid,) in db.rows(connection, sql, arguments)]
 
 
 def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
     """Cosine of the vector to each of the entries that have one."""
-    wanted, packed = list(entries), vectors.to_bytes(vector)
-    if not packed or not wanted:
-        return {}
+    packed = vectors.pack(vector)
+    return _cosines(connection, packed.vector, list(entries)) if packed.vector else {}
+
+
+def _cosines(connection: apsw.Connection, packed: bytes, entries: Sequence[int]) -> dict[int, float]:
     sql = f"""SELECT entry, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors
-    WHERE length(vector) AND entry IN ({",".join(map(str, wanted))})"""
+    WHERE length(vector) AND entry IN ({",".join(map(str, entries))})"""
     return dict(db.rows(connection, sql, (packed,)))
 
 

@@ -1,21 +1,21 @@
-"""Vectors as the index stores them: int8 for an exact look, a sketch of bits for a fast first one.
+"""Vectors as the index stores them: one int8 form for a fast first look at all, one for an exact look at the best.
 
-A sketch says of each component between which thresholds it lies, as a thermometer does (one bit a threshold), so that
-the Hamming distance of two sketches follows the distance of the vectors. With the sign alone (one threshold) the first
-600 of 7,700 memories held .88 of the true nearest ten; with four thresholds .99, at the same speed.
+Both have one byte a component and differ in scale. A *sketch* is scaled by the vector's root mean square, so that the
+Manhattan distance of two sketches, which SQLite can take of every memory four times as fast as the cosine, follows the
+distance of the vectors: the nearest 200 by sketch held all of the true nearest ten. The *vector* is scaled by its
+largest component, which keeps more of it, for the cosine of those.
 """
 
 from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
-from functools import cache
 from math import sqrt
 from operator import mul
 from typing import NamedTuple
 
-THRESHOLDS = (-1.0, -0.35, 0.35, 1.0)
-"""In units of the vector's own root mean square."""
+SKETCH_UNIT = 24
+"""What a component as large as the root mean square becomes; one 5.3 times as large is the most that fits."""
 
 
 class Packed(NamedTuple):
@@ -26,29 +26,17 @@ class Packed(NamedTuple):
 
 
 def pack(vector: Sequence[float]) -> Packed:
-    """Both stored forms of a vector."""
-    packed = to_bytes(vector)
-    return Packed(packed, to_sketch(packed)) if packed else Packed(b"", b"")
-
-
-def to_bytes(vector: Sequence[float]) -> bytes:
-    """The vector as int8, its largest component scaled to 127 (cosine does not see the scale); empty for zero."""
+    """Both stored forms of a vector; empty for a zero vector, which has no direction."""
     largest = max(map(abs, vector), default=0)
     if not largest:
-        return b""
-    scale = 127 / largest
-    return array("b", [round(x * scale) for x in vector]).tobytes()
+        return Packed(b"", b"")
+    unit = sqrt(sum(map(mul, vector, vector)) / len(vector))
+    return Packed(_int8(vector, 127 / largest), _int8(vector, SKETCH_UNIT / unit))
 
 
-def to_sketch(packed: bytes) -> bytes:
-    """The thermometer bits of an int8 vector, all of one threshold before the next."""
-    values = array("b", packed)
-    unit = sqrt(sum(map(mul, values, values)) / len(values))
-    width = -(-len(values) // 8)
-    return b"".join(int(packed.translate(_above(round(t * unit))), 2).to_bytes(width, "big") for t in THRESHOLDS)
-
-
-@cache
-def _above(limit: int) -> bytes:
-    """A table that turns each int8, read as a byte, into the digit 1 where it lies above `limit`, else 0."""
-    return bytes(49 if (byte - 256 if byte > 127 else byte) > limit else 48 for byte in range(256))
+def _int8(vector: Sequence[float], scale: float) -> bytes:
+    """The vector times the scale, as whole numbers from -127 to 127."""
+    try:
+        return array("b", [round(x * scale) for x in vector]).tobytes()
+    except OverflowError:
+        return array("b", [max(-127, min(127, round(x * scale))) for x in vector]).tobytes()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.entries import memory_of, searchable
@@ -21,6 +21,9 @@ DECODED = 3
 """How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
 
 LEAST_DECODED = 40
+
+RAREST, NEAR_CANDIDATES = 4, 8
+"""A near duplicate shares the rarest words of a text: how many are looked up, and how many entries compared."""
 
 
 @dataclass(frozen=True)
@@ -40,22 +43,27 @@ def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights:
         : max(DECODED * query.top, LEAST_DECODED)
     ]
     route = route_of(query.text)
-    hits = []
+    hits, entries = [], {}
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
         memory, via = _resolved(index, found)
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
             parts = rank.parts(blended[candidate.rowid], memory, weights, now, route.present)
-            relevance, matched = _relevance(question, candidate, memory, found, weights)
-            hits.append(Hit(memory, sum(parts.values()), relevance, parts, via, matched))
-    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.relevance >= query.min_score and hit.score > 0]))
+            hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
+            entries[memory.memory_id, via] = (candidate, found)
+    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
+
+    def judged(hit: Hit) -> Hit:
+        """The hit with its absolute relevance, which takes a look at its words."""
+        candidate, found = entries[hit.memory.memory_id, hit.via]
+        relevance, matched = _relevance(question, candidate, hit.memory, found, weights)
+        return replace(hit, relevance=relevance, matched=matched)
+
+    if query.min_score > 0:
+        ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
     if not query.route:
-        return Answer(tuple(ranked[: query.top]), Route(present=route.present), degraded)
+        return Answer(tuple(map(judged, ranked[: query.top])), Route(present=route.present), degraded)
     chosen, widened = rank.routed(ranked, route, query.top)
-    return Answer(tuple(chosen[: query.top]), _with_widened(route, widened), degraded)
-
-
-def _with_widened(route: Route, widened: bool) -> Route:
-    return Route(route.intent, route.categories, route.layers, route.cues, route.present, widened)
+    return Answer(tuple(map(judged, chosen[: query.top])), replace(route, widened=widened), degraded)
 
 
 def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
@@ -95,8 +103,8 @@ def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: dat
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(retrieve.question_terms(content))
     counts = index.term_counts(list(bag)[:256])
-    rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:6]
-    rows = [scored.rowid for scored in index.full_text(rarest, Filters(), now, 20)]
+    rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:RAREST]
+    rows = [scored.rowid for scored in index.full_text(rarest, Filters(), now, NEAR_CANDIDATES)]
     near = []
     for found in index.found(rows):
         if found.path == document.FILE_NAME:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -21,8 +22,7 @@ _PLAIN = ("id", "text", "time", "session", "store")
 def record(value: Any, now: datetime | None) -> list[Item]:
     """One record as it stands in `memory.json`, or as people write it; unknown fields are kept.
 
-    A record without an id gets the one it would have if it stood in `memory.json`, so that reading it again adds
-    nothing.
+    A record without an id is to get a new one; reading it again counts as saying it again.
     """
     given = dict(need_object(value))
     detail = given.pop(DETAIL, "")
@@ -34,6 +34,8 @@ def record(value: Any, now: datetime | None) -> list[Item]:
         # The Markdown gets a file of its own; the name it had elsewhere may be taken here by another record's.
         given.pop("summary_md_ref", None)
     memory = codec.decode(given)
+    if not given.get("memory_id"):
+        memory = replace(memory, memory_id="")
     _check(memory)
     return [Item(memory, detail)]
 

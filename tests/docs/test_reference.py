@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 import shlex
 import shutil
@@ -10,10 +11,13 @@ import sys
 import tomllib
 from collections.abc import Iterator
 from dataclasses import fields
+from itertools import takewhile
 from pathlib import Path
 
 import pytest
+import typer
 
+from memctl import errors
 from memctl.cli.app import command as whole_command
 from memctl.config import Settings
 
@@ -22,11 +26,11 @@ SCRIPT = ROOT / "scripts" / "make_reference.py"
 REFERENCE = ROOT / "docs" / "reference.md"
 SETTINGS = ROOT / "docs" / "settings.md"
 HOW_IT_WORKS = ROOT / "docs" / "how-it-works.md"
+TROUBLESHOOTING = ROOT / "docs" / "troubleshooting.md"
 
 _BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
 _INLINE = re.compile(r"`memctl ([a-z][^`\n]*)`")
 _CALL = re.compile(r"(?:^|[\s(;])memctl (.*)")
-_SHELL = re.compile(r"\s(?:\||2?>|<|;|&)|;\s|\)$")
 _OPTION = re.compile(r"--?[A-Za-z]")
 _GLOBAL_OPTION = re.compile(r"--(?:store|user)[ =]\S+")
 
@@ -42,10 +46,11 @@ def commands() -> dict[str, set[str]]:
     found: dict[str, set[str]] = {}
 
     def walk(command, words: tuple[str, ...]) -> None:
+        context = typer.Context(command)
         options = {name for parameter in command.params for name in (*parameter.opts, *parameter.secondary_opts)}
         found[" ".join(words)] = {name for name in options if name.startswith("-")} | {"--help", "-h"}
-        for name, inner in getattr(command, "commands", {}).items():
-            walk(inner, (*words, name))
+        for name in command.list_commands(context) if hasattr(command, "list_commands") else ():
+            walk(command.get_command(context, name), (*words, name))
 
     walk(whole_command(), ())
     return found
@@ -104,6 +109,48 @@ def test_the_picture_of_the_modules_is_the_contract():
     assert drawn == layers
 
 
+def constants() -> dict[str, set[object]]:
+    """Every upper-case name of the package that holds a plain value, with its values."""
+    found: dict[str, set[object]] = {}
+    for path in (ROOT / "memctl").rglob("*.py"):
+        for node in ast.parse(path.read_text("utf-8")).body:
+            for name, value in _assigned(node):
+                found.setdefault(name, set()).add(value)
+    return found
+
+
+def _assigned(node: ast.stmt) -> Iterator[tuple[str, object]]:
+    if not isinstance(node, ast.Assign) or len(node.targets) != 1:
+        return
+    target = node.targets[0]
+    names = target.elts if isinstance(target, ast.Tuple) else [target]
+    values = node.value.elts if isinstance(node.value, ast.Tuple) and len(names) > 1 else [node.value]
+    for name, value in zip(names, values, strict=False):
+        if isinstance(name, ast.Name) and name.id.isupper() and isinstance(value, ast.Constant):
+            yield name.id, value.value
+
+
+def test_figures_beside_the_name_of_a_constant_are_its_value():
+    """`NAME` (1,000) says what NAME is."""
+    named = re.findall(r"`([A-Z_]{4,})`\s+\(([\d.,]+)\)", HOW_IT_WORKS.read_text("utf-8"))
+    known = constants()
+    assert named
+    assert [name for name, figure in named if float(figure.replace(",", "")) not in known.get(name, ())] == []
+
+
+# Errors
+
+
+def test_every_error_stands_in_troubleshooting():
+    text = TROUBLESHOOTING.read_text("utf-8")
+    classes = [errors.MemctlError]
+    for kind in classes:
+        classes += [found for found in kind.__subclasses__() if found.__module__ == errors.__name__]
+    wrong = [k.slug for k in classes if f"\n### {k.slug}\n\nExit code {k.exit_code}" not in text]
+    codes = [value for name, value in vars(errors).items() if name.startswith("EXIT_")]
+    assert wrong + [code for code in codes if f"\n| {code} |" not in text] == []
+
+
 # Commands shown elsewhere
 
 
@@ -113,17 +160,19 @@ def pages() -> list[Path]:
 
 
 def shown_commands(text: str) -> Iterator[str]:
-    """What follows `memctl` in the transcripts and in the text, up to a pipe or a redirection."""
+    """What follows `memctl` in the transcripts and in the text."""
     for block in _BLOCK.findall(text):
         for line in re.findall(r"^\$ (.*)$", block, re.MULTILINE):
             if found := _CALL.search(line):
-                yield _SHELL.split(found[1])[0]
+                yield found[1]
     yield from _INLINE.findall(text)
 
 
 def resolved(line: str) -> tuple[str, list[str]]:
     """The command a line calls, and the options it names."""
-    words = shlex.split(_GLOBAL_OPTION.sub("", line), comments=True)
+    shell = shlex.shlex(_GLOBAL_OPTION.sub("", line), posix=True, punctuation_chars=True)
+    shell.whitespace_split = True
+    words = list(takewhile(lambda word: not set(word) <= set("|&;<>()"), shell))
     options = [word.partition("=")[0] for word in words if _OPTION.match(word)]
     first = [word for word in words if not _OPTION.match(word)][:2]
     names = [" ".join(first[:count]) for count in (2, 1) if " ".join(first[:count]) in COMMANDS]

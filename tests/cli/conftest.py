@@ -1,0 +1,205 @@
+"""Fixtures for the tests of the command line: a store of one's own, and two ways to run `memctl` in it.
+
+Most tests call `memctl.cli.main.main` in this process with real byte streams as standard input, output and error: that
+is what the executable does, in a tenth of the time. Where the process itself matters (signals, pipes, terminals,
+locales, speed), `Memctl.process` runs the executable.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from memctl.cli.main import main
+
+ROOT = Path(__file__).resolve().parents[2]
+SAMPLE_STORE = ROOT / "sample_store"
+EXECUTABLE = Path(sys.executable).with_name("memctl")
+NOW = "2026-10-28T12:00:00Z"
+
+_INHERITED = ("PATH", "LD_LIBRARY_PATH", "SYSTEMROOT", "TMPDIR", "COVERAGE_PROCESS_START")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a command did: exit code, standard output and standard error, which must both be UTF-8."""
+
+    code: int
+    out: str
+    err: str
+
+    @property
+    def json(self) -> Any:
+        """Standard output as one JSON document."""
+        return json.loads(self.out)
+
+    @property
+    def error(self) -> Any:
+        """Standard error as one JSON document."""
+        return json.loads(self.err)
+
+    @property
+    def lines(self) -> list[str]:
+        return self.out.splitlines()
+
+    def done(self) -> Outcome:
+        """Itself, if the command succeeded."""
+        assert self.code == 0, f"exit code {self.code}\n{self.out}{self.err}"
+        return self
+
+
+class Memctl:
+    """Runs `memctl` as one user of one store, in a home of its own, at a fixed time."""
+
+    def __init__(self, root: Path, user: str = "alice") -> None:
+        self.root, self.store, self.home = root, root / "store", root / "home"
+        self.home.mkdir(exist_ok=True)
+        self.environment = {
+            "HOME": str(self.home),
+            "XDG_CACHE_HOME": str(root / "cache"),
+            "XDG_CONFIG_HOME": str(root / "config"),
+            "XDG_DATA_HOME": str(root / "data"),
+            "MEMCTL_STORE": str(self.store),
+            "MEMCTL_USER": user,
+            "MEMCTL_NOW": NOW,
+            "COLUMNS": "100",
+            "LC_ALL": "C.UTF-8",
+            "TERM": "dumb",
+            "TZ": "UTC",
+        }
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the user."""
+        return self.store / self.environment["MEMCTL_USER"]
+
+    @property
+    def memory_file(self) -> Path:
+        return self.folder / "memory.json"
+
+    @property
+    def state(self) -> Path:
+        return self.folder / ".memctl" / "state"
+
+    def whole_environment(self, changed: Mapping[str, str | None] | None = None) -> dict[str, str]:
+        """The environment of a command; None takes a variable out."""
+        given = {name: os.environ[name] for name in _INHERITED if name in os.environ}
+        return {name: value for name, value in {**given, **self.environment, **(changed or {})}.items() if value}
+
+    def __call__(self, *arguments: str, stdin: str | bytes = b"", **environment: str | None) -> Outcome:
+        """Run a command in this process."""
+        with _streams(_bytes(stdin)) as (out, err), pytest.MonkeyPatch.context() as patch:
+            for name in set(os.environ) - {"PYTEST_CURRENT_TEST"}:
+                patch.delenv(name)
+            for name, value in self.whole_environment(environment).items():
+                patch.setenv(name, value)
+            patch.chdir(self.root)
+            code = main(arguments)
+        return Outcome(code, out.getvalue().decode(), err.getvalue().decode())
+
+    def process(
+        self,
+        *arguments: str | bytes,
+        stdin: str | bytes = b"",
+        environment: Mapping[str, str | None] | None = None,
+        **options: Any,
+    ) -> Outcome:
+        """Run the executable."""
+        done = subprocess.run(
+            [EXECUTABLE, *arguments],
+            input=_bytes(stdin),
+            env=self.whole_environment(environment),
+            capture_output=True,
+            check=False,
+            timeout=120,
+            **{"cwd": self.root, **options},
+        )
+        return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
+
+    def ids(self, *options: str) -> list[str]:
+        """Ids of memories as `list` gives them."""
+        return [memory["memory_id"] for memory in self("list", "-n", "0", "--json", *options).done().json["memories"]]
+
+    def add(self, text: str, *options: str) -> str:
+        """Add a memory; returns its id."""
+        return self("add", "--json", *options, "--", text).done().json["memory"]["memory_id"]
+
+    def memory(self, memory_id: str) -> dict[str, Any]:
+        """A memory as `show --json` gives it."""
+        return self("show", "--json", memory_id).done().json[0]
+
+    def records(self) -> list[dict[str, Any]]:
+        """The records as they stand in the file."""
+        return json.loads(self.memory_file.read_text("utf-8"))["memories"]
+
+
+def _bytes(text: str | bytes) -> bytes:
+    return text.encode() if isinstance(text, str) else text
+
+
+@contextmanager
+def _streams(given: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
+    """Standard input, output and error of the size of this block, with real byte streams below."""
+    out, err = io.BytesIO(), io.BytesIO()
+    wrappers = [io.TextIOWrapper(stream, "utf-8", write_through=True) for stream in (io.BytesIO(given), out, err)]
+    before = sys.stdin, sys.stdout, sys.stderr
+    sys.stdin, sys.stdout, sys.stderr = wrappers
+    try:
+        yield out, err
+    finally:
+        for wrapper in wrappers:
+            wrapper.flush()
+            wrapper.detach()
+        sys.stdin, sys.stdout, sys.stderr = before
+
+
+@pytest.fixture
+def memctl(tmp_path: Path) -> Memctl:
+    """`memctl` as alice in a copy of the sample store."""
+    tool = Memctl(tmp_path)
+    shutil.copytree(SAMPLE_STORE, tool.store)
+    return tool
+
+
+@pytest.fixture
+def xiaolin(memctl: Memctl) -> Memctl:
+    """`memctl` as xiaolin in the same store: everything in Chinese."""
+    return Memctl(memctl.root, "xiaolin")
+
+
+@pytest.fixture
+def empty(tmp_path: Path) -> Memctl:
+    """`memctl` as alice in a new store."""
+    tool = Memctl(tmp_path)
+    tool("init").done()
+    return tool
+
+
+@pytest.fixture
+def nowhere(tmp_path: Path) -> Memctl:
+    """`memctl` where there is no store at all."""
+    return Memctl(tmp_path)
+
+
+@pytest.fixture
+def editor(memctl: Memctl) -> Callable[[str], str]:
+    """Makes an editor: a Python script that gets the draft's `path` and the tool's `memctl`; returns its command."""
+
+    def made(body: str) -> str:
+        script = memctl.root / f"editor-{len(list(memctl.root.glob('editor-*')))}.py"
+        head = "import subprocess, sys\nfrom pathlib import Path\npath = Path(sys.argv[1])\n"
+        script.write_text(f"{head}memctl = {str(EXECUTABLE)!r}\n{body}\n", "utf-8")
+        return f"{sys.executable} {script}"
+
+    return made
