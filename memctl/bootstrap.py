@@ -78,7 +78,14 @@ def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
     except UsageError:
         raise
     except MemctlError as problem:
-        return None, f"full text only: {problem.message}. {problem.hint}".strip()
+        return None, degraded_note(problem)
+
+
+def degraded_note(problem: MemctlError) -> str:
+    """One sentence on a model that cannot be used, with both ways out."""
+    hint = problem.hint.rstrip(".")
+    ways = f"{hint}, or " if hint else ""
+    return f"full text only: {problem.message.rstrip('.')}. {ways}`memctl model use builtin`."
 
 
 def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> Embedder | None:

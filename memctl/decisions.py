@@ -310,7 +310,7 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
         return {}, ()
     used: dict[str, Memory] = {}
     for receipt in new:
-        for memory_id in receipt.ids:
+        for memory_id in receipt.used:
             if memory := used.get(memory_id) or view.get(memory_id):
                 last = max(filter(None, (memory.last_accessed_at, receipt.at)))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)

@@ -64,6 +64,12 @@ class Engine:
     def user(self) -> str:
         return self.folder.name
 
+    def _unready(self) -> str:
+        """Why the embedder's vectors cannot be searched yet, empty where they can."""
+        if self.embedder is None or self._ready_embedder() is not None:
+            return ""
+        return f"full text only: the index has no vectors of {self.embedder.name} yet; `memctl sync` makes them"
+
     def _ready_embedder(self) -> Embedder | None:
         """The embedder, if the vectors in the index are its own."""
         ready = self.embedder and self.index.meta("model") == self.embedder.identity
@@ -171,6 +177,11 @@ class Engine:
             except (ValueError, KeyError, OSError):
                 continue
         return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
+
+    def trashed_id(self, given: str) -> str:
+        """The whole id of something in the trash for an unambiguous beginning; else what was given."""
+        found = [t.memory.memory_id for t in self.trashed() if t.memory.memory_id.startswith(given)]
+        return found[0] if len(found) == 1 and given else given
 
     def findable(self, given: str) -> str:
         """As `full_id`, also for what is in the trash or known to the log alone."""

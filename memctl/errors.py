@@ -16,6 +16,7 @@ EXIT_DEGRADED = 5
 EXIT_IO = 6
 EXIT_REFUSED = 7
 EXIT_PROVIDER = 8
+EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
 
@@ -122,6 +123,13 @@ class ConflictError(RefusedError):
     """What is to be changed is no longer what it was."""
 
     slug = "conflict"
+
+
+class InternalError(MemctlError):
+    """Something memctl did not foresee: a bug."""
+
+    exit_code = EXIT_INTERNAL
+    slug = "internal"
 
 
 class ProviderError(MemctlError):

@@ -16,7 +16,7 @@ from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
 from memctl.models import Memory
 
-_SCANNED_SUFFIXES = {".md", ".json", ".jsonl", ".yaml", ".txt"}
+_LARGEST_SCANNED = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
@@ -80,10 +80,22 @@ def telling_words(gone: Iterable[Memory], kept: Iterable[Memory]) -> set[str]:
     return {word for word in words - common - stop_terms() if len(word) > 2}
 
 
+def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
+    """Kept records that hold the same text, in words for the report."""
+    texts = {codec.text_hash(memory.content) for memory in gone}
+    return [f"{m.memory_id} (the same text)" for m in kept if codec.text_hash(m.content) in texts]
+
+
 def still_mentioned(folder: UserFolder, words: set[str]) -> list[str]:
     """Lines (`path:line`) of the user's files that hold one of these words: a person must look."""
-    files = [p for p in sorted(folder.root.rglob("*")) if p.suffix in _SCANNED_SUFFIXES and p.is_file()]
+    files = [p for p in sorted(folder.root.rglob("*")) if _worth_a_look(p, folder)]
     return [f"{path.relative_to(folder.root)}:{line}" for path in files for line in _lines_with(path, words)]
+
+
+def _worth_a_look(path: Path, folder: UserFolder) -> bool:
+    """Any file but the index: editors leave copies under many names."""
+    regular = path.is_file() and not path.is_symlink() and not path.is_relative_to(folder.cache)
+    return regular and path.stat().st_size <= _LARGEST_SCANNED
 
 
 def _lines_with(path: Path, words: set[str]) -> list[int]:

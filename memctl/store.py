@@ -13,12 +13,13 @@ from memctl import sync as syncing
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import DegradedError, MemctlError, NotFoundError
-from memctl.files import document, edit, journal, receipts, reflections
+from memctl.files import document, journal, receipts, reflections
 from memctl.gateway import View
 from memctl.lifecycle import adding, decay, forgetting, undoing
 from memctl.lifecycle.adding import Added
-from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Memory, Query, QueryResult, Reflection
+from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Hit, Memory, Query, QueryResult, Reflection
 from memctl.retrieval import answer as answering
+from memctl.retrieval import rank
 from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
@@ -134,13 +135,20 @@ class MemoryStore(Engine):
     # Asking
 
     def query(
-        self, question: str | Query, *, now: datetime | None = None, strict: bool = False, **options: Any
+        self,
+        question: str | Query,
+        *,
+        now: datetime | None = None,
+        strict: bool = False,
+        receipt: bool = True,
+        **options: Any,
     ) -> QueryResult:
         """Ask what is known about something.
 
         Args:
             question: the words, or a whole `Query`; `options` are fields of `Query` (top, filters, min_score, route).
             strict: raise instead of giving an answer that is worse than it should be.
+            receipt: note the answer, so that feedback can name it and its memories count as used.
 
         Raises:
             DegradedError: with `strict`, when there are no vectors or the files cannot be read.
@@ -149,11 +157,14 @@ class MemoryStore(Engine):
         query = question if isinstance(question, Query) else Query(question, **options)
         report = self.refresh()
         found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, now))
-        degraded = tuple(note for note in (self.embedder_problem, found.degraded) if note)
+        degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
-        receipt = receipts.write(self.folder.receipts, query.text, [hit.memory.memory_id for hit in found.hits], now)
-        return QueryResult(query, found.hits, found.route, report.index_state, receipt, degraded)
+        hits = found.hits
+        written = (
+            receipts.write(self.folder.receipts, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
+        )
+        return QueryResult(query, hits, found.route, report.index_state, written, degraded)
 
     @property
     def weights(self) -> Weights:
@@ -276,6 +287,7 @@ class MemoryStore(Engine):
         return back
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
+        given = self.trashed_id(given)
         in_trash = view.read(forgetting.trash_path(given))
         if in_trash is not None and view.get(given) is None:
             trashed = forgetting.read_trashed(in_trash)
@@ -298,23 +310,29 @@ class MemoryStore(Engine):
         also = (*what.ids[len(ids) :], *what.files)
         if dry_run:
             return purging.PurgeReport(tuple(ids), also_removed=also)
-        words = purging.telling_words(gone, (m for m in self.all() if m.memory_id not in what.ids))
+        kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
+        words = purging.telling_words(gone, kept)
         changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
         self.reindex()
-        left = purging.still_mentioned(self.folder, words)
+        left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
         advice = purging.git_advice(self.folder, what.ids)
         return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
 
     def lineage(self, memory: Memory) -> list[Memory]:
         """A fact's values over time, the newest first: what it superseded and was superseded by."""
         view = self._view()
-        found, waiting = {memory.memory_id: memory}, [*memory.supersedes, memory.superseded_by]
+        newest = memory
+        while (
+            newest.superseded_by and (later := view.get(newest.superseded_by)) and later.memory_id != memory.memory_id
+        ):
+            newest = later
+        found, waiting = [newest], list(newest.supersedes)
         while waiting:
-            other = view.get(waiting.pop())
-            if other and other.memory_id not in found:
-                found[other.memory_id] = other
-                waiting += [*other.supersedes, other.superseded_by]
-        return sorted(found.values(), key=edit.order_key, reverse=True)
+            other = view.get(waiting.pop(0))
+            if other and other not in found:
+                found.append(other)
+                waiting += other.supersedes
+        return found
 
     def undo(self, *, now: datetime | None = None) -> journal.Operation:
         """Take back the last change.
@@ -337,7 +355,7 @@ class MemoryStore(Engine):
 
     def uncounted_uses(self, memory_id: str) -> int:
         """How often a memory was in an answer since uses were last counted (by `decay`)."""
-        return sum(memory_id in receipt.ids for receipt in decisions.uncounted(self._view(), self.folder))
+        return sum(memory_id in receipt.used for receipt in decisions.uncounted(self._view(), self.folder))
 
     # Reflecting and fading
 
@@ -400,6 +418,10 @@ class MemoryStore(Engine):
         else:
             self._apply(decide, now)
         return result
+
+
+def _ids(hits: Sequence[Hit]) -> list[str]:
+    return [hit.memory.memory_id for hit in hits]
 
 
 _EVERY_FIELD = frozenset(f.name for f in fields(Memory))

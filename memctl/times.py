@@ -92,8 +92,11 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     if text in words:
         return words[text]
     if match := _SPAN.match(text):
-        span = timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
-        return now + span if ahead else now - span
+        try:
+            span = timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
+            return now + span if ahead else now - span
+        except OverflowError:
+            raise UsageError(f"{text} is too long a span") from None
     try:
         return from_value(text)
     except ValueError as problem:

@@ -29,7 +29,13 @@ TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 _QUIET = tuple(HealthCheck)
 
 settings.register_profile(
-    "default", derandomize=True, deadline=None, database=None, print_blob=True, suppress_health_check=_QUIET
+    "default",
+    derandomize=True,
+    deadline=None,
+    database=None,
+    print_blob=True,
+    report_multiple_bugs=False,
+    suppress_health_check=_QUIET,
 )
 settings.register_profile(
     "torture", deadline=None, database=None, print_blob=True, max_examples=2000, suppress_health_check=_QUIET

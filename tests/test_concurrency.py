@@ -290,7 +290,9 @@ def test_two_stores_in_one_process(opener: Opener) -> None:
 
 
 @contextmanager
-def interrupted(module: Any, name: str, when: Callable[..., bool], act: Callable[[], object], *, after: bool = False) -> Any:
+def interrupted(
+    module: Any, name: str, when: Callable[..., bool], act: Callable[[], object], *, after: bool = False
+) -> Any:
     """Run `act` once, right before (or after) a call of `module.name` for which `when` holds."""
     real, done = getattr(module, name), [False]
 

@@ -336,7 +336,9 @@ def largest_file(size: int) -> Iterator[None]:
         signal.signal(signal.SIGXFSZ, handler)
 
 
-@pytest.mark.parametrize("write", ["add", "add with detail", "add many", "edit", "edit a reflection", "forget", "reflect"])
+@pytest.mark.parametrize(
+    "write", ["add", "add with detail", "add many", "edit", "edit a reflection", "forget", "reflect"]
+)
 def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
     done = set()
     for size in [0, 1, 50, 200, 400, 600, 800, 1000, 1300, 1600, 2000, 2500, 3000, 4000, 6000, 9000, 30_000, 200_000]:
@@ -433,12 +435,16 @@ def test_a_full_disk_when_the_store_is_made(small_disk: Path, tmp_path: Path) ->
     for free in (0, 4, 8, 16, 40, 100):
         _fill(small_disk / "filler", free)
         try:
-            with open_store(small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as store:
+            with open_store(
+                small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}
+            ) as store:
                 store.query("x")
         except MemctlError:
             pass
         (small_disk / "filler").unlink()
-        with open_store(small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as store:
+        with open_store(
+            small_disk / "s", user="a", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}
+        ) as store:
             store.add("works")
             assert contents(store) == ["works"]
         shutil.rmtree(small_disk / "s")
@@ -625,7 +631,13 @@ def test_junk_in_the_private_folder(filled: MemoryStore, name: str) -> None:
         shutil.rmtree(path) if path.is_dir() else path.unlink(missing_ok=True)
         make()
         assert found(filled, "tea")[0] == "Alice likes tea."
-        for act in (lambda: filled.add("new"), filled.decay, lambda: filled.forget(["m3"]), filled.trashed, filled.history):
+        for act in (
+            lambda: filled.add("new"),
+            filled.decay,
+            lambda: filled.forget(["m3"]),
+            filled.trashed,
+            filled.history,
+        ):
             try:
                 act()
             except MemctlError:
@@ -787,7 +799,11 @@ def test_a_record_that_refers_to_any_file(filled: MemoryStore, opener: Opener, t
     for n in range(3):
         data["memories"].append({"memory_id": f"h{n}", "content": f"hostile {n}", "summary_md_ref": reference})
     write_by_hand(filled.folder.memory_file, json.dumps(data))
-    outside = {p: p.read_bytes() for p in tmp_path.rglob("*") if p.is_file() and "alice" not in p.parts and "cache" not in p.parts}
+    outside = {
+        p: p.read_bytes()
+        for p in tmp_path.rglob("*")
+        if p.is_file() and "alice" not in p.parts and "cache" not in p.parts
+    }
     own = {path: text for path, text in tracked(filled.folder.root).items() if path != "memory.json"}
     if "\0" not in reference:
         assert filled.get("h0").content == "hostile 0"
@@ -989,7 +1005,9 @@ def test_asking_and_syncing_change_no_file(filled: MemoryStore) -> None:
         filled.reindex()
     after = {path: os.lstat(filled.folder.root / path) for path in tracked(filled.folder.root)}
     assert tracked(filled.folder.root) == content
-    assert {p: (s.st_mtime_ns, s.st_ino) for p, s in after.items()} == {p: (s.st_mtime_ns, s.st_ino) for p, s in before.items()}
+    assert {p: (s.st_mtime_ns, s.st_ino) for p, s in after.items()} == {
+        p: (s.st_mtime_ns, s.st_ino) for p, s in before.items()
+    }
 
 
 def test_expired_is_hidden_when_read_and_moved_when_written(opener: Opener) -> None:

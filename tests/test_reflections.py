@@ -134,8 +134,8 @@ def test_ids_that_would_be_other_files() -> None:
 
 BROKEN: Mapping[str, tuple[str, str, int]] = {
     "not closed": ("---\ntitle: a\n# Body\n", "not closed", 1),
-    "a bracket": ("---\ntitle: a\ntags: [a\nb: c\n---\nBody\n", "broken", 3),
-    "a quote": ("---\ntitle: 'a\n---\nBody\n", "broken", 2),
+    "a bracket": ("---\ntitle: a\ntags: [a\nb: c\n---\nBody\n", "broken", 4),
+    "a quote": ("---\ntitle: 'a\n---\nBody\n", "broken", 3),
     "a tab": ("---\na:\n\t- b\n---\n", "broken", 3),
     "not fields": ("---\njust text\n---\nBody\n", "name: value", 2),
     "a list": ("---\n- a\n- b\n---\nBody\n", "name: value", 2),
@@ -351,7 +351,9 @@ def test_add_hands_back_what_was_written(store: MemoryStore) -> None:
     assert store.reflection_of(added.memory)
 
 
-@pytest.mark.parametrize("body", ["Lessons\n=======\n\nText", "a\n=======\nb", ">>>>>>> quoted", "<<<<<<< only", "---\n\nRule"])
+@pytest.mark.parametrize(
+    "body", ["Lessons\n=======\n\nText", "a\n=======\nb", ">>>>>>> quoted", "<<<<<<< only", "---\n\nRule"]
+)
 def test_markdown_that_looks_like_something_else(store: MemoryStore, body: str) -> None:
     added = store.add("Alice likes tea.", detail=body)
     assert store.refresh().notes == ()
@@ -393,7 +395,9 @@ def test_any_hand_written_reflection_gets_its_record(body: str, extra: dict[str,
         shutil.rmtree(root)
 
 
-@pytest.mark.parametrize("body", ["    indented code\n\ntext\n", "\n\n\ntext\n\n\n", "text without end", "a\r\nb\r\n", "  \n x\n"])
+@pytest.mark.parametrize(
+    "body", ["    indented code\n\ntext\n", "\n\n\ntext\n\n\n", "text without end", "a\r\nb\r\n", "  \n x\n"]
+)
 def test_adopting_keeps_the_body_to_the_byte(store: MemoryStore, body: str) -> None:
     """Nobody asked memctl to tidy what a person wrote."""
     path = store.folder.reflections / "mine.md"
@@ -441,7 +445,7 @@ def test_an_edit_of_a_reflection_is_found_at_once(store: MemoryStore) -> None:
     path = own(store, memory.memory_id)
     write_by_hand(path, path.read_text().replace("Darjeeling", "Ceylonteee"), in_place=True, keep_mtime=True)
     assert [hit.memory.memory_id for hit in store.query("Ceylonteee").hits] == [memory.memory_id]
-    assert not any(hit.via for hit in store.query("Darjeeling").hits)
+    assert store.index.term_counts(["darjeel"]) == {"darjeel": 0}
 
 
 def test_a_hand_edit_that_breaks_an_adopted_file_is_kept(store: MemoryStore) -> None:
@@ -506,7 +510,9 @@ def test_times_are_written_as_everywhere(store: MemoryStore) -> None:
     assert front["created_at"] == now
 
 
-@pytest.mark.parametrize("content", ["---", "# x", "- a", "=======", "<<<<<<< HEAD", "[a](b)", "\u2028x", "a\x85b", "```"])
+@pytest.mark.parametrize(
+    "content", ["---", "# x", "- a", "=======", "<<<<<<< HEAD", "[a](b)", "\u2028x", "a\x85b", "```"]
+)
 def test_any_content_can_be_reflected_on(store: MemoryStore, content: str) -> None:
     ids = [store.add(content).memory.memory_id, store.add(f"{content} and {content}").memory.memory_id]
     for some in ([ids[0]], ids):

@@ -5,12 +5,14 @@ from __future__ import annotations
 import sys
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memctl.cli import options, render
 from memctl.cli.options import current
 from memctl.errors import InvalidDataError, NotFoundError, UsageError
+from memctl.models import Problem
 
 if TYPE_CHECKING:
     from memctl.lifecycle.adding import Added
@@ -33,6 +35,9 @@ def bring_in(
 
     if str(path) != "-" and not path.exists():
         raise NotFoundError(f"no file {path}")
+    if path.is_dir() and ((path / "memctl.yaml").exists() or (path / "memory.json").exists()):
+        hint = "Import its memory.json files: `memctl import STORE/USER/memory.json`."
+        raise UsageError(f"{path} is a memctl store", hint=hint)
     now = times.utc_now()
     source = sys.stdin.buffer.read() if str(path) == "-" else path
     imported = formats.read(source, form, only_store=only_store, now=now)
@@ -48,6 +53,8 @@ def bring_in(
 
     try:
         with options.opened() as store:
+            imported = _known_categories(imported, store.settings.categories)
+            _check_problems(imported, skip_broken)
             results = store.add_many(
                 imported.memories, details=imported.details, allow_duplicate=allow_duplicate, now=now, progress=progress
             )
@@ -56,6 +63,20 @@ def bring_in(
         render.warn(f"{done[0]} of {len(imported.memories)} had been stored")
         raise
     _tell(Counter(added.outcome for added in results), imported, results)
+
+
+def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported:
+    """Turn memories of a category the store does not have into problems."""
+    keep = [at for at, memory in enumerate(imported.memories) if memory.category in categories]
+    lost = [memory for memory in imported.memories if memory.category not in categories]
+    hint = "add it with `memctl config set categories`"
+    problems = [
+        Problem("import", f"there is no category {m.category!r} ({hint}): {render.one_line(m.content, 60)}")
+        for m in lost
+    ]
+    details = {new: imported.details[old] for new, old in enumerate(keep) if old in imported.details}
+    memories = tuple(imported.memories[at] for at in keep)
+    return replace(imported, memories=memories, details=details, problems=tuple(problems))
 
 
 def _check_problems(imported: Imported, skip_broken: bool) -> None:

@@ -28,6 +28,7 @@ def sync(
     """
     with options.opened() as store:
         report = store.sync(allow_mass_change=allow_mass_change, progress=render.progress)
+        render.degraded([store.embedder_problem] if store.embedder_problem else [])
     _tell_sync(report)
     if report.blocked:
         raise report.blocked
@@ -41,8 +42,6 @@ def _tell_sync(report: SyncReport) -> None:
         )
         return
     render.say(f"index {state.state}: {report.changed} changed, {report.removed} removed")
-    for note in state.notes:
-        render.warn(note)
 
 
 def reindex() -> None:
@@ -126,7 +125,7 @@ def export(
 
     Example: memctl export --all -o backup.jsonl
     """
-    from memctl.errors import UsageError
+    from memctl.errors import NotFoundError, UsageError
     from memctl.files import atomic
     from memctl.models import Filters
     from memctl.selection import Selection
@@ -143,12 +142,21 @@ def export(
         memories = store.select(Selection(filters, ascending=True))
         bodies = {m.memory_id: found.body for m in memories if (found := store.readable_reflection(m)[0])}
         user = store.user
+    if current.json and _to_standard_output(output):
+        render.as_json({"memories": [render.memory_json(memory) for memory in memories]})
+        return
     lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies))
     text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
-    if output is None:
+    if output is None or _to_standard_output(output):
         sys.stdout.buffer.write(render.safe_json(text).encode())
         return
+    if not output.expanduser().absolute().parent.is_dir():
+        raise NotFoundError(f"no folder {output.expanduser().absolute().parent}")
     atomic.replace(output.expanduser().absolute(), text.encode())
     if current.json:
         render.as_json({"written": str(output), "memories": len(memories)})
     render.say(f"wrote {len(memories)} memories to {output}")
+
+
+def _to_standard_output(output: Path | None) -> bool:
+    return output is None or str(output) == "-"

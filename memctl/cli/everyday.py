@@ -256,7 +256,12 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
 
 
 def restore(
-    ids: Annotated[list[str], typer.Argument(help="Ids of archived or forgotten memories.", metavar="ID...")],
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of archived or forgotten memories.", metavar="ID...", autocompletion=options.complete_trashed
+        ),
+    ],
 ) -> None:
     """Bring back what was archived or forgotten.
 

@@ -43,13 +43,16 @@ def reflect(
         render.as_json(what | {"body": done.body})
         return
     render.say(done.body.rstrip())
+    if dry_run:
+        render.say(f"\ndry run: would be {done.outcome}")
+        return
     told = {
         "written": f"wrote {done.path} ({done.memory.memory_id})",
         "refreshed": f"refreshed {done.path} ({done.memory.memory_id})",
         "unchanged": f"{done.path} says this already ({done.memory.memory_id})",
         "proposed": f"a person edited the reflection, so it was left alone; the new text is in {done.path}",
     }
-    render.say(f"\n{'dry run: ' if dry_run else ''}{told[done.outcome]}")
+    render.say(f"\n{told[done.outcome]}")
 
 
 def _chosen(
@@ -64,6 +67,7 @@ def _chosen(
 ) -> list[Memory]:
     from memctl.errors import UsageError
     from memctl.models import Filters, Query
+    from memctl.retrieval.rank import used
     from memctl.selection import Selection
 
     filters = Filters(
@@ -73,12 +77,13 @@ def _chosen(
         since=options.moment(since),
         until=options.moment(until),
     )
+    if ids and (query or filters != Filters()):
+        raise UsageError("name ids, or choose with options, not both")
     if ids:
         return [store.get(memory_id) for memory_id in ids]
     if query:
-        hits = store.query(Query(query, top=20, filters=filters)).hits
-        best = hits[0].relevance if hits else 0.0
-        return [hit.memory for hit in hits if hit.relevance >= 0.5 * best and not _is_summary(hit.memory)]
+        hits = store.query(Query(query, top=20, filters=filters), receipt=False).hits
+        return [hit.memory for hit in used(hits) if not _is_summary(hit.memory)]
     if filters == Filters():
         raise UsageError("on what?", hint="Name ids, or choose with --query, --category, --kind, --tag, --since.")
     return [memory for memory in store.select(Selection(filters, ascending=True)) if not _is_summary(memory)]

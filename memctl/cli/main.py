@@ -59,7 +59,7 @@ def _invoke(argv: Sequence[str]) -> int:
 
     from memctl.cli import render
     from memctl.cli.app import command
-    from memctl.errors import EXIT_USAGE, MemctlError, StorageError, UsageError
+    from memctl.errors import EXIT_USAGE, InternalError, MemctlError, StorageError, UsageError
 
     as_json = "--json" in argv
     try:
@@ -89,11 +89,20 @@ def _invoke(argv: Sequence[str]) -> int:
         raise
     except OSError as problem:
         _abandon_output()
-        failure = StorageError(f"cannot write the answer: {problem.strerror}", hint="What was acknowledged is saved.")
+        place = f" ({problem.filename})" if problem.filename else ""
+        failure = StorageError(f"{problem.strerror}{place}", hint="What was acknowledged is saved.")
         render.error(failure, as_json)
         return failure.exit_code
     except Abort:
         return _interrupted(as_json)
+    except Exception as problem:
+        if os.environ.get("MEMCTL_DEBUG"):
+            raise
+        hint = (
+            "Please report it; MEMCTL_DEBUG=1 shows where. Your files are whole: changes are made as one or not at all."
+        )
+        render.error(InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint), as_json)
+        return InternalError.exit_code
 
 
 def _help_hint(problem: Exception) -> str:

@@ -50,7 +50,7 @@ def _global_options() -> list[Any]:
             expose_value=False,
             callback=_remember,
             show_default=False,
-            shell_complete=_complete_user if name == "user" else None,
+            autocompletion=_complete_user if name == "user" else None,
         )
         for name, text in texts.items()
     ]
@@ -65,10 +65,13 @@ def _global_options() -> list[Any]:
     return [*options, json_option]
 
 
-def _complete_user(context: Any, parameter: Any, incomplete: str) -> list[Any]:
-    from typer._click.shell_completion import CompletionItem
+def _complete_user(context: Any, arguments: list[str], incomplete: str) -> list[Any]:
+    return complete_user(incomplete)
 
-    return [CompletionItem(name) for name in user_names() if name.startswith(incomplete)]
+
+def complete_user(incomplete: str) -> list[Any]:
+    """Users of the store, for the shell."""
+    return [name for name in user_names() if name.startswith(incomplete)]
 
 
 def user_names() -> list[str]:
@@ -239,15 +242,36 @@ def complete_id(incomplete: str) -> list[str]:
     """Memory ids for the shell."""
     try:
         with opened() as store:
+            store.refresh()
             return store.index.ids_starting(incomplete)
     except Exception:
         return []
+
+
+def complete_trashed(incomplete: str) -> list[str]:
+    """Ids of what can be restored, for the shell."""
+    try:
+        with opened() as store:
+            gone = [t.memory for t in store.trashed()] + [m for m in store.all() if m.status == "archived"]
+            return [memory.memory_id for memory in gone if memory.memory_id.startswith(incomplete)]
+    except Exception:
+        return []
+
+
+def complete_setting(incomplete: str) -> list[str]:
+    """Names of settings, for the shell."""
+    from dataclasses import fields
+
+    from memctl.config import Settings
+
+    return [f.name for f in fields(Settings) if f.name.startswith(incomplete)]
 
 
 def complete_tag(incomplete: str) -> list[str]:
     """Tags for the shell."""
     try:
         with opened() as store:
+            store.refresh()
             return [tag for tag in store.index.tag_counts() if tag.startswith(incomplete)]
     except Exception:
         return []

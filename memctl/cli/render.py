@@ -71,7 +71,16 @@ def say(text: str = "") -> None:
 
 def _write(text: str) -> None:
     """Print in UTF-8 whatever the locale says; a store's text is UTF-8."""
-    sys.stdout.buffer.write(text.encode("utf-8", "replace") + b"\n") if hasattr(sys.stdout, "buffer") else print(text)
+    data = text.encode("utf-8", "replace") + b"\n"
+    try:
+        sys.stdout.buffer.write(data) if hasattr(sys.stdout, "buffer") else print(text)
+    except BrokenPipeError:
+        raise
+    except OSError as problem:
+        from memctl.errors import StorageError
+
+        reason = f"cannot write the answer: {problem.strerror}"
+        raise StorageError(reason, hint="What was acknowledged is saved.") from None
 
 
 def warn(text: str) -> None:
@@ -107,6 +116,9 @@ def on_terminal() -> bool:
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
     """A table: drawn by Rich on a terminal, tab-separated into pipes."""
     cells = [[clean(str(cell)) for cell in row] for row in rows]
+    if not cells and on_terminal():
+        _write("nothing")
+        return
     if not on_terminal():
         for row in cells:
             _write("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
@@ -117,7 +129,11 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
 
     drawn = Table(box=None, pad_edge=False, header_style="bold")
     for number, name in enumerate(columns):
-        drawn.add_column(name, justify="right" if number in right else "left", overflow="fold")
+        last = number == len(columns) - 1
+        justify: Any = "right" if number in right else "left"
+        drawn.add_column(
+            name, justify=justify, no_wrap=True, overflow="ellipsis" if last else "fold", ratio=last or None
+        )
     for row in cells:
         drawn.add_row(*(Text(cell) for cell in row))
     Console().print(drawn)

@@ -46,7 +46,9 @@ def _shown(value: Any) -> str:
     return ", ".join(value) if isinstance(value, tuple) else str(value)
 
 
-def get(name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")]) -> None:
+def get(
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=options.complete_setting)],
+) -> None:
     """Print one setting.
 
     Example: memctl config get model
@@ -65,7 +67,7 @@ def get(name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")
 
 
 def set_(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME")],
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=options.complete_setting)],
     value: Annotated[str, typer.Argument(help="Its value; lists with commas.", metavar="VALUE")],
 ) -> None:
     """Change one setting in memctl.yaml; other lines stay as they are.

@@ -49,7 +49,9 @@ def remove(
     name: Annotated[
         str,
         typer.Argument(
-            metavar="NAME", help="The user to remove.", autocompletion=lambda incomplete: options.user_names()
+            metavar="NAME",
+            help="The user to remove.",
+            autocompletion=options.complete_user,
         ),
     ],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic, document
 
 CONFIG_NAME = "memctl.yaml"
@@ -127,7 +127,7 @@ def users(store: Path) -> list[str]:
     try:
         return sorted(entry.name for entry in _folders(store) if _is_user(store / entry.name))
     except OSError as problem:
-        raise atomic.storage_error(problem, store) from None
+        raise StorageError(f"cannot read {store}: {problem.strerror}", hint="Check its permissions.") from None
 
 
 def _folders(store: Path) -> Iterator[os.DirEntry[str]]:

@@ -22,20 +22,20 @@ LIMIT = 8 * 1024 * 1024
 
 @dataclass(frozen=True)
 class Receipt:
-    """One answer that was given."""
+    """One answer that was given: the memories in it, and those of them that count as used."""
 
     receipt: str
     at: datetime
     query: str
     ids: tuple[str, ...]
+    used: tuple[str, ...]
 
 
-def write(path: Path, query: str, ids: Sequence[str], now: datetime) -> str:
+def write(path: Path, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
     """Note an answer and return its receipt; empty where the folder cannot be written (reading must still work)."""
     receipt = f"rcp_{now:%Y%m%d%H%M%S}_{secrets.token_hex(3)}"
-    line = json.dumps(
-        {"receipt": receipt, "at": times.to_text(now), "query": query[:2000], "ids": list(ids)}, ensure_ascii=False
-    )
+    value = {"receipt": receipt, "at": times.to_text(now), "query": query[:2000], "ids": list(ids), "used": list(used)}
+    line = json.dumps(value, ensure_ascii=False)
     try:
         atomic.make_directory(path.parent)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, atomic.FILE_MODE)
@@ -56,6 +56,7 @@ def read(path: Path) -> Iterator[Receipt]:
         for line in (atomic.read(file) or b"").splitlines():
             try:
                 found = json.loads(line)
-                yield Receipt(found["receipt"], times.from_value(found["at"]), found["query"], tuple(found["ids"]))
+                ids, used = tuple(found["ids"]), tuple(found.get("used", found["ids"]))
+                yield Receipt(found["receipt"], times.from_value(found["at"]), found["query"], ids, used)
             except (ValueError, KeyError, TypeError):
                 continue

@@ -84,6 +84,8 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
     """
     if not memory.content.strip():
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
+    if (memory.key and not memory.key.strip()) or any(not tag.strip() for tag in memory.tags):
+        raise UsageError("a key or a tag must not be blank")
     if memory.kind not in KINDS or memory.layer not in LAYERS:
         hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
         raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)

@@ -16,6 +16,9 @@ SHARES_PRESENT: Mapping[str, float] = {"importance": 0.2, "confidence": 0.15, "r
 
 RECENCY_HALF_LIFE_DAYS = 90.0
 
+USED_SHARE, USED_RELEVANCE = 0.5, 0.4
+"""A hit counts as used with half of the best score and a word of the question in it, or near it in meaning."""
+
 OUTSIDE_SHARE = 0.5
 """A hit outside the route stays if it scores at least this share of the best one inside."""
 
@@ -107,6 +110,12 @@ def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool
 def _inside(hit: Hit, route: Route) -> bool:
     layer = LAYER_REFLECTION if hit.via else hit.memory.layer
     return layer in route.layers and (not route.categories or hit.memory.category in route.categories)
+
+
+def used(hits: Sequence[Hit]) -> list[Hit]:
+    """Of an answer's hits (best first) those that may count as an answer: the tail that any question drags along,
+    because ten were asked for, must not be kept alive by it."""
+    return [h for h in hits if h.score >= USED_SHARE * hits[0].score and (h.matched or h.relevance >= USED_RELEVANCE)]
 
 
 def best_of_each(hits: Sequence[Hit]) -> list[Hit]:

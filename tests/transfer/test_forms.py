@@ -131,10 +131,9 @@ def test_a_newer_format_is_not_guessed_at():
         formats.read(b'{"format": "memctl/9", "memories": []}')
 
 
-def test_records_without_ids_get_the_one_they_would_have_in_a_memory_file():
-    data = lines({"content": "tea", "created_at": "2025-01-02"})
-    assert formats.read(data).memories[0].memory_id == formats.read(data).memories[0].memory_id
-    assert formats.read(data).memories[0].memory_id.startswith("mem_20250102_")
+def test_records_without_ids_are_to_get_new_ones():
+    data = lines({"content": "tea", "created_at": "2025-01-02"}, {"memory_id": "mine", "content": "milk"})
+    assert [memory.memory_id for memory in formats.read(data).memories] == ["", "mine"]
 
 
 # The MCP memory server's graph
