@@ -105,7 +105,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {"adopt": _write_by_hand, "exp
 # The nursery
 
 _FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir", "ftruncate", "truncate", "fchmod"}
-"""What changes a file. (A kill leaves the same before and after an fsync; an opened new file is seen before its write.)"""
+"""What changes a file. (A kill leaves the same before and after an fsync; a new file is seen before its write.)"""
 
 _SQL_CALLS = {"execute", "executemany"}
 _events = {"file": 0, "sql": 0}
@@ -137,7 +137,7 @@ def _new_ids(store: MemoryStore) -> None:
 
 
 def _child_operation(order: dict[str, Any], out: int) -> None:
-    """Do one operation and be killed in it; without a place to be killed, copy the user's folder at each whole state."""
+    """Do one operation and be killed in it; with no place to be killed, copy the user's folder at each whole state."""
     root = Path(order["root"])
     store = opened(root)
     _new_ids(store)
@@ -563,7 +563,7 @@ def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
 def test_any_call_may_fail(
     operation: str, number: int, template: Path, fast: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """A full disk (or a broken one) at every call in turn: an error means nothing was changed, no error means all was."""
+    """A full disk (or a broken one) at every call in turn: an error means that nothing was done, none that all was."""
     from memctl.errors import MemctlError
 
     calls = ("open", "write", "fsync", "replace", "link")
@@ -617,7 +617,7 @@ def test_any_call_may_fail(
 
 def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, template: Path, fast: Path) -> None:
     """The next command of another process mends before it writes, and does not undo what it finds."""
-    states, calls = _reference(nursery, template, fast, "add with detail")
+    _, calls = _reference(nursery, template, fast, "add with detail")
     for n in range(1, calls["file"] + 1, 2):
         root = fast / "killed"
         shutil.copytree(template, root)

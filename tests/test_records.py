@@ -23,8 +23,9 @@ from memctl.models import KINDS, STATUSES, Memory
 # Strategies
 
 NASTY = st.sampled_from(
-    ["\u2028", "\u2029", "\x85", "\ufeff", "\x7f", "\x1b[31m", "\r\n", "\t", '"', "\\", "\\u0041", "\U0001f9d1\u200d\U0001f680",
-     "e\u0301", "\u202e", "\ufffe", "\U0010ffff", "],\n  {", "}\n]", "<<<<<<< ", "हिन्दी", "中文", " \u3000 ", "memories"]
+    ["\u2028", "\u2029", "\x85", "\ufeff", "\x7f", "\x1b[31m", "\r\n", "\t", '"', "\\", "\\u0041", "e\u0301", "\u202e",
+     "\U0001f9d1\u200d\U0001f680", "\ufffe", "\U0010ffff", "],\n  {", "}\n]", "<<<<<<< ", "हिन्दी", "中文", " \u3000 ",
+     "memories"]
 )  # fmt: skip
 text = st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0")) | NASTY, max_size=5).map(
     "".join
@@ -41,7 +42,7 @@ plain = st.recursive(
     max_leaves=12,
 )
 names = st.lists(filled, unique=True, max_size=4).map(tuple)
-known = {f for f in codec.FIELD_ORDER}
+known = set(codec.FIELD_ORDER)
 
 
 def memories(ids: st.SearchStrategy[str] = filled) -> st.SearchStrategy[Memory]:
@@ -169,8 +170,8 @@ def test_numbers_lose_at_most_the_seventh_digit(confidence: float, importance: f
     [
         1765701000, 1765701000.0, 1765701000000, "1765701000", "1765701000000",
         "2025-12-14T08:30:00Z", "2025-12-14T08:30:00+00:00", "2025-12-14T16:30:00+08:00", "2025-12-14 08:30:00",
-        "2025-12-14 08:30", "2025/12/14 08:30", "2025/12/14T08:30:00", "  2025-12-14T08:30:00Z ", "2025-12-14T08:30:00.000Z",
-        "20251214T083000Z", "2025-12-14 8:30",
+        "2025-12-14 08:30", "2025/12/14 08:30", "2025/12/14T08:30:00", "  2025-12-14T08:30:00Z ",
+        "2025-12-14T08:30:00.000Z", "20251214T083000Z", "2025-12-14 8:30",
     ],
 )  # fmt: skip
 def test_times_by_hand(written: object) -> None:
@@ -273,7 +274,7 @@ def documents(draw: st.DrawFn) -> tuple[bytes, list[tuple[str, bytes]]]:
         fields: dict[str, Any] = {"memory_id": memory_id, "content": draw(filled)}
         if draw(st.booleans()):
             fields["created_at"] = draw(
-                st.sampled_from(["2025-01-0%d" % d for d in range(1, 9)] + [1735689600, "2025/1/3"])
+                st.sampled_from([f"2025-01-0{d}" for d in range(1, 9)] + [1735689600, "2025/1/3"])
             )
         if draw(st.booleans()):
             fields["extra"] = draw(plain)
@@ -464,8 +465,9 @@ def test_a_future_format(form: object) -> None:
 @pytest.mark.parametrize(
     ("field", "value"),
     [
-        ("content", 5), ("content", ["a"]), ("content", {}), ("content", ""), ("content", "a\0b"), ("tags", 5), ("tags", [[]]),
-        ("tags", {"a": 1}), ("confidence", "high"), ("confidence", 2), ("confidence", -0.1), ("confidence", True),
+        ("content", 5), ("content", ["a"]), ("content", {}), ("content", ""), ("content", "a\0b"), ("tags", 5),
+        ("tags", [[]]), ("tags", {"a": 1}), ("confidence", "high"), ("confidence", 2), ("confidence", -0.1),
+        ("confidence", True),
         ("importance", 1.01), ("reward", "5"), ("pinned", "yes"), ("pinned", 1), ("access_count", -1),
         ("access_count", 1.5), ("mentions", True), ("status", "gone"), ("status", ["active"]), ("metadata", []),
         ("metadata", "x"), ("category", 1), ("key", []), ("memory_id", {}), ("memory_id", "a\0"), ("sources", [None]),

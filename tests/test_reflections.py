@@ -28,9 +28,12 @@ PATH = "reflections/a.md"
 
 words = st.text(st.characters(exclude_categories=["Cs"]), max_size=30)
 odd = st.sampled_from(
-    ["---", "- a", "a: b", "? x", "yes", "null", "~", "1e3", "0x10", "2025-12-14", "# no", "&a", "*a", "!!str x", "'", '"',
-     "a\nb", "a\n\n---\nb", " lead", "trail ", "\ttab", "", ":", "{a}", "[a]", "@", "`", "%", "\u2028", "\x85", "中文", "हिन्दी",
-     "x" * 200, "word " * 60, "\U0001f9d1\u200d\U0001f680", "\x07", "\ufeff", "=", "<<", "12:30:45", "1_000", ".inf", "on"]
+    ["---", "- a", "a: b", "? x", "yes", "null", "~", "1e3", "0x10", "2025-12-14", "# no", "&a", "*a", "!!str x",
+    "'", '"',
+     "a\nb", "a\n\n---\nb", " lead", "trail ", "\ttab", "", ":", "{a}", "[a]", "@", "`", "%", "\u2028", "\x85",
+     "中文", "हिन्दी",
+     "x" * 200, "word " * 60, "\U0001f9d1\u200d\U0001f680", "\x07", "\ufeff", "=", "<<", "12:30:45", "1_000",
+     ".inf", "on"]
 )  # fmt: skip
 text = words | odd
 moments = st.datetimes(datetime(1900, 1, 1), datetime(2200, 1, 1), timezones=st.just(UTC))
@@ -74,11 +77,7 @@ def test_unknown_fields_keep_their_order(extra: dict[str, Any]) -> None:
 @given(bodies)
 def test_a_file_without_front_matter_is_all_body(body: str) -> None:
     assume(not body.startswith("---") and not body.startswith("\ufeff"))
-    try:
-        found = reflections.parse(body.encode(), PATH)
-    except InvalidDataError as problem:
-        assert "conflict" in problem.message
-        return
+    found = reflections.parse(body.encode(), PATH)
     assert found.body == body.replace("\r\n", "\n").lstrip("\n")
     assert (found.memory_id, found.fields, found.generated_hash) == ("", {}, "")
 
@@ -218,8 +217,10 @@ def test_bombs_cost_little(name: str) -> None:
             assert found.title
             reflections.body_hash(found.body)
         except InvalidDataError as problem:
-            assert problem.line >= 1
-            assert len(problem.message) < 1000
+            refused = problem
+        else:
+            refused = None
+    assert refused is None or (refused.line >= 1 and len(refused.message) < 1000)
     if "laughs" in name or "merge" in name:
         with pytest.raises(InvalidDataError, match="alias"):
             reflections.parse(BOMBS[name].encode(), PATH)
@@ -419,10 +420,13 @@ def test_adopting_keeps_comments_and_layout_of_the_front_matter(store: MemorySto
 @pytest.mark.parametrize(
     "front",
     [
-        'memory_id: "a\\0b"', "memory_id: [1]", "memory_id: {a: b}", "memory_id: 7", "memory_id: ''", "memory_id: 2025-01-01",
+        'memory_id: "a\\0b"', "memory_id: [1]", "memory_id: {a: b}", "memory_id: 7", "memory_id: ''",
+        "memory_id: 2025-01-01",
         "memory_id: ../../x", "category: [a]", "category: 5", 'category: "\\0"', "category: ''", "category: unknown",
-        "tags: a", "tags: {a: b}", "tags: [[a]]", "tags: [1, 2025-01-01, null]", "created_at: never", "created_at: 99999999999999999",
-        "created_at: .inf", "created_at: .nan", "created_at: [1]", "sources: 5", "title: [x]", "generated_hash: 5", "updated_at: x",
+        "tags: a", "tags: {a: b}", "tags: [[a]]", "tags: [1, 2025-01-01, null]", "created_at: never",
+        "created_at: 99999999999999999",
+        "created_at: .inf", "created_at: .nan", "created_at: [1]", "sources: 5", "title: [x]", "generated_hash: 5",
+        "updated_at: x",
     ],
 )  # fmt: skip
 def test_fields_of_the_wrong_sort(store: MemoryStore, front: str) -> None:

@@ -702,7 +702,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def break_and_mend(self) -> None:
-        """While the file cannot be read, answers come from the index, nothing can be written, and it keeps its bytes."""
+        """While the file cannot be read, answers come from the index, nothing is written, and it keeps its bytes."""
         path = self.folder / "memory.json"
         good = path.read_bytes()
         kept = {m.memory_id: m for m in self.store.all()}

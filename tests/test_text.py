@@ -24,9 +24,12 @@ from memctl.models import Filters, Memory, Query
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
 SYNTAX = st.sampled_from(
-    ['"', "'", "*", "(", ")", "^", "+", "-", ":", "{", "}", "AND", "OR", "NOT", "NEAR", "NEAR(", "body:", "rank", '""', '"a',
-     "a*", "^a", "a AND", "OR b", "NOT", "%", "_", ";", "--", "/*", "\0", "\\", "SELECT", "col : x", "{a b} : c", ",", "`", "[", "?1",
-     "\u200b", "\ufeff", "\u2028", "\ud800", "\udfff", "’", "…", "。", "，", "！？", "🧑‍🚀", "́", "\u202e", "ﬁ", "Ⅷ", "①", "ǅ", "İ", "ß"]
+    ['"', "'", "*", "(", ")", "^", "+", "-", ":", "{", "}", "AND", "OR", "NOT", "NEAR", "NEAR(", "body:", "rank",
+    '""', '"a',
+     "a*", "^a", "a AND", "OR b", "NOT", "%", "_", ";", "--", "/*", "\0", "\\", "SELECT", "col : x", "{a b} : c",
+     ",", "`", "[", "?1",
+     "\u200b", "\ufeff", "\u2028", "\ud800", "\udfff", "’", "…", "。", "，", "！？", "🧑‍🚀", "́", "\u202e", "ﬁ",
+     "Ⅷ", "①", "ǅ", "İ", "ß"]
 )  # fmt: skip
 questions = st.lists(SYNTAX | st.text(max_size=12) | st.sampled_from(["tea", "北京", "number"]), max_size=12).map(
     "".join
@@ -57,7 +60,7 @@ SENTENCES = {
     "hi2": "कल दिल्ली में बारिश होगी।",
     "fr1": "Le café près de la gare est fermé à Noël, allons au théâtre.",
     "de1": "Die Straßenbahn fährt heute nicht, wir nehmen das Fahrrad über die Brücke.",
-    "tr1": "İstanbul'da ışıklar söndü.",
+    "tr1": "Dün İstanbul çok soğuktu, ışıklar söndü.",
     "ru1": "Вчера мы гуляли по набережной и пили чай с мёдом.",
     "ar1": "ذهبت إلى المكتبة أمس وقرأت كتابا عن التاريخ.",
     "el1": "Χθες πήγαμε στη θάλασσα και φάγαμε ψάρι.",
@@ -79,27 +82,35 @@ def lexical(store: MemoryStore, question: str) -> list[str]:
 
 FOUND = [
     # Chinese: words of two characters inside longer sentences
-    ("北京", "zh1"), ("大学", "zh1"), ("论文", "zh1"), ("命名实体", "zh1"), ("图书馆", "zh1"), ("成都", "zh2"), ("火锅", "zh2"),
-    ("妈妈", "zh2"), ("过敏", "zh3"), ("花生", "zh3"), ("点菜", "zh3"), ("我对什么过敏？", "zh3"), ("周末去哪里", "zh2"),
+    ("北京", "zh1"), ("大学", "zh1"), ("论文", "zh1"), ("命名实体", "zh1"), ("图书馆", "zh1"), ("成都", "zh2"),
+    ("火锅", "zh2"),
+    ("妈妈", "zh2"), ("过敏", "zh3"), ("花生", "zh3"), ("点菜", "zh3"), ("我对什么过敏？", "zh3"), ("周末去哪里",
+    "zh2"),
     # Chinese and English in one sentence, spaces or none
-    ("部署", "mixed1"), ("集群", "mixed1"), ("kubernetes", "mixed1"), ("pytest", "mixed1"), ("github", "mixed1"), ("CI", "mixed1"),
+    ("部署", "mixed1"), ("集群", "mixed1"), ("kubernetes", "mixed1"), ("pytest", "mixed1"), ("github", "mixed1"),
+    ("CI", "mixed1"),
     ("Kubernetes集群", "mixed1"), ("超时", "mixed2"), ("json格式", "mixed2"), ("api", "mixed2"), ("30秒", "mixed2"),
     # Thai, Khmer, Burmese
     ("ข้าว", "th1"), ("ร้านอาหาร", "th1"), ("เพื่อน", "th1"), ("มหาวิทยาลัย", "th1"), ("កាហ្វេ", "km1"), ("ကော်ဖီ", "my1"),
     # Japanese
-    ("東京", "ja1"), ("駅", "ja1"), ("カフェ", "ja1"), ("コーヒー", "ja1"), ("友達", "ja1"), ("締め切り", "ja2"), ("金曜日", "ja2"),
+    ("東京", "ja1"), ("駅", "ja1"), ("カフェ", "ja1"), ("コーヒー", "ja1"), ("友達", "ja1"), ("締め切り", "ja2"),
+    ("金曜日", "ja2"),
     # Korean, with and without endings
     ("서울", "ko1"), ("친구", "ko1"), ("커피", "ko1"),
     # Hindi: the vowel signs belong to the word
     ("हिन्दी", "hi1"), ("चाय", "hi1"), ("किताबें", "hi1"), ("दिल्ली", "hi2"), ("बारिश", "hi2"),
     # Accents, with and without
-    ("café", "fr1"), ("cafe", "fr1"), ("CAFÉ", "fr1"), ("noel", "fr1"), ("Noël", "fr1"), ("theatre", "fr1"), ("fermé", "fr1"),
-    ("Straßenbahn", "de1"), ("fahrrad", "de1"), ("Brücke", "de1"), ("brucke", "de1"), ("istanbul", "tr1"), ("İstanbul", "tr1"),
+    ("café", "fr1"), ("cafe", "fr1"), ("CAFÉ", "fr1"), ("noel", "fr1"), ("Noël", "fr1"), ("theatre", "fr1"),
+    ("fermé", "fr1"),
+    ("Straßenbahn", "de1"), ("fahrrad", "de1"), ("Brücke", "de1"), ("brucke", "de1"), ("istanbul", "tr1"),
+    ("İstanbul", "tr1"),
     ("ca phe", "vi1"), ("cà phê", "vi1"), ("Ha Noi", "vi1"),
     # Other alphabets
-    ("набережная", "ru1"), ("чай", "ru1"), ("мёдом", "ru1"), ("المكتبة", "ar1"), ("كتابا", "ar1"), ("θάλασσα", "el1"), ("ספר", "he1"),
+    ("набережная", "ru1"), ("чай", "ru1"), ("мёдом", "ru1"), ("المكتبة", "ar1"), ("كتابا", "ar1"), ("θάλασσα",
+    "el1"), ("ספר", "he1"),
     # English: forms of a word, apostrophes, codes
-    ("runs", "en1"), ("shoe", "en1"), ("regretted", "en1"), ("Alice", "en1"), ("Alice’s", "en1"), ("failing", "en2"), ("E1234", "en2"),
+    ("runs", "en1"), ("shoe", "en1"), ("regretted", "en1"), ("Alice", "en1"), ("Alice’s", "en1"), ("failing",
+    "en2"), ("E1234", "en2"),
     ("foo_bar", "en2"), ("10.0.0.1", "en2"), ("deploy", "en2"),
     # Widths and ligatures
     ("full width", "full"), ("ＷＩＤＴＨ", "full"), ("カタカナ", "full"), ("123", "full"),
@@ -152,7 +163,8 @@ def test_parts_of_words_do_not_match(library: MemoryStore, question: str, not_th
 
 @pytest.mark.parametrize(
     "question",
-    ["what is it", "the", "Who are you?", "was it the one that it is", "don't", "we’re", "的", "是什么", "我的呢", "什么时候", "怎么样",
+    ["what is it", "the", "Who are you?", "was it the one that it is", "don't", "we’re", "的", "是什么", "我的呢",
+    "什么时候", "怎么样",
      "is 的 the 是", "How can I", "what's"],
 )  # fmt: skip
 def test_questions_of_stop_words_alone(library: MemoryStore, question: str) -> None:
@@ -160,7 +172,9 @@ def test_questions_of_stop_words_alone(library: MemoryStore, question: str) -> N
     result = library.query(question)
     assert result.query.text == question
     assert all(0 <= hit.score <= 1 and 0 <= hit.relevance <= 1 for hit in result.hits)
-    assert set(text.terms(question)) - stop_terms() == set() or "样" in question
+    stop = stop_terms()
+    left = set(text.terms(question)) - stop
+    assert not any(set(term) <= stop for term in left), "a pair of two stop characters says nothing either"
 
 
 def test_stop_words_are_searched_when_there_is_nothing_else(opener: Callable[..., MemoryStore]) -> None:

@@ -10,9 +10,12 @@ from __future__ import annotations
 import io
 import json
 import os
+import pty
+import re
 import shutil
 import subprocess
 import sys
+import termios
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -127,6 +130,19 @@ class Memctl:
         )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
+    def on_terminal(self, *arguments: str, columns: int = 100, **environment: str | None) -> str:
+        """Run the executable on a terminal; returns what that shows, colours included."""
+        ours, theirs = pty.openpty()
+        termios.tcsetwinsize(theirs, (40, columns))
+        variables = self.whole_environment({"TERM": "xterm-256color", "COLUMNS": None, **environment})
+        with subprocess.Popen(
+            [EXECUTABLE, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=self.root
+        ):
+            os.close(theirs)
+            shown = b"".join(iter(lambda: _read(ours), b""))
+        os.close(ours)
+        return shown.decode().replace("\r\n", "\n")
+
     def ids(self, *options: str) -> list[str]:
         """Ids of memories as `list` gives them."""
         return [memory["memory_id"] for memory in self("list", "-n", "0", "--json", *options).done().json["memories"]]
@@ -142,6 +158,19 @@ class Memctl:
     def records(self) -> list[dict[str, Any]]:
         """The records as they stand in the file."""
         return json.loads(self.memory_file.read_text("utf-8"))["memories"]
+
+
+def _read(terminal: int) -> bytes:
+    """What a terminal shows next; empty at the end, which Linux tells by an error."""
+    try:
+        return os.read(terminal, 65536)
+    except OSError:
+        return b""
+
+
+def plain(shown: str) -> str:
+    """What stands on a terminal, without colours."""
+    return re.sub(r"\x1b\[[0-9;]*m", "", shown)
 
 
 def _bytes(text: str | bytes) -> bytes:

@@ -134,7 +134,7 @@ def test_operation_log_fields():
 
 
 def test_receipts(tmp_path):
-    receipts.write(tmp_path / "receipts.jsonl", "q", ["a"], from_value("2026-03-01"))
+    receipts.write(tmp_path / "receipts.jsonl", "q", ["a"], ["a"], from_value("2026-03-01"))
     shown = re.search(r"`(\{\"receipt\".*?\})`", TEXT)[1]
     assert list(json.loads((tmp_path / "receipts.jsonl").read_text())) == re.findall(r'"(\w+)":', shown)
 

@@ -1,0 +1,168 @@
+"""Help: there for every command, with an example, in one order, and plain text wherever no person is looking."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+import typer
+
+from memctl.cli.app import command
+
+from .conftest import Memctl, plain
+
+ORDER = (
+    "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "feedback", "context",
+    "reflect", "consolidate", "decay", "conflicts",
+    "session", "task", "strategy", "knowledge", "mcp",
+    "inspect", "log", "diff",
+    "sync", "doctor", "reindex", "import", "export", "git", "user", "config", "model",
+)  # fmt: skip
+"""The order of the design: everyday, life of memories, agents, looking, care. Commands that are to come may be missing."""
+
+_NOT_PLAIN = re.compile(r"[\u2500-\u259f\x1b]")
+
+
+def all_commands() -> list[tuple[str, ...]]:
+    """Every command as the words after `memctl`, groups included."""
+    found: list[tuple[str, ...]] = []
+
+    def walk(tool, words: tuple[str, ...]) -> None:
+        context = typer.Context(tool)
+        for name in tool.list_commands(context) if hasattr(tool, "list_commands") else ():
+            found.append((*words, name))
+            walk(tool.get_command(context, name), found[-1])
+
+    walk(command(), ())
+    return found
+
+
+COMMANDS = all_commands()
+
+
+def as_words(words: tuple[str, ...]) -> str:
+    return " ".join(words)
+
+
+@pytest.mark.parametrize("words", [(), *COMMANDS], ids=as_words)
+def test_help(words: tuple[str, ...], nowhere: Memctl) -> None:
+    shown = nowhere.process(*words, "--help").done()
+
+    call = " ".join(("memctl", *words))
+    text = " ".join(shown.out.split())
+    assert shown.err == ""
+    assert shown.out.startswith(f"Usage: {call} ")
+    assert f"Example: {call}" in text
+    assert not _NOT_PLAIN.search(shown.out), "boxes or colours off a terminal"
+    assert max(map(len, shown.lines)) <= 100
+    assert all(option in text for option in ("--store DIR", "--user NAME", "--json", "-h, --help"))
+
+
+def listed(text: str) -> list[str]:
+    """The names in the lists of commands: what stands below the options."""
+    return re.findall(r"^  ([a-z]+)  ", text.split("--help", 1)[1].split("\n\n", 1)[1], re.MULTILINE)
+
+
+def test_commands_stand_in_the_order_of_the_design(nowhere: Memctl) -> None:
+    names = listed(nowhere.process("--help").out)
+
+    assert names == [words[0] for words in COMMANDS if len(words) == 1]
+    assert names == sorted(names, key=ORDER.index)
+
+
+def test_no_summary_is_cut(nowhere: Memctl) -> None:
+    for words in [(), *sorted({words[:1] for words in COMMANDS if len(words) > 1})]:
+        assert not re.search(r"\.\.\.$", nowhere.process(*words, "--help").out.split("\n", 1)[1], re.MULTILINE)
+
+
+def test_the_short_form(nowhere: Memctl) -> None:
+    assert nowhere.process("query", "-h").done().out == nowhere.process("query", "--help").out
+
+
+@pytest.mark.parametrize("words", [(), *sorted({words[:1] for words in COMMANDS if len(words) > 1})], ids=as_words)
+def test_no_command_shows_the_help(words: tuple[str, ...], memctl: Memctl) -> None:
+    if words == ("config",):
+        pytest.skip("`memctl config` lists the settings")
+    shown = memctl.process(*words)
+
+    assert shown.code == 2
+    assert shown.err.startswith(f"Usage: {' '.join(('memctl', *words))} ")
+    assert (shown.out, shown.err.count("Usage: ")) == ("", 1)
+
+
+@pytest.mark.parametrize("arguments", [("--version",), ("--json", "--version"), ("--store", "x", "--version")])
+def test_version(arguments: tuple[str, ...], nowhere: Memctl) -> None:
+    assert re.fullmatch(r"memctl \d+\.\d+\.\d+\n", nowhere(*arguments).done().out)
+
+
+def test_global_options_before_and_after_the_command(memctl: Memctl) -> None:
+    bare = {"MEMCTL_STORE": None, "MEMCTL_USER": None}
+    given = ("--store", str(memctl.store), "--user", "xiaolin", "--json")
+    expected = memctl(*given, "list", "-n", "1", **bare).done()
+
+    assert expected.json["total"] == 64
+    assert memctl("list", "-n", "1", *given, **bare) == expected
+    assert memctl(*given[:2], "list", *given[2:], "-n", "1", **bare) == expected
+    assert memctl(f"--store={memctl.store}", "--user=xiaolin", "list", "-n", "1", "--json", **bare) == expected
+
+
+def test_global_options_of_groups(memctl: Memctl) -> None:
+    bare = {"MEMCTL_STORE": None, "MEMCTL_USER": None}
+    expected = {"query_top": 10}
+
+    for arguments in (
+        ("--store", str(memctl.store), "--json", "config", "get", "query_top"),
+        ("config", "--store", str(memctl.store), "--json", "get", "query_top"),
+        ("config", "get", "query_top", "--store", str(memctl.store), "--json"),
+    ):
+        assert memctl(*arguments, **bare).done().json == expected
+
+
+# On a terminal
+
+
+def test_help_on_a_terminal_is_for_people(nowhere: Memctl) -> None:
+    shown = nowhere.on_terminal("query", "--help")
+
+    assert "\x1b[" in shown
+    assert "╭─ Options ─" in plain(shown)
+    assert "Example: memctl query" in plain(shown)
+
+
+def test_no_command_on_a_terminal_shows_the_help_once(nowhere: Memctl) -> None:
+    for words in ((), ("user",)):
+        assert plain(nowhere.on_terminal(*words)).count("Usage: memctl") == 1
+
+
+@pytest.mark.parametrize("columns", [60, 100, 200])
+def test_a_table_on_a_terminal_keeps_ids_whole(columns: int, memctl: Memctl) -> None:
+    ids = memctl.ids()[:3]
+    shown = plain(memctl.on_terminal("list", "-n", "3", columns=columns))
+
+    assert [line for line in shown.splitlines() if line.startswith("id ")], "the table has a head"
+    assert [memory_id for memory_id in ids if memory_id in shown] == ids
+    assert max(map(len, shown.splitlines())) <= columns
+
+
+def test_forecasts_on_a_terminal_keep_ids_whole(memctl: Memctl) -> None:
+    shown = plain(memctl.on_terminal("decay", "--dry-run"))
+
+    assert "mem_20250206_24e66ba0b1ef" in shown
+    assert "would archive 4 of 19" in shown
+
+
+def test_an_empty_table_says_so(memctl: Memctl) -> None:
+    for arguments in (("log",), ("list", "--trash")):
+        assert plain(memctl.on_terminal(*arguments)).strip() not in ("", "when  command  what", "id  since  why  text")
+
+
+def test_json_on_a_terminal_is_the_same_as_in_a_pipe(memctl: Memctl) -> None:
+    assert memctl.on_terminal("list", "-n", "2", "--json") == memctl("list", "-n", "2", "--json").out
+
+
+def test_pictures_only_on_a_terminal(memctl: Memctl) -> None:
+    seen = memctl.on_terminal("inspect", "mem_20261026_3f10")
+
+    assert "▁" in seen or "█" in seen
+    assert not _NOT_PLAIN.search(memctl.process("inspect", "mem_20261026_3f10").done().out)
+    assert not _NOT_PLAIN.search(memctl.process("inspect").done().out)
