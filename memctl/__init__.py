@@ -17,7 +17,8 @@ __version__ = "0.1.0"
 if TYPE_CHECKING:
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
-    from memctl.models import Hit, Memory, Query, QueryResult
+    from memctl.models import Filters, Hit, Memory, Query, QueryResult
+    from memctl.selection import Selection
     from memctl.store import MemoryStore
 
 _HOMES = {
@@ -28,9 +29,22 @@ _HOMES = {
     "Query": "memctl.models",
     "QueryResult": "memctl.models",
     "Hit": "memctl.models",
+    "Filters": "memctl.models",
+    "Selection": "memctl.selection",
 }
 
-__all__ = ["Hit", "MemctlError", "Memory", "MemoryStore", "Query", "QueryResult", "__version__", "open_store"]
+__all__ = [
+    "Filters",
+    "Hit",
+    "MemctlError",
+    "Memory",
+    "MemoryStore",
+    "Query",
+    "QueryResult",
+    "Selection",
+    "__version__",
+    "open_store",
+]
 
 
 def __getattr__(name: str) -> Any:

@@ -80,20 +80,12 @@ def _parse(data: bytes) -> Mapping[str, Any]:
 
 
 def _parse_yaml(text: str) -> Mapping[str, Any]:
-    import yaml
+    from memctl.files import safe_yaml
 
     try:
-        found = yaml.load(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader))
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        raise InvalidDataError(
-            getattr(problem, "problem", None) or "cannot be read as YAML",
-            path=CONFIG_NAME,
-            line=mark.line + 1 if mark else 0,
-            column=mark.column + 1 if mark else 0,
-        ) from None
-    except (ValueError, RecursionError) as problem:
-        raise InvalidDataError(f"cannot be read as YAML: {problem}", path=CONFIG_NAME) from None
+        found = safe_yaml.load(text)
+    except safe_yaml.UnsafeYamlError as problem:
+        raise InvalidDataError(str(problem), path=CONFIG_NAME, line=problem.line, column=problem.column) from None
     if found is not None and not isinstance(found, dict):
         raise InvalidDataError("must hold `name: value` lines", path=CONFIG_NAME, line=1)
     return {str(name): value for name, value in (found or {}).items()}

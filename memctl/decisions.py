@@ -9,6 +9,7 @@ from datetime import datetime
 from memctl.entries import memory_of, reflection_memory
 from memctl.errors import ConflictError, MemctlError, RefusedError
 from memctl.files import receipts, reflections
+from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
@@ -191,13 +192,25 @@ def housekeeping(view: View, now: datetime, new_id: NewId) -> Change:
     """What every write does first: expired memories go to the trash, reflections written by hand get a record."""
     expired = [memory_of(entry) for entry in view.index.expired(now)]
     trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
+    adopted, files = adoptions(view, now, new_id)
+    return Change(MAINTENANCE, tuple(adopted), trash.removes, (*trash.files, *files))
+
+
+def adoptions(view: View, now: datetime, new_id: NewId) -> tuple[list[Memory], list[FileEdit]]:
+    """Records of the reflections that have none, and the ids written into those files.
+
+    A reflection that names a forgotten or purged record is left alone: its record must not come back by it.
+    """
     adopted: list[Memory] = []
     files: list[FileEdit] = []
+    buried = tombstones(view.header)
     for orphan in view.orphans():
         record = adopt(orphan, new_id(now, now), now)
-        adopted.append(record)
-        files += name_record(view, orphan, record)
-    return Change(MAINTENANCE, tuple(adopted), trash.removes, (*trash.files, *files))
+        gone = record.memory_id in buried or view.read(forgetting.trash_path(record.memory_id)) is not None
+        if not gone and adding.can_be_stored(record):
+            adopted.append(record)
+            files += name_record(view, orphan, record)
+    return adopted, files
 
 
 def adopt(reflection: Reflection, new_id: str, now: datetime) -> Memory:
@@ -218,10 +231,8 @@ def name_record(view: View, reflection: Reflection, memory: Memory) -> list[File
     """Write the record's id into a reflection that names none; its text stays as it is."""
     if reflection.memory_id:
         return []
-    before = view.read(reflection.path)
-    present = reflections.parse(before or b"", reflection.path)
-    fields = {"memory_id": memory.memory_id, **present.fields}
-    return [FileEdit(reflection.path, before, reflections.render(fields, present.body))]
+    before = view.read(reflection.path) or b""
+    return [FileEdit(reflection.path, before, reflections.with_memory_id(before, memory.memory_id))]
 
 
 @dataclass(frozen=True)
@@ -319,7 +330,7 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
     """Receipts whose uses are not in `memory.json` yet."""
-    last = (view.read(COUNTED) or b"").decode().strip()
+    last = (view.read(COUNTED) or b"").decode("utf-8", "replace").strip()
     written = list(receipts.read(folder.receipts))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

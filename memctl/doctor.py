@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl import sync, times
+from memctl import decisions, sync, times
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, layout, reflections
 from memctl.files.erase import temporary_files, tombstones
@@ -39,7 +39,13 @@ BROKEN = frozenset({UNREADABLE, BAD_RECORD, REPEATED, PURGED})
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     """Everything that is wrong, in the order of the files."""
     report = store.sync(deep=deep)
-    found = [*_memory_file(store.folder), *_reflections(store), *_permissions(store.folder), *_leftovers(store.folder)]
+    readable = not report.blocked
+    found = [
+        *_memory_file(store.folder),
+        *_reflections(store, orphans=readable),
+        *_permissions(store.folder),
+        *_leftovers(store.folder),
+    ]
     if report.blocked and not any(problem.code == UNREADABLE for problem in found):
         found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
     if report.pending:
@@ -126,12 +132,12 @@ def _trashed_ids(folder: UserFolder) -> set[str]:
 # Other files
 
 
-def _reflections(store: MemoryStore) -> Iterator[Problem]:
+def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
     for state in store.index.files().values():
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
-    for orphan in View(store.index, store.folder).orphans():
+    for orphan in View(store.index, store.folder).orphans() if orphans else ():
         yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
     for path in sorted(store.folder.reflections.rglob("*.proposed.md")):
         name = str(path.relative_to(store.folder.root))
@@ -165,9 +171,7 @@ def _leftovers(folder: UserFolder) -> Iterator[Problem]:
     if folder.displaced.is_dir():
         for path in sorted(folder.displaced.glob("hand-edit-*")):
             name = str(path.relative_to(folder.root))
-            message = (
-                "is a hand edit of memory.json that was saved while memctl was writing: compare it, then delete it"
-            )
+            message = "is a hand edit that was saved while memctl was writing: compare it, then delete it"
             yield Problem(name, message, code=WAITING)
 
 
@@ -214,9 +218,9 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
         fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX)]
         codes = {problem.code for problem in fixable}
     if codes & {REPEATED, PURGED}:
-        store.change(lambda view: _without_repeats(view, store, now), now)
+        store.gateway.apply(lambda view: _without_repeats(view, store, now), now)
     if codes & {INCOMPLETE, MISSING_REFLECTION, ORPHAN}:
-        store.change(lambda view: _completed(view, now), now)
+        store.gateway.apply(lambda view: _completed(view, store, now), now)
     for problem in fixable:
         if action := _SMALL_FIXES.get(problem.code):
             action(store, problem)
@@ -243,8 +247,9 @@ def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
     return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),))
 
 
-def _completed(view: View, now: datetime) -> Change:
-    """Write down ids and dates that were left out, and take out references to files that are gone."""
+def _completed(view: View, store: MemoryStore, now: datetime) -> Change:
+    """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
+    adopted, files = decisions.adoptions(view, now, store.new_id_for)
     path = view.folder.memory_file
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
@@ -253,7 +258,7 @@ def _completed(view: View, now: datetime) -> Change:
         whole = _complete(view, memory, dated)
         if whole != memory or b'"memory_id"' not in found:
             puts.append(whole)
-    return Change("doctor --fix", tuple(puts))
+    return Change("doctor --fix", (*puts, *adopted), files=tuple(files))
 
 
 def _complete(view: View, memory: Memory, dated: datetime) -> Memory:

@@ -10,11 +10,11 @@ from typing import Self, TypeVar
 from memctl import decisions, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import NotFoundError
+from memctl.errors import NotFoundError, StorageError
 from memctl.files import document, journal
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
-from memctl.index.database import DAMAGE
+from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import adding, forgetting
 from memctl.models import Change
@@ -83,6 +83,10 @@ class Engine:
             self.index.rebuild()
             self.sync()
             return action()
+        except HINDRANCE as problem:
+            raise StorageError(
+                f"the index cannot be used: {problem}", hint="Free some space, then try again."
+            ) from None
 
     def refresh(self) -> syncing.SyncReport:
         """Make the index say what the files say; part of every command."""
@@ -91,7 +95,11 @@ class Engine:
         def look() -> syncing.SyncReport:
             return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
 
-        return self._healed(look)
+        try:
+            return self._healed(look)
+        except StorageError as problem:
+            self.report = syncing.SyncReport(notes=(problem.message,), blocked=problem)
+            return self.report
 
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
@@ -129,6 +137,10 @@ class Engine:
     def new_id(self, created: datetime) -> str:
         """An id no other memory has, in time order."""
         return self._new_id(created, datetime.now(UTC))
+
+    def new_id_for(self, created: datetime, moment: datetime) -> str:
+        """As `new_id`, at a given moment of the present."""
+        return self._new_id(created, moment)
 
     def _view(self) -> View:
         return View(self.index, self.folder)
@@ -185,6 +197,7 @@ class Engine:
 
     def findable(self, given: str) -> str:
         """As `full_id`, also for what is in the trash or known to the log alone."""
+        self.refresh()
         try:
             return self.full_id(given)
         except NotFoundError:

@@ -5,7 +5,6 @@ Acknowledged means on disk. What a crash leaves half-done is completed, or found
 
 from __future__ import annotations
 
-import json
 import os
 import secrets
 import time
@@ -120,7 +119,8 @@ class Gateway:
             LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
         """
         with self.locked():
-            if before is not None:
+            if before is not None and not before(self.view()).empty:
+                decide(self.view())  # what is going to be refused must change nothing, not even this
                 self._apply_one(before, now)
             return self._apply_one(decide, now)
 
@@ -232,7 +232,7 @@ class Gateway:
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
-            recovery.write_file(self.folder, file.path, file.after)
+            recovery.write_file(self.folder, file.path, file.after, file.before)
         if prepared.content is not None:
             self._write_memory(prepared, prepared.content)
 
@@ -253,7 +253,7 @@ class Gateway:
             return True
         for file in prepared.change.files:
             if atomic.read(self.folder.resolve(file.path)) == file.after and file.before != file.after:
-                recovery.write_file(self.folder, file.path, file.before)
+                recovery.write_file(self.folder, file.path, file.before, file.after)
         journal.finish(self.folder.operations, prepared.operation.op, journal.DROPPED)
         return False
 
@@ -278,10 +278,9 @@ class Gateway:
         header = prepared.operation.header[1] if prepared.operation.header else None
         if prepared.before is None:
             header = document.parse(content).header
-        meta = {} if header is None else {"header": json.dumps(header, ensure_ascii=False)}
         vectors = sync.embed_entries(entries, self.embedder, self.index)
-        update = FileUpdate(document.FILE_NAME, prepared.base, state, entries, prepared.change.removes)
-        self.index.update([update], meta, vectors)
+        update = FileUpdate(document.FILE_NAME, prepared.base, state, entries, prepared.change.removes, header)
+        self.index.update([update], vectors)
 
     # Purging
 
@@ -335,9 +334,9 @@ class _Locked:
 
 def recover_if_free(gateway: Gateway) -> None:
     """Mend after a crash where nobody else is at work; readers call this and never wait."""
-    if journal.unfinished(gateway.folder.operations) is None:
-        return
     try:
+        if journal.unfinished(gateway.folder.operations) is None:
+            return
         with lock.exclusive(gateway.folder.lock, timeout=0):
             recovery.recover(gateway.folder)
     except MemctlError:

@@ -110,6 +110,8 @@ class Filters:
     until: datetime | None = None
     pinned: bool | None = None
     needs_revision: bool | None = None
+    expired: bool = False
+    """Whether what has expired, and waits for the next write to be moved to the trash, is shown too."""
 
 
 @dataclass(frozen=True)

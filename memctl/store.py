@@ -126,7 +126,12 @@ class MemoryStore(Engine):
 
         def decide(view: View) -> Change:
             puts, results[:] = decisions.add_many(view, batch, own_ids, allow_duplicate, now)
-            puts, files = decisions.with_details(view, puts, details)
+            told = {
+                a.memory.memory_id: details[m.memory_id]
+                for m, a in zip(batch, results, strict=True)
+                if m.memory_id in details
+            }
+            puts, files = decisions.with_details(view, puts, told)
             return Change(command, tuple(puts), files=tuple(files))
 
         self._apply(decide, now)
@@ -334,18 +339,22 @@ class MemoryStore(Engine):
                 waiting += other.supersedes
         return found
 
-    def undo(self, *, now: datetime | None = None) -> journal.Operation:
+    def undo(self, *, before_purge: bool = False, now: datetime | None = None) -> journal.Operation:
         """Take back the last change.
+
+        Args:
+            before_purge: step over purges, which cannot be taken back.
 
         Raises:
             NotFoundError: there is nothing to undo.
             ConflictError: something it touched has changed since.
+            RefusedError: the last change was a purge.
         """
         now = now or times.utc_now()
         taken: list[journal.Operation] = []
 
         def decide(view: View) -> Change:
-            operation = undoing.last_undoable(journal.read(self.folder.operations), decisions.MAINTENANCE)
+            operation = undoing.last_undoable(journal.read(self.folder.operations), decisions.MAINTENANCE, before_purge)
             taken[:] = [operation]
             present = self.index.raws(document.FILE_NAME, [step.memory_id for step in operation.records])
             return undoing.inverse(operation, present, {step.path: view.read(step.path) for step in operation.files})

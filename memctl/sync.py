@@ -5,7 +5,6 @@ Nothing here writes a file of the user's.
 
 from __future__ import annotations
 
-import json
 import os
 import stat
 import time
@@ -67,19 +66,24 @@ class SyncReport:
         return IndexState("fresh", self.notes)
 
 
-def sweep(folder: UserFolder) -> dict[str, FileState]:
-    """The files that can be found in, as the directory shows them now. None is opened."""
-    states = {}
-    for path in _paths(folder):
+def sweep(folder: UserFolder, known: Mapping[str, FileState]) -> tuple[dict[str, FileState], list[str]]:
+    """The files that can be found in, as the directory shows them now. None is opened.
+
+    Returns:
+        their states, those below a folder that cannot be listed as they were `known`; and sentences on such folders.
+    """
+    states: dict[str, FileState] = {}
+    closed: list[str] = []
+    for path in _paths(folder, closed):
         try:
             found = os.lstat(folder.root / path)
         except FileNotFoundError:
             continue
         state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-        states[path] = (
-            state if stat.S_ISREG(found.st_mode) else replace(state, problem=_irregular(path, found), readable=False)
-        )
-    return states
+        regular = stat.S_ISREG(found.st_mode)
+        states[path] = state if regular else replace(state, problem=_irregular(path, found), readable=False)
+    hidden = {path: state for path, state in known.items() if any(path.startswith(prefix) for prefix in closed)}
+    return states | hidden, [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
 
 
 def _irregular(path: str, found: os.stat_result) -> str:
@@ -88,23 +92,24 @@ def _irregular(path: str, found: os.stat_result) -> str:
     return f"{path} is {what}, which memctl does not read; put the real file there"
 
 
-def _paths(folder: UserFolder) -> Iterator[str]:
+def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
     yield document.FILE_NAME
-    yield from _markdown_below(folder.reflections, reflections.FOLDER)
+    yield from _markdown_below(folder.reflections, reflections.FOLDER, closed)
 
 
-def _markdown_below(directory: Path, prefix: str) -> Iterator[str]:
+def _markdown_below(directory: Path, prefix: str, closed: list[str]) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
         return
-    except OSError as problem:
-        raise atomic.storage_error(problem, directory) from None
+    except OSError:
+        closed.append(prefix)
+        return
     for entry in entries:
         if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _markdown_below(Path(entry.path), f"{prefix}{entry.name}/")
+            yield from _markdown_below(Path(entry.path), f"{prefix}{entry.name}/", closed)
         elif entry.name.endswith(".md") and not entry.name.endswith(".proposed.md"):
             yield prefix + entry.name
 
@@ -123,7 +128,8 @@ def sync(
         deep: hash every file, whatever its times say.
         allow_mass_change: accept that more than a quarter of the records went away.
     """
-    known, present = index.files(), sweep(folder)
+    known = index.files()
+    present, notes = sweep(folder, known)
     looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
     outcomes = [outcome for outcome in looked if outcome is not None]
     outcomes += [_gone(index, path, known[path]) for path in known if path not in present]
@@ -133,15 +139,14 @@ def sync(
         index.forget_vectors(embedder.identity)
     if accepted:
         _write(index, accepted, embedder)
-    return _report(index, accepted, blocked, embedder)
+    return _report(index, accepted, blocked, notes)
 
 
 @dataclass(frozen=True)
 class _Outcome:
-    """What became of one file, and the header where it is `memory.json`."""
+    """What became of one file."""
 
     update: FileUpdate
-    header: Mapping[str, object] | None = None
     changed: bool = True
 
     @property
@@ -194,7 +199,7 @@ def _unreadable(state: FileState, before: FileState | None, problem: MemctlError
 
 def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
     header: Mapping[str, object] | None = {} if path == document.FILE_NAME else None
-    return _Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path))), header)
+    return _Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path)), header=header))
 
 
 def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes) -> _Outcome:
@@ -202,12 +207,13 @@ def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None
     if state.path == document.FILE_NAME:
         doc = document.parse(data, state.path)
         entries, problem = record_entries(doc)
-        header = doc.header
+        header: Mapping[str, object] | None = doc.header
     else:
         entries, problem, header = [reflection_entry(reflections.parse(data, state.path), data)], "", None
     fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
     removed = known.keys() - {entry.ref for entry in entries}
-    return _Outcome(FileUpdate(state.path, before, replace(state, problem=problem), fresh, sorted(removed)), header)
+    new = replace(state, problem=problem)
+    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header))
 
 
 def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
@@ -221,11 +227,7 @@ def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
         else:
             entries[record.memory.memory_id] = record_entry(record.memory, record.raw)
     many = "1 record is" if broken == 1 else f"{broken} records are"
-    problem = (
-        f"{many} left out because they cannot be read, repeat an id or were purged (`memctl doctor` shows them)"
-        if broken
-        else ""
-    )
+    problem = f"{many} left out: unreadable, with a repeated id, or purged (`memctl doctor`)" if broken else ""
     return list(entries.values()), problem
 
 
@@ -243,13 +245,9 @@ def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
 
 
 def _write(index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None) -> None:
-    meta = {}
-    for outcome in outcomes:
-        if outcome.header is not None:
-            meta["header"] = json.dumps(outcome.header, ensure_ascii=False)
     entries = [entry for outcome in outcomes for entry in outcome.update.entries]
     vectors = embed_entries(entries, embedder, index)
-    index.update([outcome.update for outcome in outcomes], meta, vectors)
+    index.update([outcome.update for outcome in outcomes], vectors)
 
 
 def embed_entries(
@@ -267,10 +265,10 @@ def embed_entries(
 
 
 def _report(
-    index: SqliteIndex, outcomes: Sequence[_Outcome], blocked: MemctlError | None, embedder: Embedder | None
+    index: SqliteIndex, outcomes: Sequence[_Outcome], blocked: MemctlError | None, notes: list[str]
 ) -> SyncReport:
-    notes = [f"{state.path}: {state.problem}" if not state.problem.startswith(state.path) else state.problem
-             for state in index.files().values() if state.problem]  # fmt: skip
+    broken = [state for state in index.files().values() if state.problem]
+    notes += [s.problem if s.problem.startswith(s.path) else f"{s.path}: {s.problem}" for s in broken]
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
         hint = "Mend it by hand, then run `memctl doctor`. Nothing was changed."

@@ -615,7 +615,8 @@ def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -
 
 JUNK = (
     b"\xff\xfe", b"{}\n", b"[1]\n", b"null\n", b'{"op": 1, "phase": "intent"}\n', b"\0" * 5000, b"{" * 100_000,
-    b'{"op": "a", "phase": "intent", "records": 5}\n', b'{"op": "a", "phase": "intent", "at": 1, "command": 2, "files": []}\n',
+    b'{"op": "a", "phase": "intent", "records": 5}\n',
+    b'{"op": "a", "phase": "intent", "at": 1, "command": 2, "files": []}\n',
 )  # fmt: skip
 
 

@@ -111,7 +111,7 @@ def list_memories(
         raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
     wanted = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
     statuses = () if every else wanted or (ACTIVE,)
-    flags = {"pinned": pinned or None, "needs_revision": needs_revision or None}
+    flags = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
     filters = _filters(category, kind, tag, since, until, statuses=statuses, **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
     with options.opened() as store:

@@ -67,7 +67,7 @@ def doctor(
     from memctl import doctor as checking
     from memctl.errors import InvalidDataError
 
-    with options.opened() as store:
+    with options.opened(quiet=True) as store:
         found = checking.examine(store, deep=deep)
         mended = checking.mend(store, found) if fix else []
         left = checking.examine(store, deep=deep) if mended else found
@@ -138,7 +138,7 @@ def export(
         if blocked := store.refresh().blocked:
             raise blocked
         options.check_categories(store, category)
-        filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses)
+        filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
         bodies = {m.memory_id: found.body for m in memories if (found := store.readable_reflection(m)[0])}
         user = store.user

@@ -8,13 +8,13 @@ import subprocess
 import sys
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl.cli import render
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, UsageError
-from memctl.files import atomic, codec, reflections
+from memctl.files import atomic, codec, reflections, safe_yaml
 from memctl.models import Memory
 
 if TYPE_CHECKING:
@@ -66,33 +66,12 @@ def _value(name: str, text: str) -> Any:
     if name == "content":
         return text
     try:
-        value = load_yaml(text)
-    except yaml_error():
+        value = safe_yaml.load(text, times_as_text=True)
+    except safe_yaml.UnsafeYamlError:
         return text
     if name in _LISTS and isinstance(value, str):
         return [part.strip() for part in value.split(",") if part.strip()]
     return value
-
-
-def yaml_error() -> type[Exception]:
-    import yaml
-
-    return yaml.YAMLError
-
-
-def load_yaml(text: str) -> Any:
-    """YAML with times left as text: a birthday is a value like any other."""
-    import yaml
-
-    class Loader(yaml.SafeLoader):
-        """The safe loader without its time type."""
-
-    times_tag = "tag:yaml.org,2002:timestamp"
-    Loader.yaml_implicit_resolvers = {
-        first: [rule for rule in rules if rule[0] != times_tag]
-        for first, rules in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return yaml.load(text, Loader=Loader)
 
 
 def _decoded(record: object, memory: Memory, place: str) -> Memory:
@@ -122,7 +101,7 @@ def edit_record(store: MemoryStore, memory: Memory) -> str:
     draft.begin(_HEAD.format(id=memory.memory_id) + _yaml(codec.encode(memory)))
     draft.open()
     wanted = draft.keeping(lambda: _decoded(_parse_yaml(draft.path), memory, draft.path.name))
-    base = _decoded(load_yaml(draft.base.read_text("utf-8")), memory, draft.base.name)
+    base = _decoded(safe_yaml.load(draft.base.read_text("utf-8"), times_as_text=True), memory, draft.base.name)
     merged = draft.keeping(lambda: _merged(codec.encode(base), codec.encode(wanted), memory))
     outcome: str = draft.keeping(lambda: save(store, memory, merged))
     draft.discard()
@@ -179,8 +158,8 @@ class Draft:
     def begin(self, text: str) -> None:
         """Start from `text`, or go on with a draft that was kept, and say so."""
         if self.path.exists() and self.base.exists():
-            begun = datetime.fromtimestamp(self.base.stat().st_mtime)
-            render.warn(f"going on with your draft of {begun:%Y-%m-%d %H:%M}")
+            begun = datetime.fromtimestamp(self.base.stat().st_mtime, UTC)
+            render.warn(f"going on with your draft of {begun:%Y-%m-%d %H:%M} UTC")
             return
         atomic.replace(self.base, text.encode())
         atomic.replace(self.path, text.encode())
@@ -219,11 +198,10 @@ def _run_editor(path: Path) -> None:
         code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
     except (OSError, ValueError) as problem:
         hint = "Set EDITOR, for instance EDITOR=nano, or use --set."
-        raise UsageError(f"the editor {command!r} cannot be run: {problem}", hint=hint) from None
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise UsageError(f"the editor {command!r} cannot be run: {reason}", hint=hint) from None
     if code != 0:
-        raise UsageError(
-            f"the editor ended with code {code}; nothing was changed", hint=f"A changed draft is kept: {path}"
-        )
+        raise UsageError(f"the editor ended with code {code}; nothing was changed")
 
 
 def _default_editor() -> str:
@@ -240,11 +218,8 @@ def _yaml(record: dict[str, Any]) -> str:
 
 def _parse_yaml(path: Path) -> object:
     try:
-        return load_yaml(path.read_text("utf-8"))
-    except yaml_error() as problem:
-        mark = getattr(problem, "problem_mark", None)
-        reason = getattr(problem, "problem", None) or "cannot be read as YAML"
-        line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise InvalidDataError(reason, path=path.name, line=line, column=column) from None
+        return safe_yaml.load(path.read_text("utf-8"), times_as_text=True)
+    except safe_yaml.UnsafeYamlError as problem:
+        raise InvalidDataError(str(problem), path=path.name, line=problem.line, column=problem.column) from None
     except UnicodeDecodeError:
         raise InvalidDataError("is not valid UTF-8", path=path.name) from None

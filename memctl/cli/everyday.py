@@ -275,13 +275,17 @@ def restore(
         render.say(f"restored {memory.memory_id}: {render.one_line(memory.content, 80)}")
 
 
-def undo() -> None:
+def undo(
+    before_purge: Annotated[
+        bool, typer.Option("--before-purge", help="Step over a purge, which cannot be taken back.")
+    ] = False,
+) -> None:
     """Take back the last change.
 
     Example: memctl undo
     """
     with options.opened() as store:
-        operation = store.undo()
+        operation = store.undo(before_purge=before_purge)
     if current.json:
         render.as_json(
             {"undone": operation.op, "command": operation.command, "records": [s.memory_id for s in operation.records]}

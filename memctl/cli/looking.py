@@ -63,10 +63,13 @@ def log(
     if current.json:
         render.as_json([_operation_json(op) for op in found])
         return
-    rows = [
-        (op.at, op.command, _touched([s.memory_id for s in op.records] or [f.path for f in op.files])) for op in found
-    ]
+    rows = [(op.at, op.command, _touched(_names(op))) for op in found]
     render.table(("when", "command", "what"), rows)
+
+
+def _names(operation: Operation) -> list[str]:
+    erased = list(operation.erases[0]) if operation.erases else []
+    return [step.memory_id for step in operation.records] or [file.path for file in operation.files] or erased
 
 
 def _operation_json(operation: Operation) -> dict[str, Any]:

@@ -74,7 +74,8 @@ def _invoke(argv: Sequence[str]) -> int:
         render.error(problem, as_json)
         return problem.exit_code
     except NoArgsIsHelpError as problem:
-        print(problem.ctx.get_help() if problem.ctx else "", file=sys.stderr)
+        if help_text := problem.format_message():
+            print(help_text, file=sys.stderr)
         return EXIT_USAGE
     except ClickException as problem:
         render.error(UsageError(problem.format_message(), hint=_help_hint(problem)), as_json)

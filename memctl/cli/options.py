@@ -163,14 +163,19 @@ def made_command(name: str, function: Callable[..., None]) -> Any:
 
 
 @contextmanager
-def opened() -> Iterator[MemoryStore]:
-    """The store the global options mean."""
+def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
+    """The store the global options mean.
+
+    Args:
+        quiet: do not say at the end what the files' state is, because the command does.
+    """
     from memctl.bootstrap import open_store
     from memctl.cli import render
 
     with open_store(current.store, current.user) as store:
         yield store
-        render.stale_notice(store)
+        if not quiet:
+            render.stale_notice(store)
 
 
 def store_root() -> Path:

@@ -84,7 +84,13 @@ def _write(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line to standard error."""
+    """Print a line to standard error, if JSON was not asked: documents say it themselves."""
+    if not current.json:
+        _complain(text)
+
+
+def _complain(text: str) -> None:
+    sys.stdout.flush()
     print(clean(text), file=sys.stderr)
 
 
@@ -95,9 +101,9 @@ def error(problem: MemctlError, json_wanted: bool) -> None:
 
         print(json.dumps(problem.as_dict(), ensure_ascii=True, indent=2, default=str), file=sys.stderr)
         return
-    warn(f"error: {problem.message}")
+    _complain(f"error: {problem.message}")
     if problem.hint:
-        warn(f"  {problem.hint}")
+        _complain(f"  {problem.hint}")
 
 
 def progress(label: str, done: int, total: int) -> None:
@@ -115,6 +121,8 @@ def on_terminal() -> bool:
 
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
     """A table: drawn by Rich on a terminal, tab-separated into pipes."""
+    if current.json:
+        return
     cells = [[clean(str(cell)) for cell in row] for row in rows]
     if not cells and on_terminal():
         _write("nothing")
@@ -131,8 +139,9 @@ def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence
     for number, name in enumerate(columns):
         last = number == len(columns) - 1
         justify: Any = "right" if number in right else "left"
+        widest = max((len(row[0]) for row in cells), default=0) if number == 0 else None
         drawn.add_column(
-            name, justify=justify, no_wrap=True, overflow="ellipsis" if last else "fold", ratio=last or None
+            name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=int(last) or None, min_width=widest
         )
     for row in cells:
         drawn.add_row(*(Text(cell) for cell in row))
@@ -197,8 +206,10 @@ def stale_notice(store: MemoryStore) -> None:
     if report is None:
         return
     state = report.index_state
-    if report.blocked:
+    if report.blocked and store.index.total():
         warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
+    elif report.blocked:
+        warn(f"stale: {report.blocked.message}; there is no earlier state to answer from, and nothing can be changed")
     elif state.state != "fresh":
         warn(f"index {state.state}: {'; '.join(state.notes)}")
     else:

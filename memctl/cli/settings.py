@@ -186,7 +186,8 @@ def use(
             done[user] = store.index.total()
     if current.json:
         render.as_json({"model": name, "embedded": done})
-    render.say(f"using {name}; embedded {sum(done.values())} entries of {len(done)} users")
+    entries = f"{sum(done.values())} entries of {len(done)} users"
+    render.say(f"using {name}: " + ("full text only" if embedder is None else f"embedded {entries}"))
 
 
 CONFIG = options.Commands(

@@ -37,6 +37,8 @@ def memory_page(memory: Memory, reflection: Reflection | None, problem: str = ""
 
 
 def _field(value: object) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
         return ", ".join(value)
     return (

@@ -113,6 +113,8 @@ def _read_text(name: str, value: object) -> str:
             raise RecordError(f"field '{name}' holds a NUL character")
         return value
     if name in ("memory_id", "external_id", "session_id", "key") and isinstance(value, int):
+        if isinstance(value, bool):
+            raise _wrong(name, "text", value)
         return str(value)
     raise _wrong(name, "text", value)
 

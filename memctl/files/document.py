@@ -21,7 +21,6 @@ FILE_NAME = "memory.json"
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BYTE_SPACE = b" \t\r\n"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
-_MARKERS = re.compile(r"^<{7}(?: |$)(?=[\s\S]*^>{7}(?: |$))", re.MULTILINE)
 
 
 @dataclass(frozen=True)
@@ -217,14 +216,26 @@ def _decode_text(data: bytes, path: str) -> str:
         line = data.count(b"\n", 0, problem.start) + 1
         column = problem.start - (data.rfind(b"\n", 0, problem.start) + 1) + 1
         raise InvalidDataError("is not valid UTF-8", path=path, line=line, column=column, hint=_BROKEN_HINT) from None
-    if marker := _MARKERS.search(text):
-        line = text.count("\n", 0, marker.start()) + 1
+    if line := conflict_line(text):
         hint = (
             "Settle the merge (keep one side of each marked part), or take one side: `git checkout --ours memory.json`."
         )
         raise InvalidDataError("holds git conflict markers", path=path, line=line, column=1, hint=hint)
     # A byte order mark is what some editors leave behind; as white space it keeps every offset.
     return " " + text[1:] if text.startswith("\ufeff") else text
+
+
+def conflict_line(text: str) -> int:
+    """The line of the first git conflict marker, 0 where there is none. (One pass: hostile files have many.)"""
+    begun = 0
+    if "<<<<<<<" not in text or ">>>>>>>" not in text:
+        return 0
+    for number, line in enumerate(text.splitlines(), 1):
+        if not begun and (line.startswith("<<<<<<< ") or line == "<<<<<<<"):
+            begun = number
+        elif begun and (line.startswith(">>>>>>> ") or line == ">>>>>>>"):
+            return begun
+    return 0
 
 
 class _Offsets:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memctl.errors import MemctlError
+from memctl.errors import MemctlError, StorageError
 from memctl.files import atomic
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
@@ -75,7 +75,7 @@ def finish(path: Path, op: str, phase: str = DONE) -> None:
         _mend_tail(path)
         with open(path, "ab") as log:
             log.write(_line({"op": op, "phase": phase}))
-    except OSError:
+    except (OSError, MemctlError):
         return
 
 
@@ -92,6 +92,8 @@ def _mend_tail(path: Path) -> None:
                 log.truncate(_last_line_start(log, end))
     except FileNotFoundError:
         return
+    except OSError as problem:
+        raise atomic.storage_error(problem, path) from None
 
 
 def _ends_line(log: Any, end: int) -> bool:
@@ -116,13 +118,13 @@ def unfinished(path: Path) -> Operation | None:
     if line is None:
         return None
     found = _parse(line)
-    return _from_json(found) if found and found.get("phase") == INTENT else None
+    return _operation(found) if found and found["phase"] == INTENT else None
 
 
 def last(path: Path) -> Operation | None:
     """The newest operation in the log, whatever became of it."""
-    found = [line for line in _lines(path) if line["phase"] == INTENT]
-    return _from_json(found[-1]) if found else None
+    found = [operation for line in _lines(path) if line["phase"] == INTENT and (operation := _operation(line))]
+    return found[-1] if found else None
 
 
 def _last_whole_line(path: Path) -> bytes | None:
@@ -138,6 +140,8 @@ def _last_whole_line(path: Path) -> bytes | None:
             return log.read(end - start)
     except FileNotFoundError:
         return None
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
 
 
 def read(path: Path) -> list[Operation]:
@@ -145,10 +149,10 @@ def read(path: Path) -> list[Operation]:
     operations: dict[str, Operation] = {}
     phases: dict[str, str] = {}
     for found in _lines(path):
-        if found.get("phase") == INTENT:
-            operations[found["op"]] = _from_json(found)
-        else:
+        if found["phase"] != INTENT:
             phases[found["op"]] = found["phase"]
+        elif operation := _operation(found):
+            operations[operation.op] = operation
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
@@ -158,6 +162,8 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
             yield from (found for line in log if (found := _parse(line)))
     except FileNotFoundError:
         return
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:
@@ -165,7 +171,16 @@ def _parse(line: bytes) -> dict[str, Any] | None:
         found = json.loads(line.decode("utf-8", "surrogatepass"))
     except ValueError:
         return None
-    return found if isinstance(found, dict) and "op" in found and "phase" in found else None
+    whole = isinstance(found, dict) and isinstance(found.get("op"), str) and isinstance(found.get("phase"), str)
+    return found if whole else None
+
+
+def _operation(found: Mapping[str, Any]) -> Operation | None:
+    """The operation of an intent's line; None where somebody has been at the log."""
+    try:
+        return _from_json(found)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
 
 
 def trim(path: Path, limit: int) -> None:
@@ -190,7 +205,7 @@ def _to_json(operation: Operation) -> dict[str, Any]:
         "at": operation.at,
         "command": operation.command,
         "records": [[s.memory_id, s.before, s.after] for s in operation.records],
-        "files": [[s.path, _pack(s.before), _pack(s.after)] for s in operation.files],
+        "files": [[s.path, pack(s.before), pack(s.after)] for s in operation.files],
         **({"header": list(operation.header)} if operation.header else {}),
         **({"undoes": operation.undoes} if operation.undoes else {}),
         **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
@@ -204,14 +219,15 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         at=found["at"],
         command=found["command"],
         records=tuple(RecordStep(*step) for step in found["records"]),
-        files=tuple(FileStep(path, _unpack(before), _unpack(after)) for path, before, after in found["files"]),
+        files=tuple(FileStep(path, unpack(before), unpack(after)) for path, before, after in found["files"]),
         header=(header[0], header[1]) if header else None,
         undoes=found.get("undoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
     )
 
 
-def _pack(data: bytes | None) -> object:
+def pack(data: bytes | None) -> object:
+    """Bytes as JSON can hold them: text where they are UTF-8."""
     if data is None:
         return None
     try:
@@ -220,7 +236,8 @@ def _pack(data: bytes | None) -> object:
         return {"base64": base64.b64encode(data).decode()}
 
 
-def _unpack(value: Any) -> bytes | None:
+def unpack(value: Any) -> bytes | None:
+    """What `pack` packed."""
     if isinstance(value, dict):
         return base64.b64decode(value["base64"])
     return value.encode("utf-8") if isinstance(value, str) else None

@@ -136,7 +136,10 @@ def _folders(store: Path) -> Iterator[os.DirEntry[str]]:
 
 
 def _is_user(folder: Path) -> bool:
-    return (folder / document.FILE_NAME).exists() or (folder / ".memctl").is_dir()
+    try:
+        return (folder / document.FILE_NAME).exists() or (folder / ".memctl").is_dir()
+    except OSError as problem:
+        raise StorageError(f"cannot read {folder}: {problem.strerror}", hint="Check its permissions.") from None
 
 
 def find_user(store: Path, name: str) -> UserFolder:
@@ -149,6 +152,8 @@ def find_user(store: Path, name: str) -> UserFolder:
     if _is_user(folder.root):
         return folder
     known = users(store)
+    if not known and not (store / CONFIG_NAME).exists():
+        raise NotFoundError(f"there is no memory store in {store}", hint="Make one with `memctl init`.")
     raise NotFoundError(f"no user {name!r} in {store}", hint=_user_hint(name, known))
 
 

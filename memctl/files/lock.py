@@ -9,7 +9,7 @@ import socket
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from memctl import times
@@ -67,7 +67,8 @@ def _sign(handle: int) -> None:
     command = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     since = times.to_text(times.utc_now())
     holder = {"pid": os.getpid(), "host": socket.gethostname(), "command": command, "since": since}
-    os.pwrite(handle, json.dumps(holder).ljust(256).encode(), 0)
+    with suppress(OSError):  # a courtesy: a full disk must not keep anybody out
+        os.pwrite(handle, json.dumps(holder).ljust(256).encode(), 0)
 
 
 def holder(path: Path) -> str:

@@ -28,13 +28,23 @@ def recover(folder: UserFolder) -> None:
     journal.finish(folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
 
 
-def write_file(folder: UserFolder, path: str, data: bytes | None) -> None:
-    """Write one of the user's files, or delete it."""
+def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes | None) -> None:
+    """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost."""
     full = folder.resolve(path)
+    keep = folder.displaced / path.replace("/", "__")
+    if not path.startswith(".memctl/"):
+        atomic.make_directory(keep.parent)
     if data is None:
+        if not path.startswith(".memctl/") and full.exists():
+            full.rename(keep)
         atomic.remove(full)
     else:
-        atomic.replace(full, data)
+        atomic.replace(full, data, keep=None if path.startswith(".memctl/") else keep)
+    displaced = atomic.read(keep)
+    if displaced is not None and displaced != before:
+        keep_hand_edit(keep)
+    elif displaced is not None:
+        keep.unlink(missing_ok=True)
 
 
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
@@ -52,7 +62,7 @@ def _complete(folder: UserFolder, operation: Operation) -> None:
     """Bring what is still in its old state into the new one; what a person changed since is left alone."""
     for step in operation.files:
         if step.before != step.after and atomic.read(folder.resolve(step.path)) == step.before:
-            write_file(folder, step.path, step.after)
+            write_file(folder, step.path, step.after, step.before)
     data = atomic.read(folder.memory_file)
     if data is not None and (new := _completed(data, operation)) != data:
         atomic.replace(folder.memory_file, new)
@@ -112,9 +122,9 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
 
 def keep_hand_edit(path: Path) -> None:
     """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
-    path.rename(_hand_edit_name(path.parent))
+    path.rename(_hand_edit_name(path.parent, path.name))
 
 
-def _hand_edit_name(directory: Path) -> Path:
+def _hand_edit_name(directory: Path, of: str = document.FILE_NAME) -> Path:
     atomic.make_directory(directory)
-    return directory / f"hand-edit-{time.time_ns()}.json"
+    return directory / f"hand-edit-{time.time_ns()}-{of}"

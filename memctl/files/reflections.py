@@ -9,14 +9,13 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import InvalidDataError
-from memctl.files import codec
+from memctl.files import codec, document, safe_yaml
 from memctl.models import Reflection
 
 FOLDER = "reflections/"
 FIELD_ORDER = ("memory_id", "title", "category", "tags", "created_at", "updated_at", "sources", "generated_hash")
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
-_MARKERS = re.compile(r"^<{7}(?: |$)(?=[\s\S]*^>{7}(?: |$))", re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
 _HINT = "The file is left as it is; mend the part between the two `---` lines by hand."
 
@@ -43,43 +42,33 @@ def _decode(data: bytes, path: str) -> str:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         raise InvalidDataError("is not valid UTF-8", path=path, line=line, hint=_HINT) from None
-    if marker := _MARKERS.search(text):
-        line = text.count("\n", 0, marker.start()) + 1
+    if line := document.conflict_line(text):
         raise InvalidDataError("holds git conflict markers", path=path, line=line, hint="Settle the merge by hand.")
     return text.replace("\r\n", "\n")
 
 
 def _front_fields(text: str, path: str) -> dict[str, Any]:
-    import yaml
-    from frontmatter.default_handlers import YAMLHandler
-
     if len(text) > _LARGEST_FRONT:
         raise InvalidDataError("the front matter is larger than 64 KiB", path=path, line=1, hint=_HINT)
-    if re.search(r"(?<![\w\"'])[&*][A-Za-z0-9_]+", text) and _has_alias(text):
-        raise InvalidDataError(
-            "the front matter uses YAML aliases, which memctl refuses", path=path, line=1, hint=_HINT
-        )
     try:
-        fields = YAMLHandler().load(text)
-    except yaml.YAMLError as problem:
-        mark = getattr(problem, "problem_mark", None)
-        reason = getattr(problem, "problem", None) or "cannot be read as YAML"
-        line = mark.line + 2 if mark else 1
-        raise InvalidDataError(f"broken front matter: {reason}", path=path, line=line, hint=_HINT) from None
-    except (ValueError, RecursionError) as problem:
-        raise InvalidDataError(f"broken front matter: {problem}", path=path, line=1, hint=_HINT) from None
+        fields = safe_yaml.load(text)
+    except safe_yaml.UnsafeYamlError as problem:
+        line = problem.line + 1 if problem.line else 1
+        raise InvalidDataError(f"broken front matter: {problem}", path=path, line=line, hint=_HINT) from None
     if fields is not None and not isinstance(fields, dict):
         raise InvalidDataError("the front matter must hold `name: value` lines", path=path, line=2, hint=_HINT)
     return {str(name): value for name, value in (fields or {}).items()}
 
 
-def _has_alias(text: str) -> bool:
-    import yaml
-
-    try:
-        return any(isinstance(event, yaml.AliasEvent) for event in yaml.parse(text, Loader=yaml.SafeLoader))
-    except yaml.YAMLError:
-        return False
+def with_memory_id(data: bytes, memory_id: str) -> bytes:
+    """A hand-written file with the id of its record put into its front matter: one line more, all else to the byte."""
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    text = data[len(mark) :]
+    end = b"\r\n" if b"\r\n" in text.split(b"\n", 1)[0] + b"\n" else b"\n"
+    line = _front_line("memory_id", memory_id).strip().encode() + end
+    if opening := re.match(rb"---[ \t]*\r?\n", text):
+        return mark + opening[0] + line + text[opening.end() :]
+    return mark + b"---" + end + line + b"---" + end + text
 
 
 def render(fields: Mapping[str, Any], body: str) -> bytes:
@@ -94,18 +83,24 @@ def render(fields: Mapping[str, Any], body: str) -> bytes:
 
 
 def _front_line(name: str, value: Any) -> str:
-    """One field, lists on one line, times as everywhere else."""
+    """One field, lists on one line, times as everywhere else; what YAML would fold or drop is escaped."""
     import yaml
 
     if isinstance(value, datetime):
-        value = times.from_value(value)
-        return f"{name}: {times.to_text(value)}\n"
+        moment = times.to_text(times.from_value(value))
+        return f"{name}: {moment}\n" if _PLAIN_NAME.fullmatch(name) else _front_line(name, moment)
     plain = list(value) if isinstance(value, tuple) else value
+    escaped = _ODD.search(str(plain) + name) is not None
     flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
-    if flow:
-        inner = yaml.safe_dump(plain, allow_unicode=True, default_flow_style=True, width=100_000).strip()
-        return f"{yaml.safe_dump(name, allow_unicode=True).splitlines()[0]}: {inner}\n"
-    return str(yaml.safe_dump({name: plain}, allow_unicode=True, sort_keys=False, width=1000, default_flow_style=False))
+    settings: dict[str, Any] = {"allow_unicode": not escaped, "sort_keys": False}
+    if flow and _PLAIN_NAME.fullmatch(name):
+        inner = yaml.safe_dump(plain, default_flow_style=True, width=10**9, **settings).strip()
+        return f"{name}: {inner}\n"
+    return str(yaml.safe_dump({name: plain}, default_flow_style=False, width=10**9, **settings))
+
+
+_PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+_ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
 
 def body_hash(body: str) -> str:
@@ -131,5 +126,5 @@ def is_reference(path: str) -> bool:
 
 def path_for(memory_id: str) -> str:
     """Where the reflection of a record lies: its id where that is a safe file name, else a hash of it."""
-    safe = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", memory_id)
+    safe = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", memory_id) and not memory_id.endswith(".proposed")
     return f"{FOLDER}{memory_id if safe else 'ref_' + codec.digest(memory_id.encode())[:16]}.md"

@@ -16,8 +16,18 @@ from memctl.index import schema
 
 BUSY_MILLISECONDS = 10_000
 
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.IOError, apsw.SQLError)
+DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
 """What SQLite says of a damaged file; the index is then made anew."""
+
+HINDRANCE = (
+    apsw.FullError,
+    apsw.IOError,
+    apsw.ReadOnlyError,
+    apsw.CantOpenError,
+    apsw.PermissionsError,
+    apsw.BusyError,
+)
+"""What it says when the system will not let it work; the index itself may be whole."""
 
 
 def sqlite_vec_library() -> str:
@@ -37,9 +47,12 @@ def open_database(path: Path) -> apsw.Connection:
         connection.close()
     except DAMAGE:
         pass
-    except (apsw.CantOpenError, apsw.ReadOnlyError, apsw.PermissionsError, apsw.FullError) as problem:
+    except HINDRANCE as problem:
         raise StorageError(f"cannot open the index {path}: {problem}") from None
-    return _create(path)
+    try:
+        return _create(path)
+    except HINDRANCE as problem:
+        raise StorageError(f"cannot make the index {path}: {problem}") from None
 
 
 def _connect(path: Path) -> apsw.Connection:
@@ -55,7 +68,12 @@ def _connect(path: Path) -> apsw.Connection:
 
 def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
     """All rows of a query, its statement finished (an open one would keep a read transaction)."""
-    return connection.execute(sql, arguments).fetchall()
+    try:
+        return connection.execute(sql, arguments).fetchall()
+    except UnicodeEncodeError:
+        # Half a character is in no memory; what replaces it is in none either.
+        legal = [a.encode("utf-8", "replace").decode() if isinstance(a, str) else a for a in arguments]
+        return connection.execute(sql, legal).fetchall()
 
 
 def row(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> tuple[Any, ...] | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from memctl.models import Memory
@@ -72,7 +72,8 @@ class FileUpdate:
     """What became of one file: its new state (None: it is gone), entries new or changed, and refs that went.
 
     `base` is the state this was worked out against: where the index has another by now, the update is dropped, because
-    somebody else has looked at the file since (the next sync looks again).
+    somebody else has looked at the file since (the next sync looks again). `header` is what stands beside the records
+    of `memory.json`, where that changed.
     """
 
     path: str
@@ -80,6 +81,7 @@ class FileUpdate:
     state: FileState | None
     entries: Sequence[Entry] = ()
     removed: Sequence[str] = ()
+    header: Mapping[str, object] | None = None
 
 
 @dataclass(frozen=True)

@@ -36,6 +36,8 @@ def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
     """Filters as SQL. What has expired is never found."""
     arguments: list[Any]
     parts, arguments = ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
+    if filters.expired:
+        parts, arguments = ["e.problem = ''"], []
     for column, wanted in (
         ("category", filters.categories),
         ("kind", filters.kinds),

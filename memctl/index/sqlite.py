@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -37,9 +38,13 @@ class SqliteIndex:
         """
         self.path, self.owner = path, owner
         self.connection = db.open_database(path)
-        if self.meta("owner") not in ("", owner):
+        try:
+            known = self.meta("owner")
+        except db.DAMAGE:
+            known = "damaged"
+        if known not in ("", owner):
             self.rebuild()
-        elif owner and not self.meta("owner"):
+        elif owner and not known:
             self._set_meta("owner", owner)
 
     def rebuild(self) -> None:
@@ -158,6 +163,18 @@ class SqliteIndex:
 
     # Searching
 
+    @contextmanager
+    def snapshot(self) -> Iterator[None]:
+        """What is read inside is of one moment, whatever other processes write."""
+        if self.connection.in_transaction:
+            yield
+            return
+        self.connection.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self.connection.execute("COMMIT")
+
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
         return search.full_text(self.connection, words, search.where(filters, now), limit)
 
@@ -175,14 +192,11 @@ class SqliteIndex:
 
     # Writing
 
-    def update(
-        self, updates: Sequence[FileUpdate], meta: Mapping[str, str], new_vectors: Mapping[tuple[str, str], Packed]
-    ) -> None:
+    def update(self, updates: Sequence[FileUpdate], new_vectors: Mapping[tuple[str, str], Packed]) -> None:
         """Make the index say what the files say.
 
         Args:
             updates: per file, its state and what changed in it.
-            meta: names to set.
             new_vectors: vectors of entries, by (path, ref); entries without one wait in `pending`.
         """
         with db.transaction(self.connection):
@@ -190,8 +204,9 @@ class SqliteIndex:
             for update in updates:
                 if known.get(update.path) == update.base:
                     self._update_file(update, new_vectors)
-            for name, value in meta.items():
-                self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+                    if update.header is not None:
+                        header = json.dumps(update.header, ensure_ascii=False)
+                        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('header', ?)", (header,))
 
     def _update_file(self, update: FileUpdate, new_vectors: Mapping[tuple[str, str], Packed]) -> None:
         for ref in update.removed:

@@ -106,6 +106,16 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
     return checked
 
 
+def can_be_stored(memory: Memory) -> bool:
+    """Whether a record can be written and read back."""
+    try:
+        record = codec.encode(memory)
+        codec.dump(record)
+        return codec.decode(record).memory_id == memory.memory_id and not _holds_nul(record)
+    except codec.RecordError:
+        return False
+
+
 def _holds_nul(value: Any) -> bool:
     if isinstance(value, str):
         return "\0" in value

@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl import times
-from memctl.files import codec, reflections
+from memctl.files import codec, journal, reflections
 from memctl.models import FileEdit, Memory
 
 TRASH = ".memctl/state/trash/"
@@ -23,7 +23,7 @@ class Trashed:
     memory: Memory
     trashed_at: datetime
     reason: str
-    reflection: str | None = None
+    reflection: bytes | None = None
 
 
 def trash_path(memory_id: str) -> str:
@@ -43,7 +43,7 @@ def to_trash(
     value: dict[str, Any] = {"memory": codec.encode(memory), "trashed_at": times.to_text(now), "reason": reason}
     edits = []
     if reflection is not None:
-        value["reflection"] = reflection.decode("utf-8", "replace")
+        value["reflection"] = journal.pack(reflection)
         edits.append(FileEdit(memory.summary_md_ref, reflection, None))
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     return [*edits, FileEdit(trash_path(memory.memory_id), in_trash, text.encode())]
@@ -57,7 +57,8 @@ def read_trashed(data: bytes) -> Trashed:
     """
     found = json.loads(data)
     memory = codec.decode(found["memory"])
-    return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), found.get("reflection"))
+    reflection = journal.unpack(found.get("reflection"))
+    return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), reflection)
 
 
 def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) -> list[FileEdit]:
@@ -65,5 +66,5 @@ def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) 
     edits = [FileEdit(trash_path(trashed.memory.memory_id), in_trash, None)]
     reference = reflections.is_reference(trashed.memory.summary_md_ref)
     if trashed.reflection is not None and reflection_now is None and reference:
-        edits.append(FileEdit(trashed.memory.summary_md_ref, None, trashed.reflection.encode()))
+        edits.append(FileEdit(trashed.memory.summary_md_ref, None, trashed.reflection))
     return edits

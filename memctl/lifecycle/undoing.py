@@ -4,20 +4,24 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from memctl.errors import ConflictError, NotFoundError
+from memctl.errors import ConflictError, NotFoundError, RefusedError
 from memctl.files import document
 from memctl.files.journal import Operation
 from memctl.models import Change, FileEdit
 
 
-def last_undoable(operations: Sequence[Operation], skip: str) -> Operation:
+def last_undoable(operations: Sequence[Operation], skip: str, before_purge: bool = False) -> Operation:
     """The newest operation that is neither undone, nor an undo, nor memctl's own housekeeping (command `skip`).
 
     Raises:
         NotFoundError: there is nothing to undo.
+        RefusedError: the newest is a purge, and `before_purge` does not say to step over it.
     """
     undone = {operation.undoes for operation in operations if operation.undoes}
     for operation in reversed(operations):
+        if operation.erases and not before_purge:
+            hint = "What came before it can: `memctl undo --before-purge`."
+            raise RefusedError("the last change was a purge, which cannot be undone", hint=hint)
         touched = operation.records or operation.files or operation.header
         if touched and operation.op not in undone and not operation.undoes and operation.command != skip:
             return operation

@@ -34,7 +34,14 @@ class Answer:
 
 
 def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first."""
+    """The hits for a query, best first, all of one moment."""
+    with index.snapshot():
+        return _answer(query, index, embedder, weights, now)
+
+
+def _answer(
+    query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
+) -> Answer:
     counts = index.term_counts(retrieve.question_terms(query.text))
     question = retrieve.prepare(query.text, counts, index.total())
     candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)

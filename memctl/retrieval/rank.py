@@ -16,6 +16,9 @@ SHARES_PRESENT: Mapping[str, float] = {"importance": 0.2, "confidence": 0.15, "r
 
 RECENCY_HALF_LIFE_DAYS = 90.0
 
+LEAST_BEST_COSINE = 0.3
+"""Where nothing is nearer than this, the vectors know nothing of the question, and their best is no answer."""
+
 USED_SHARE, USED_RELEVANCE = 0.5, 0.4
 """A hit counts as used with half of the best score and a word of the question in it, or near it in meaning."""
 
@@ -39,6 +42,7 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[
     """
     best_lexical = max((c.lexical for c in candidates), default=0.0)
     best_cosine = max((c.cosine for c in candidates), default=0.0)
+    nearest = max(best_cosine, LEAST_BEST_COSINE)
     if best_cosine <= 0:
         weights = replace(weights, lexical=1.0, vector=0.0)
     elif best_lexical <= 0:
@@ -46,7 +50,7 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[
     return {
         c.rowid: (
             weights.lexical * _share(c.lexical, best_lexical),
-            weights.vector * _share(c.cosine, best_cosine),
+            weights.vector * _share(c.cosine, nearest),
         )
         for c in candidates
     }

@@ -11,7 +11,7 @@ from memctl.errors import ProviderError
 from memctl.index import text
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
-from memctl.index.stopwords import stop_terms
+from memctl.index.stopwords import is_stop
 from memctl.models import Filters
 from memctl.providers.base import Embedder
 
@@ -22,6 +22,9 @@ FREQUENT_FROM = 50
 """… but in a store smaller than this, every share is chance."""
 
 CANDIDATES = 200
+
+_EDGES = "?!.,;:\"'()[]{}<>“”‘’«»…—–？！。，、；：（）「」『』《》"
+"""Punctuation around words says nothing, but would have a vector of its own."""
 
 
 @dataclass(frozen=True)
@@ -57,10 +60,10 @@ def prepare(asked: str, counts: Mapping[str, int], total: int) -> Question:
     """
     limit = FREQUENT_SHARE * total if total >= FREQUENT_FROM else float("inf")
     words = list(dict.fromkeys(text.terms(asked)))
-    telling = _unless_empty([w for w in words if w not in stop_terms()], words)
+    telling = _unless_empty([w for w in words if not is_stop(w)], words)
     rare = _unless_empty([w for w in telling if counts.get(w, 0) <= limit], telling)
     kept = [w for w in asked.split() if not (found := text.terms(w)) or any(counts.get(t, 0) <= limit for t in found)]
-    embedded = " ".join(kept) if text.terms(" ".join(kept)) else asked
+    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if text.terms(w)))) or asked
     return Question(tuple(rare), embedded, {word: _idf(counts.get(word, 0), total) for word in rare})
 
 

@@ -1,0 +1,85 @@
+"""YAML from hands we do not know, bounded before it is built: no aliases, no deep nesting, no name twice, no objects."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+DEEPEST = 50
+LARGEST = 256 * 1024
+
+
+class UnsafeYamlError(ValueError):
+    """The text is refused; `line` is 1-based, 0 when unknown."""
+
+    def __init__(self, message: str, line: int = 0, column: int = 0) -> None:
+        super().__init__(message)
+        self.line, self.column = line, column
+
+
+def load(text: str, *, times_as_text: bool = False) -> Any:
+    """The value a YAML text holds.
+
+    Args:
+        times_as_text: leave what looks like a time as it is written.
+
+    Raises:
+        UnsafeYamlError: broken, or refused.
+    """
+    import yaml
+    from frontmatter.default_handlers import YAMLHandler
+
+    if len(text) > LARGEST:
+        raise UnsafeYamlError(f"larger than {LARGEST // 1024} KiB")
+    try:
+        _check(text)
+        return YAMLHandler().load(text, Loader=_loader(times_as_text))
+    except yaml.YAMLError as problem:
+        mark = getattr(problem, "problem_mark", None)
+        reason = getattr(problem, "problem", None) or "cannot be read as YAML"
+        raise UnsafeYamlError(reason, mark.line + 1 if mark else 0, mark.column + 1 if mark else 0) from None
+    except UnsafeYamlError:
+        raise
+    except (ValueError, RecursionError, OverflowError) as problem:
+        raise UnsafeYamlError(f"cannot be read as YAML: {problem}") from None
+
+
+def _check(text: str) -> None:
+    """Look at the parser's events, which come one by one: building the value is what recursion and aliases break."""
+    import yaml
+
+    depth = 0
+    for event in yaml.parse(text, Loader=getattr(yaml, "CSafeLoader", yaml.SafeLoader)):
+        line = event.start_mark.line + 1 if event.start_mark else 0
+        if isinstance(event, yaml.AliasEvent) or getattr(event, "anchor", None):
+            raise UnsafeYamlError("uses YAML anchors or aliases, which memctl refuses", line)
+        if isinstance(event, yaml.CollectionStartEvent):
+            depth += 1
+        elif isinstance(event, yaml.CollectionEndEvent):
+            depth -= 1
+        if depth > DEEPEST:
+            raise UnsafeYamlError(f"nested more than {DEEPEST} deep", line)
+
+
+@cache
+def _loader(times_as_text: bool) -> Any:
+    import yaml
+
+    base: Any = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+    class Loader(base):  # type: ignore[misc]
+        """The safe loader, refusing a name that stands twice."""
+
+        def construct_mapping(self, node: Any, deep: bool = False) -> Any:
+            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
+            if len(set(names)) != len(names):
+                twice = next(name for name in names if names.count(name) > 1)
+                raise UnsafeYamlError(f"the name {twice!r} stands twice", node.start_mark.line + 1)
+            return super().construct_mapping(node, deep=deep)
+
+    if times_as_text:
+        Loader.yaml_implicit_resolvers = {
+            first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
+            for first, rules in base.yaml_implicit_resolvers.items()
+        }
+    return Loader
