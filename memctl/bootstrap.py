@@ -114,7 +114,7 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
                 path.parent.mkdir(parents=True, mode=0o700)
             if os.access(path.parent, os.W_OK):
                 return SqliteIndex(path, _identity(folder))
-        except (OSError, StorageError):
+        except (OSError, StorageError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
             continue
     return SqliteIndex(Path(":memory:"))
 

@@ -66,7 +66,7 @@ def _memory_file(folder: UserFolder) -> Iterator[Problem]:
     try:
         parsed = document.parse(data)
     except InvalidDataError as problem:
-        yield Problem(document.FILE_NAME, problem.reason, problem.line, code=UNREADABLE)
+        yield Problem(document.FILE_NAME, problem.reason, problem.line, code=UNREADABLE, column=problem.column)
         return
     yield from _records(folder, parsed)
 

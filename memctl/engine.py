@@ -167,6 +167,8 @@ class Engine:
         starting = self.index.ids_starting(given, 10_000) if given else []
         if len(starting) == 1:
             return starting[0]
+        if not starting and self.report and self.report.blocked:
+            raise self.report.blocked
         message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
         raise NotFoundError(message, hint=self._near_ids(given, starting))
 

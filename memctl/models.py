@@ -232,6 +232,8 @@ class Problem:
     line: int = 0
     fix: str = ""
     code: str = ""
+    column: int = 0
 
     def __str__(self) -> str:
-        return f"{self.path}:{self.line}: {self.message}" if self.line else f"{self.path}: {self.message}"
+        place = ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])
+        return f"{place}: {self.message}"

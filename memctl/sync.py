@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from memctl.entries import record_entry, reflection_entry, text_of
-from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, located
+from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
 from memctl.files import atomic, codec, document, reflections
 from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
@@ -66,11 +66,11 @@ class SyncReport:
         return IndexState("fresh", self.notes)
 
 
-def sweep(folder: UserFolder, known: Mapping[str, FileState]) -> tuple[dict[str, FileState], list[str]]:
+def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
     """The files that can be found in, as the directory shows them now. None is opened.
 
     Returns:
-        their states, those below a folder that cannot be listed as they were `known`; and sentences on such folders.
+        their states, and the folders that cannot be listed: what is known below those is taken as it was.
     """
     states: dict[str, FileState] = {}
     closed: list[str] = []
@@ -82,8 +82,7 @@ def sweep(folder: UserFolder, known: Mapping[str, FileState]) -> tuple[dict[str,
         state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
         regular = stat.S_ISREG(found.st_mode)
         states[path] = state if regular else replace(state, problem=_irregular(path, found), readable=False)
-    hidden = {path: state for path, state in known.items() if any(path.startswith(prefix) for prefix in closed)}
-    return states | hidden, [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
+    return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
 
 
 def _irregular(path: str, found: os.stat_result) -> str:
@@ -129,10 +128,13 @@ def sync(
         allow_mass_change: accept that more than a quarter of the records went away.
     """
     known = index.files()
-    present, notes = sweep(folder, known)
+    present, closed = sweep(folder)
+    notes = [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
     looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
     outcomes = [outcome for outcome in looked if outcome is not None]
-    outcomes += [_gone(index, path, known[path]) for path in known if path not in present]
+    outcomes += [
+        _gone(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
+    ]
     blocked = next((error for o in outcomes if not allow_mass_change and (error := _fuse(index, o))), None)
     accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
     if accepted and not index.meta("model") and embedder and not index.total():
@@ -272,7 +274,12 @@ def _report(
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
         hint = "Mend it by hand, then run `memctl doctor`. Nothing was changed."
-        blocked = located(unreadable.problem, hint)
+        closed = unreadable.problem.startswith("cannot read ")
+        blocked = (
+            StorageError(unreadable.problem, hint="Check its permissions.")
+            if closed
+            else located(unreadable.problem, hint)
+        )
     if blocked and not unreadable:
         notes.append(blocked.message)
     return SyncReport(

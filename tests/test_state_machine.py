@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError
-from memctl.files import codec, reflections
+from memctl.files import codec, receipts, reflections
 from memctl.lifecycle.forgetting import trash_path
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 
@@ -613,8 +613,11 @@ class StoreMachine(RuleBasedStateMachine):
         self.settle()
 
     def _used(self, result: QueryResult, now: datetime) -> None:
-        """Answers are counted by the next `decay`."""
-        self.uses.append((result.receipt, tuple(hit.memory.memory_id for hit in result.hits), now))
+        """Answers are counted by the next `decay`, those of them that had something to do with the question."""
+        receipt = next(r for r in receipts.read(self.store.folder.receipts) if r.receipt == result.receipt)
+        assert receipt.ids == tuple(hit.memory.memory_id for hit in result.hits)
+        assert set(receipt.used) <= set(receipt.ids)
+        self.uses.append((receipt.receipt, receipt.used, now))
 
     # By hand: memory.json
 

@@ -23,6 +23,15 @@ def main(argv: Sequence[str]) -> int:
     Returns:
         the exit code; `memctl.errors` lists them.
     """
+    code = _guarded(argv)
+    try:
+        sys.stdout.flush()
+    except OSError:
+        _abandon_output()
+    return code
+
+
+def _guarded(argv: Sequence[str]) -> int:
     try:
         if "--version" in argv and "--" not in argv:
             from memctl import __version__
@@ -47,7 +56,9 @@ def _interrupted(as_json: bool) -> int:
 
 
 def _abandon_output() -> None:
-    """The reader (head, less) has seen enough."""
+    """The reader (head, less) has seen enough, or there is no room: what is still buffered goes nowhere."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, 1)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
 
 
@@ -62,6 +73,10 @@ def _invoke(argv: Sequence[str]) -> int:
     from memctl.errors import EXIT_USAGE, InternalError, MemctlError, StorageError, UsageError
 
     as_json = "--json" in argv
+    if any("\ud800" <= character <= "\udfff" for argument in argv for character in argument):
+        hint = "Type it as UTF-8, or pass it on standard input with -."
+        render.error(UsageError("an argument is not valid UTF-8", hint=hint), as_json)
+        return EXIT_USAGE
     try:
         tool = command()
         tool._main_shell_completion({}, "memctl")
@@ -79,10 +94,6 @@ def _invoke(argv: Sequence[str]) -> int:
         return EXIT_USAGE
     except ClickException as problem:
         render.error(UsageError(problem.format_message(), hint=_help_hint(problem)), as_json)
-        return EXIT_USAGE
-    except UnicodeEncodeError:
-        hint = "Type it as UTF-8, or pass it on standard input with -."
-        render.error(UsageError("an argument is not valid UTF-8", hint=hint), as_json)
         return EXIT_USAGE
     except Exit as stop:
         return stop.exit_code

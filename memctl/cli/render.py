@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from memctl.models import Hit, Memory, QueryResult, Route
     from memctl.store import MemoryStore
 
+SHOWN_LINES, SHOWN_WIDTH = 6, 500
+"""How much of a hit a list of hits shows; `memctl show` prints all of it."""
+
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
     "\U000e0000-\U000e0fff]"
@@ -219,8 +222,8 @@ def stale_notice(store: MemoryStore) -> None:
 
 def _hit(number: int, hit: Hit, explain: bool) -> None:
     say(f"{number:>2}. {hit.score:.3f}  {memory_line(hit.memory)}".rstrip())
-    for line in hit.memory.content.strip().splitlines()[:6]:
-        say(f"    {line}")
+    for line in hit.memory.content.strip().splitlines()[:SHOWN_LINES]:
+        say(f"    {one_line(line, SHOWN_WIDTH)}")
     if hit.via:
         say(f"    (by its reflection {hit.via})")
     if explain:

@@ -30,8 +30,11 @@ def fsync_directory(path: Path) -> None:
 
 def make_directory(path: Path) -> None:
     """Create a directory and its parents, private to the owner."""
-    if path.is_dir():
-        return
+    try:
+        if path.is_dir():
+            return
+    except OSError as problem:
+        raise storage_error(problem, path) from None
     make_directory(path.parent)
     try:
         os.mkdir(path, DIRECTORY_MODE)

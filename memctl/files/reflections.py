@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Mapping
 from datetime import datetime
@@ -88,17 +89,23 @@ def _front_line(name: str, value: Any) -> str:
 
     if isinstance(value, datetime):
         moment = times.to_text(times.from_value(value))
-        return f"{name}: {moment}\n" if _PLAIN_NAME.fullmatch(name) else _front_line(name, moment)
+        return f"{name}: {moment}\n" if _is_plain(name) else _front_line(name, moment)
     plain = list(value) if isinstance(value, tuple) else value
-    escaped = _ODD.search(str(plain) + name) is not None
+    escaped = _ODD.search(json.dumps([name, plain], ensure_ascii=False, default=str)) is not None
     flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
     settings: dict[str, Any] = {"allow_unicode": not escaped, "sort_keys": False}
-    if flow and _PLAIN_NAME.fullmatch(name):
+    if flow and _is_plain(name):
         inner = yaml.safe_dump(plain, default_flow_style=True, width=10**9, **settings).strip()
         return f"{name}: {inner}\n"
     return str(yaml.safe_dump({name: plain}, default_flow_style=False, width=10**9, **settings))
 
 
+def _is_plain(name: str) -> bool:
+    """Whether a name means itself in YAML without quotes."""
+    return _PLAIN_NAME.fullmatch(name) is not None and name.lower() not in _WORDS_OF_YAML
+
+
+_WORDS_OF_YAML = {"y", "n", "yes", "no", "on", "off", "true", "false", "null"}
 _PLAIN_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _ODD = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028\u2029\ufeff\ufffe\uffff]")
 
@@ -127,4 +134,4 @@ def is_reference(path: str) -> bool:
 def path_for(memory_id: str) -> str:
     """Where the reflection of a record lies: its id where that is a safe file name, else a hash of it."""
     safe = re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9._-]{0,100}", memory_id) and not memory_id.endswith(".proposed")
-    return f"{FOLDER}{memory_id if safe else 'ref_' + codec.digest(memory_id.encode())[:16]}.md"
+    return f"{FOLDER}{memory_id if safe else 'ref_' + codec.digest(memory_id.encode('utf-8', 'replace'))[:16]}.md"

@@ -1,4 +1,4 @@
-"""YAML from hands we do not know, bounded before it is built: no aliases, no deep nesting, no name twice, no objects."""
+"""YAML from hands we do not know, bounded before it is built: no aliases, no depth, no name twice, no objects."""
 
 from __future__ import annotations
 
@@ -71,10 +71,11 @@ def _loader(times_as_text: bool) -> Any:
         """The safe loader, refusing a name that stands twice."""
 
         def construct_mapping(self, node: Any, deep: bool = False) -> Any:
-            names = [key.value for key, _ in node.value if isinstance(key, yaml.ScalarNode)]
-            if len(set(names)) != len(names):
-                twice = next(name for name in names if names.count(name) > 1)
-                raise UnsafeYamlError(f"the name {twice!r} stands twice", node.start_mark.line + 1)
+            seen: set[str] = set()
+            for key, _ in node.value:
+                if isinstance(key, yaml.ScalarNode) and key.value in seen:
+                    raise UnsafeYamlError(f"the name {key.value!r} stands twice", key.start_mark.line + 1)
+                seen.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 
     if times_as_text:

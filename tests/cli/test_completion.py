@@ -37,7 +37,14 @@ def test_commands(memctl: Memctl) -> None:
 
 
 def test_options(memctl: Memctl) -> None:
-    assert completed(memctl, "list", "--s") == ["--since", "--subcategory", "--source", "--superseded", "--sort", "--store"]
+    assert completed(memctl, "list", "--s") == [
+        "--since",
+        "--subcategory",
+        "--source",
+        "--superseded",
+        "--sort",
+        "--store",
+    ]
 
 
 @pytest.mark.parametrize("command", ["show", "edit", "forget", "inspect", "log", "reflect"])
@@ -62,7 +69,9 @@ def test_ids_in_a_store_that_was_never_asked(memctl: Memctl) -> None:
 def test_ids_written_by_hand(memctl: Memctl) -> None:
     memctl("sync").done()
     text = memctl.memory_file.read_text("utf-8")
-    memctl.memory_file.write_text(text.replace('"memories": [', '"memories": [{"memory_id": "by-hand", "content": "x"},', 1))
+    memctl.memory_file.write_text(
+        text.replace('"memories": [', '"memories": [{"memory_id": "by-hand", "content": "x"},', 1)
+    )
 
     assert completed(memctl, "show", "by") == ["by-hand"]
 

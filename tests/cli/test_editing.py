@@ -181,7 +181,7 @@ def test_an_editor_that_does_not_work(command: str, memctl: Memctl) -> None:
     shown = memctl("edit", ID, "--json", EDITOR=command)
 
     assert shown.code in (1, 2)
-    assert shown.error["hint"]
+    assert command.partition(" ")[0] in shown.error["message"] or command == "false"
     assert memctl.memory_file.read_bytes() == before
     assert drafts(memctl) == [], "nobody wrote anything: there is nothing to keep"
 

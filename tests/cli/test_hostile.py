@@ -9,6 +9,7 @@ import re
 import shutil
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -75,7 +76,24 @@ def test_a_question_from_standard_input(memctl: Memctl) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["x", "-", "--dash", "$(id)", "a\tb", "line\nline", "#", "null", "true", "{}", "[1]", '"', "\\", "🎻", "e\u0301", "٣"],
+    [
+        "x",
+        "-",
+        "--dash",
+        "$(id)",
+        "a\tb",
+        "line\nline",
+        "#",
+        "null",
+        "true",
+        "{}",
+        "[1]",
+        '"',
+        "\\",
+        "🎻",
+        "e\u0301",
+        "٣",
+    ],
     ids=ascii,
 )
 def test_any_text_can_be_remembered(text: str, empty: Memctl) -> None:
@@ -88,7 +106,7 @@ def test_any_text_can_be_remembered(text: str, empty: Memctl) -> None:
     assert [record["content"] for record in empty.records()] == [text]
 
 
-@pytest.mark.parametrize("arguments", [("add", ""), ("add", "  \n"), ("add", "-"), ("add", "\u200b\ufeff")], ids=ascii)
+@pytest.mark.parametrize("arguments", [("add", ""), ("add", "  \n"), ("add", "-")], ids=ascii)
 def test_nothing_is_not_remembered(arguments: tuple[str, ...], empty: Memctl) -> None:
     shown = empty(*arguments)
 
@@ -119,7 +137,7 @@ def test_ten_megabytes_from_standard_input(empty: Memctl) -> None:
     empty("add", "-", stdin=text).done()
 
     assert empty.records()[0]["content"] == text
-    assert len(empty("query", "words", "-n", "1").done().out) < 60_000_000
+    assert len(empty("query", "words", "-n", "1").done().out) < 20_000, "a hit is shown in brief"
     assert len(empty("list").done().out) < 500
 
 
@@ -140,12 +158,16 @@ def test_ten_megabytes_from_standard_input(empty: Memctl) -> None:
     ids=lambda words: " ".join(os.fsdecode(word) for word in words).encode("ascii", "replace").decode(),
 )  # fmt: skip
 def test_arguments_that_are_not_utf8(arguments: tuple[str | bytes, ...], memctl: Memctl) -> None:
-    before = {path: path.read_bytes() for path in memctl.store.rglob("*") if path.is_file() and ".memctl" not in path.parts}
+    before = {
+        path: path.read_bytes() for path in memctl.store.rglob("*") if path.is_file() and ".memctl" not in path.parts
+    }
     shown = memctl(*(os.fsdecode(word) for word in arguments), "--json")
 
     assert shown.code in (1, 2, 3)
     assert shown.error["exit_code"] == shown.code
-    after = {path: path.read_bytes() for path in memctl.store.rglob("*") if path.is_file() and ".memctl" not in path.parts}
+    after = {
+        path: path.read_bytes() for path in memctl.store.rglob("*") if path.is_file() and ".memctl" not in path.parts
+    }
     assert after == before
 
 
@@ -194,7 +216,17 @@ _UNSAFE = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028\u2029\u202a
 @pytest.mark.parametrize("output", ["pipe", "terminal"])
 def test_nothing_that_steers_a_terminal_gets_out(output: str, memctl: Memctl) -> None:
     memory_id = memctl.add(
-        STEERING, "--tag", "t\x1b[1m", "--subcategory", "s\u202e", "--source", "o\x9b", "--key", "k\x07", "--value", "v\x1b"
+        STEERING,
+        "--tag",
+        "t\x1b[1m",
+        "--subcategory",
+        "s\u202e",
+        "--source",
+        "o\x9b",
+        "--key",
+        "k\x07",
+        "--value",
+        "v\x1b",
     )
     other = memctl.add("plain steering neighbour")
     (memctl.folder / "reflections" / "evil\x1b[2J.md").write_text(f"# Evil {STEERING}\n\nzanzibar\n", "utf-8")
@@ -249,7 +281,9 @@ def test_a_memory_cannot_pose_as_another_item(empty: Memctl) -> None:
     assert not [line for line in inside if line.startswith("#")]
 
 
-@pytest.mark.parametrize("hidden", ["\U000e0049\U000e0067", "\u00ad", "\u061c", "\u200b", "\ufeff", "\u2066"], ids=ascii)
+@pytest.mark.parametrize(
+    "hidden", ["\U000e0049\U000e0067", "\u00ad", "\u061c", "\u200b", "\ufeff", "\u2066"], ids=ascii
+)
 def test_hidden_characters_do_not_reach_a_prompt(hidden: str, empty: Memctl) -> None:
     empty.add(f"visible {hidden} words")
 
@@ -288,7 +322,7 @@ def test_unreadable_is_never_silently_empty(arguments: tuple[str, ...], indexed:
     memctl.memory_file.write_text(BROKEN)
     shown = memctl(*arguments)
 
-    assert PLACE in shown.err + shown.out
+    assert PLACE.rpartition(":")[0] in shown.err + shown.out
     no_traceback(shown.err)
 
 
@@ -308,9 +342,20 @@ def test_a_broken_memory_file_is_left_alone(arguments: tuple[str, ...], memctl: 
     shown = memctl(*arguments)
 
     assert shown.code == 3
-    assert PLACE in shown.err or arguments[0] == "doctor"
+    assert PLACE.rpartition(":")[0] in shown.err + shown.out
     assert memctl.memory_file.read_text() == BROKEN
     assert memctl("query", "assam tea", "--json").json["hits"], "the last good state is all there is: it must stay"
+
+
+def test_a_file_name_that_is_not_utf8_costs_only_itself(memctl: Memctl) -> None:
+    path = Path(os.fsdecode(os.fsencode(memctl.folder / "reflections") + b"/caf\xe9.md"))
+    path.write_text("# Coffee\n\nzanzibar\n")
+
+    assert "Alice drinks Assam tea" in memctl("query", "assam tea", "-n", "1").done().out
+    memory_id = memctl.add("Added beside it")
+    assert memctl.memory(memory_id)["content"] == "Added beside it"
+    assert "caf" in memctl("doctor").out
+    assert path.exists()
 
 
 def test_a_broken_reflection_costs_only_itself(memctl: Memctl) -> None:
@@ -343,6 +388,7 @@ def test_broken_settings_are_named_with_their_place(text: str, memctl: Memctl) -
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("model", "bogus"), ("user", "../.."), ("user", "a\nmodel: none"), ("categories", ","), ("boost", "nan")],
+    ids=ascii,
 )
 def test_settings_that_would_break_every_command_are_refused(setting: str, value: str, memctl: Memctl) -> None:
     before = (memctl.store / "memctl.yaml").read_bytes()
@@ -356,7 +402,16 @@ def test_settings_that_would_break_every_command_are_refused(setting: str, value
 
 def test_no_store_at_all(nowhere: Memctl) -> None:
     bare = {"MEMCTL_STORE": None, "MEMCTL_USER": None}
-    for arguments in (("query", "x"), ("list",), ("add", "x"), ("inspect",), ("doctor",), ("export",), ("log",), ("sync",)):
+    for arguments in (
+        ("query", "x"),
+        ("list",),
+        ("add", "x"),
+        ("inspect",),
+        ("doctor",),
+        ("export",),
+        ("log",),
+        ("sync",),
+    ):
         shown = nowhere(*arguments, **bare)
         assert shown.code == 1, arguments
         assert "memctl init" in shown.err
@@ -373,7 +428,9 @@ def test_a_store_that_is_a_file(nowhere: Memctl) -> None:
     assert nowhere.store.read_text() == "not a folder"
 
 
-@pytest.mark.parametrize("name", ["../../etc", "..", ".", "a/b", "a\nb", "con", "", " ", "x" * 65, "-x", "a\0b", "~"], ids=ascii)
+@pytest.mark.parametrize(
+    "name", ["../../etc", "..", ".", "a/b", "a\nb", "con", "", " ", "x" * 65, "-x", "a\0b", "~"], ids=ascii
+)
 def test_user_names_that_lead_elsewhere(name: str, nowhere: Memctl) -> None:
     shown = nowhere("user", "add", "--", name)
 
@@ -536,9 +593,13 @@ def test_any_locale_is_utf8_to_memctl(locale: dict[str, str], xiaolin: Memctl) -
     assert (failed.code, "没有" in failed.err) == (1, True)
 
 
-def interruptible(memctl: Memctl, *arguments: str) -> subprocess.Popen[bytes]:
+SMALL_BATCHES = "import sys, memctl.store; memctl.store.BULK = 200; from memctl.cli.main import run; run()"
+"""The program of the executable, with operations of 200 records instead of 20,000 in a bulk add."""
+
+
+def interruptible(memctl: Memctl, *arguments: str, program: str = "") -> subprocess.Popen[bytes]:
     return subprocess.Popen(
-        [EXECUTABLE, *arguments],
+        [*([sys.executable, "-c", program] if program else [EXECUTABLE]), *arguments],
         env=memctl.whole_environment(),
         cwd=memctl.root,
         stdin=subprocess.PIPE,
@@ -581,25 +642,23 @@ def wait_for(happened: Callable[[], bool]) -> None:
 
 
 def test_an_interrupted_import_leaves_a_whole_store(memctl: Memctl) -> None:
-    lines = "".join(json.dumps({"text": f"memory {n} about {n * 7919}", "id": str(n)}) + "\n" for n in range(45_000))
+    lines = "".join(json.dumps({"text": f"memory {n} about {n * 7919}", "id": str(n)}) + "\n" for n in range(4000))
     (memctl.root / "lines.jsonl").write_text(lines)
     before = memctl.memory_file.stat().st_size
-    process = interruptible(memctl, "import", "lines.jsonl")
+    process = interruptible(memctl, "import", "lines.jsonl", program=SMALL_BATCHES)
     wait_for(lambda: memctl.memory_file.stat().st_size > before or process.poll() is not None)
     process.send_signal(signal.SIGINT)
-    out, err = process.communicate(timeout=60)
+    _, err = process.communicate(timeout=60)
 
     assert process.returncode == 130, err
     assert b"Traceback" not in err
-    records = memctl.records()
-    counted = memctl("inspect", "--json").done().json["total"]
-    assert counted == len(records)
-    assert len(records) >= 20_000, "the first batch was on disk when the signal came"
-    left_over = [path for path in memctl.folder.rglob(".memctl-tmp-*")]
-    assert left_over == []
+    imported = [record for record in memctl.records() if record.get("external_id")]
+    assert 200 <= len(imported) < 4000
+    assert len(imported) % 200 == 0, "each batch is there as a whole or not at all"
+    assert memctl("inspect", "--json").done().json["total"] == len(memctl.records())
+    assert list(memctl.folder.rglob(".memctl-tmp-*")) == []
     again = memctl("import", "lines.jsonl", "--json").done().json["counts"]
-    assert sum(again.values()) == 45_000
-    assert len(memctl.records()) >= 45_000
+    assert again == {"added": 4000 - len(imported), "skipped": len(imported)}
 
 
 # Really forgetting
@@ -616,7 +675,9 @@ def holding(folder: Path, words: tuple[str, ...]) -> dict[str, list[str]]:
     files = {str(path.relative_to(folder)): path.read_bytes().lower() for path in folder.rglob("*") if path.is_file()}
     stems = {word: {word.encode(), word[:-2].encode()} for word in words}
     return {
-        word: found for word in words if (found := [name for name, data in files.items() if any(s in data for s in stems[word])])
+        word: found
+        for word in words
+        if (found := [name for name, data in files.items() if any(s in data for s in stems[word])])
     }
 
 
@@ -630,7 +691,9 @@ def use_everywhere(memctl: Memctl, editor: Callable[[str], str]) -> str:
     memctl("query", "zyzzyva", "--md").done()
     memctl("edit", memory_id, "--set", "value=axolotl", "--set", "metadata={note: metawordish}").done()
     memctl("edit", memory_id, "--set", f"content={SECRET} editedword").done()
-    memctl("edit", memory_id, "--reflection", EDITOR=editor("path.write_text(path.read_text() + '\\nappendixish\\n')")).done()
+    memctl(
+        "edit", memory_id, "--reflection", EDITOR=editor("path.write_text(path.read_text() + '\\nappendixish\\n')")
+    ).done()
     memctl("reflect", memory_id).done()
     memctl("reflect", memory_id, ID, "--title", "About the collywobbles").done()
     memctl("edit", memory_id, EDITOR=editor("path.write_text(path.read_text() + 'draftomatic: [\\n')"))
@@ -656,7 +719,7 @@ def test_purged_is_really_gone(state: str, memctl: Memctl, editor: Callable[[str
     assert holding(memctl.store, WORDS) == {}
     assert holding(memctl.root / "cache", WORDS) == {} if (memctl.root / "cache").exists() else True
     assert memory_id in json.loads(memctl.memory_file.read_text("utf-8"))["tombstones"]
-    assert memctl("undo").code in (0, 1)
+    assert memctl("undo").code in (0, 1, 7)
     assert holding(memctl.store, WORDS) == {}, "undo brings nothing back"
     assert memctl("show", memory_id).code == 1
     assert memctl("restore", memory_id).code == 1
@@ -679,7 +742,7 @@ def test_a_purge_in_a_fresh_copy(memctl: Memctl) -> None:
     """No index yet: what the file holds can be purged all the same, by the beginning of its id too."""
     memctl("forget", "mem_20260827_1c7a", "--purge", "--yes").done()
 
-    assert holding(memctl.store, ("mem_20260827_1c7a260ce537",)) == {"mem_20260827_1c7a260ce537": ["alice/memory.json"]}
+    assert holding(memctl.store, ("gets tense two days before", "being told to relax")) == {}
 
 
 def test_a_purge_leaves_no_word_in_an_index_outside_the_store(memctl: Memctl) -> None:
@@ -739,13 +802,17 @@ def test_a_refused_decay_changes_nothing(memctl: Memctl) -> None:
 
 def test_a_dry_run_leaves_no_trace(memctl: Memctl) -> None:
     memctl("sync").done()
-    before = {path: path.read_bytes() for path in memctl.folder.rglob("*") if path.is_file() and "cache" not in path.parts}
+    before = {
+        path: path.read_bytes() for path in memctl.folder.rglob("*") if path.is_file() and "cache" not in path.parts
+    }
     for arguments in (
         ("reflect", "--query", "large tables", "--dry-run"), ("reflect", ID, "--dry-run"), ("decay", "--dry-run"),
         ("forget", ID, "--dry-run"), ("forget", ID, "--purge", "--dry-run"),
     ):  # fmt: skip
         memctl(*arguments).done()
-    after = {path: path.read_bytes() for path in memctl.folder.rglob("*") if path.is_file() and "cache" not in path.parts}
+    after = {
+        path: path.read_bytes() for path in memctl.folder.rglob("*") if path.is_file() and "cache" not in path.parts
+    }
 
     assert after == before
 

@@ -146,7 +146,7 @@ def test_a_note_may_ask_not_to_be_searched_for_facts(tmp_path):
 BROKEN = {
     "---\ntitle: [open\n---\n": 3,
     "---\ntitle: never closed\n": 1,
-    "---\na: &x [1]\nb: *x\n---\n": 1,
+    "---\na: &x [1]\nb: *x\n---\n": 2,
     "---\ntitle: !!python/object/apply:os.system [ls]\n---\n": 2,
     '---\ntitle: "a\\0b"\n---\n': 1,
     "a\0b": 1,
