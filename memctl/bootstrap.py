@@ -42,7 +42,9 @@ def open_store(
     name = user or environment.get(layout.USER_VARIABLE) or _user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
     embedder, problem = load_embedder(settings, environment)
-    return MemoryStore(folder, open_index(folder, environment), embedder, settings, embedder_problem=problem)
+    index = open_index(folder, environment)
+    spare = index_paths(folder, environment)
+    return MemoryStore(folder, index, embedder, settings, embedder_problem=problem, spare_indexes=spare)
 
 
 def _existing(root: Path, name: str) -> UserFolder:
@@ -106,9 +108,14 @@ def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
     )
 
 
+def index_paths(folder: UserFolder, environment: Mapping[str, str]) -> tuple[Path, ...]:
+    """Where a user's index may lie, the usual place first."""
+    return (folder.cache / INDEX_NAME, _outside(folder, environment))
+
+
 def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteIndex:
     """The user's index: in the folder, else (read-only, somebody else's) in the user's own cache, else in memory."""
-    for path in (folder.cache / INDEX_NAME, _outside(folder, environment)):
+    for path in index_paths(folder, environment):
         try:
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True, mode=0o700)

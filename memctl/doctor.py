@@ -139,6 +139,10 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
     for orphan in View(store.index, store.folder).orphans() if orphans else ():
         yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
+    for path in store.folder.reflections.rglob("*.md"):
+        if any("\ud800" <= character <= "\udfff" for character in path.name):
+            name = str(path.relative_to(store.folder.root))
+            yield Problem(name, "is left out: its name is not valid UTF-8; rename it", code=BAD_RECORD)
     for path in sorted(store.folder.reflections.rglob("*.proposed.md")):
         name = str(path.relative_to(store.folder.root))
         yield Problem(name, "is a proposal for a reflection you edited: merge it by hand, then delete it", code=WAITING)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from pathlib import Path
 from typing import Self, TypeVar
 
 from memctl import decisions, times
@@ -31,6 +32,7 @@ class Engine:
     """One user's files and their index; `MemoryStore` adds the use cases.
 
     Attributes:
+        spare_indexes: where an index of this folder may lie from another time (when it could not be written).
         report: what the last look at the files found; None before the first.
     """
 
@@ -42,10 +44,12 @@ class Engine:
         settings: Settings | None = None,
         *,
         embedder_problem: str = "",
+        spare_indexes: Sequence[Path] = (),
     ) -> None:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
+        self.spare_indexes = spare_indexes
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None

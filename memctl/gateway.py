@@ -223,8 +223,11 @@ class Gateway:
         journal.write_intent(self.folder.operations, prepared.operation)
         try:
             self._write(prepared)
-        except BaseException:
-            if not self._take_back(prepared):
+        except BaseException as problem:
+            done = self._take_back(prepared)
+            if done and not isinstance(problem, Exception):
+                journal.finish(self.folder.operations, prepared.operation.op)
+            if not done or not isinstance(problem, Exception):
                 raise
         journal.finish(self.folder.operations, prepared.operation.op)
         self._index(prepared)

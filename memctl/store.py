@@ -15,6 +15,7 @@ from memctl.entries import memory_of
 from memctl.errors import DegradedError, MemctlError, NotFoundError
 from memctl.files import document, journal, receipts, reflections
 from memctl.gateway import View
+from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, undoing
 from memctl.lifecycle.adding import Added
 from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Hit, Memory, Query, QueryResult, Reflection
@@ -318,6 +319,9 @@ class MemoryStore(Engine):
         kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
         words = purging.telling_words(gone, kept)
         changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
+        for path in self.spare_indexes:
+            if path != self.index.path:
+                database.delete(path)
         self.reindex()
         left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
         advice = purging.git_advice(self.folder, what.ids)

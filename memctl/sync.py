@@ -85,6 +85,15 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
     return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
 
 
+def _named_in_unicode(name: str) -> bool:
+    """A file with another name cannot stand in an index, nor in `summary_md_ref`; it costs only itself."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
 def _irregular(path: str, found: os.stat_result) -> str:
     """Links may lead anywhere and pipes never end: neither is followed."""
     what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
@@ -105,7 +114,7 @@ def _markdown_below(directory: Path, prefix: str, closed: list[str]) -> Iterator
         closed.append(prefix)
         return
     for entry in entries:
-        if entry.name.startswith("."):
+        if entry.name.startswith(".") or not _named_in_unicode(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
             yield from _markdown_below(Path(entry.path), f"{prefix}{entry.name}/", closed)

@@ -312,7 +312,8 @@ class StoreMachine(RuleBasedStateMachine):
                 return {added.memory.memory_id: self._new(added.memory.memory_id, word, now, given)}
             assert added.outcome == "mentioned"
             old = {m.memory_id: m for m in held}[added.memory.memory_id]
-            return {old.memory_id: replace(old, mentions=old.mentions + 1, updated_at=now)}
+            told = {**given, "tags": tuple(dict.fromkeys((*old.tags, *tags)))}
+            return {old.memory_id: replace(old, mentions=old.mentions + 1, updated_at=now, **told)}
 
         if not held and word in self._titles_to_come():
             return  # a reflection of this title gets its record first, and that is what would be counted

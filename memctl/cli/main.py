@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from collections.abc import Sequence
@@ -123,10 +124,13 @@ def _help_hint(problem: Exception) -> str:
 
 
 def _check_streams() -> None:
-    """A closed standard stream is an empty one."""
+    """A closed standard stream is an empty one, and all of them are UTF-8, whatever the locale says."""
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
 
 
 def _plain_help_off_a_terminal() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memctl.cli.options import current
@@ -93,7 +94,8 @@ def warn(text: str) -> None:
 
 
 def _complain(text: str) -> None:
-    sys.stdout.flush()
+    with suppress(OSError):  # that the answer cannot be written may be what is complained of
+        sys.stdout.flush()
     print(clean(text), file=sys.stderr)
 
 
