@@ -171,7 +171,9 @@ def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, 
         own = _own_reflection(view, memory, going)
         in_trash = view.read(forgetting.trash_path(memory.memory_id))
         files += forgetting.to_trash(memory, own, in_trash, reason, now)
-    return Change(command, removes=tuple(going), files=tuple(_once(files)))
+    return Change(
+        command, removes=tuple(dict.fromkeys(memory.memory_id for memory in memories)), files=tuple(_once(files))
+    )
 
 
 def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None:

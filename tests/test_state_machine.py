@@ -147,6 +147,8 @@ class StoreMachine(RuleBasedStateMachine):
             reflection = reflections.parse(data, path)
             if reflection.memory_id in memories or reflection.memory_id in named:
                 continue
+            if reflection.memory_id and trash_path(reflection.memory_id) in self.world.files:
+                continue  # its record was forgotten, and must not come back by it
             if reflection.memory_id:
                 named.add(reflection.memory_id)
                 records[reflection.memory_id] = lambda m: m is not None and m.source == "reflection"

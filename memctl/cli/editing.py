@@ -168,10 +168,11 @@ class Draft:
         """Run the editor; a draft nobody touched is not kept when it fails."""
         try:
             _run_editor(self.path)
-        except MemctlError:
+        except MemctlError as problem:
             if self.path.exists() and self.path.read_bytes() == self.base.read_bytes():
                 self.discard()
-            raise
+                raise
+            raise UsageError(f"{problem.message}; your draft is kept in {self.path}") from None
         if not self.path.exists():
             self.discard()
             raise UsageError("the editor left no file; nothing was changed")

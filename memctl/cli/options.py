@@ -246,7 +246,7 @@ def expiry(text: str | None) -> datetime | None:
 def complete_id(incomplete: str) -> list[str]:
     """Memory ids for the shell."""
     try:
-        with opened() as store:
+        with opened(quiet=True) as store:
             store.refresh()
             return store.index.ids_starting(incomplete)
     except Exception:
@@ -256,7 +256,7 @@ def complete_id(incomplete: str) -> list[str]:
 def complete_trashed(incomplete: str) -> list[str]:
     """Ids of what can be restored, for the shell."""
     try:
-        with opened() as store:
+        with opened(quiet=True) as store:
             gone = [t.memory for t in store.trashed()] + [m for m in store.all() if m.status == "archived"]
             return [memory.memory_id for memory in gone if memory.memory_id.startswith(incomplete)]
     except Exception:
@@ -275,7 +275,7 @@ def complete_setting(incomplete: str) -> list[str]:
 def complete_tag(incomplete: str) -> list[str]:
     """Tags for the shell."""
     try:
-        with opened() as store:
+        with opened(quiet=True) as store:
             store.refresh()
             return [tag for tag in store.index.tag_counts() if tag.startswith(incomplete)]
     except Exception:

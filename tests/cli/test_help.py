@@ -18,7 +18,7 @@ ORDER = (
     "inspect", "log", "diff",
     "sync", "doctor", "reindex", "import", "export", "git", "user", "config", "model",
 )  # fmt: skip
-"""The order of the design: everyday, life of memories, agents, looking, care. Commands that are to come may be missing."""
+"""The order of the design: everyday, life of memories, agents, looking, care. Those that are to come may be missing."""
 
 _NOT_PLAIN = re.compile(r"[\u2500-\u259f\x1b]")
 

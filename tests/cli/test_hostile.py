@@ -515,7 +515,10 @@ def test_a_user_folder_that_may_not_be_read(memctl: Memctl) -> None:
 
 @pytest.mark.parametrize(
     "arguments",
-    [("list",), ("export",), ("show", ID), ("query", "tea"), ("list", "--json"), ("--help",), ("--version",), ("config",)],
+    [
+        ("list",), ("export",), ("show", ID), ("query", "tea"), ("list", "--json"), ("--help",), ("--version",),
+        ("config",),
+    ],
     ids=" ".join,
 )  # fmt: skip
 def test_a_reader_that_has_seen_enough(arguments: tuple[str, ...], memctl: Memctl) -> None:

@@ -53,8 +53,8 @@ class Step:
 class Names:
     """Names for what is new in every run: ids by their order of appearance, folders by what they are.
 
-    Ids of the sample store stay as they are. Receipts, operations, hashes, and the sizes of the index and the log become
-    `<receipt>` and so on.
+    Ids of the sample store stay as they are. Receipts, operations, hashes, and the sizes of the index and the log
+    become `<receipt>` and so on.
     """
 
     root: Path
