@@ -286,10 +286,9 @@ def test_a_reflection_left_as_it_is(body: str, memctl: Memctl, editor: Editor) -
 def test_a_reflection_changed_meanwhile_is_not_overwritten(memctl: Memctl, editor: Editor) -> None:
     """Two people, two editors: what the first one saved must be there afterwards, or the second is told."""
     target = memctl.folder / REFLECTION
-    first = f"target = Path({str(target)!r})
-target.write_text(target.read_text('utf-8') + 'First was here.\n', 'utf-8')
-"
-    second = "path.write_text('# Second\n')"
+    first = f"target = Path({str(target)!r})\ntext = target.read_text('utf-8')\n"
+    first += "target.write_text(text + 'First was here.\\n', 'utf-8')\n"
+    second = "path.write_text('# Second\\n')"
     shown = memctl("edit", REFLECTED, "--reflection", EDITOR=editor(first + second))
 
     assert shown.code == 7 or "First was here." in target.read_text("utf-8")
