@@ -41,6 +41,7 @@ def opened(root: Path) -> MemoryStore:
 
 PLAIN, DETAIL, GENERATED, FACT, TRASHED, EPISODE = (f"mem_20250101_{n:012x}" for n in range(1, 7))
 NEW = "mem_20250601_f00000000001"
+SECRET = "qwertzuiop"
 
 
 def prepared(root: Path) -> None:
@@ -49,7 +50,7 @@ def prepared(root: Path) -> None:
     with opened(root) as store:
         made = [
             Memory(PLAIN, "Alice likes tea."),
-            Memory(DETAIL, "The deploy failed."),
+            Memory(DETAIL, f"The deploy failed: {SECRET}."),
             Memory(GENERATED, "Retry with a longer timeout.", kind="strategy", category="strategy"),
             Memory(FACT, "Alice lives in Bonn.", key="city", value="Bonn"),
             Memory(TRASHED, "A secret plan."),
@@ -57,7 +58,7 @@ def prepared(root: Path) -> None:
         ]
         store.add_many([replace(m, created_at=NOW - timedelta(days=90)) for m in made], now=NOW)
         for memory_id in (DETAIL, TRASHED):
-            store.write_reflection(store.get(memory_id), f"# Detail\n\nAbout {memory_id}.", now=NOW)
+            store.write_reflection(store.get(memory_id), f"# Detail\n\nAbout {memory_id}, {SECRET}.", now=NOW)
         store.reflect([store.get(GENERATED)], now=NOW)
         changed = store.get(GENERATED)
         store.put(replace(changed, content="Retry with a much longer timeout."), now=NOW)
@@ -460,6 +461,32 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
                 taken_back += 1
         shutil.rmtree(root)
     assert taken_back
+
+
+def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: Path) -> None:
+    """Wherever it was killed: once it is mended, either all is there still or no file holds the word, the index included."""
+    states, calls = _reference(nursery, template, fast, "purge")
+    places = [("file", n) for n in range(1, calls["file"] + 1)] + [("sql", n) for n in range(1, calls["sql"] + 1, 3)]
+    gone = 0
+    for kind, n in places:
+        root = fast / "killed"
+        shutil.copytree(template, root)
+        (root / "alice/.memctl/state/trash" / f"{TRASHED}.json").unlink()  # it holds the word too, and is not purged
+        nursery("operation", root, operation="purge", kill_at={kind: n})
+        with opened(root) as store:
+            store.query("tea", now=NOW)
+            store.add("Another.", now=NOW)
+            if DETAIL in {memory.memory_id for memory in store.all()}:
+                shutil.rmtree(root)
+                continue
+        holding = [path for path in root.rglob("*") if path.is_file() and SECRET.encode() in path.read_bytes()]
+        assert [path.relative_to(root) for path in holding if path.name != "operations.jsonl"] == [], f"{kind} {n}"
+        for line in (root / "alice/.memctl/state/operations.jsonl").read_bytes().splitlines():
+            assert SECRET.encode() not in line or TRASHED.encode() in line, f"{kind} {n}"
+        gone += 1
+        shutil.rmtree(root)
+    assert gone
+    assert len(states) == 2
 
 
 def _history(root: Path) -> list[journal.Operation]:

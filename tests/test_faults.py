@@ -344,7 +344,27 @@ def largest_file(size: int) -> Iterator[None]:
 )
 def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
     done = set()
-    for size in [0, 1, 50, 200, 400, 600, 800, 1000, 1300, 1600, 2000, 2500, 3000, 4000, 6000, 9000, 30_000, 200_000, 4_000_000]:
+    for size in [
+        0,
+        1,
+        50,
+        200,
+        400,
+        600,
+        800,
+        1000,
+        1300,
+        1600,
+        2000,
+        2500,
+        3000,
+        4000,
+        6000,
+        9000,
+        30_000,
+        200_000,
+        4_000_000,
+    ]:
         store = opener(f"user{size}")
         store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee. " * 20)])
         store.write_reflection(store.get("m2"), "# Coffee")

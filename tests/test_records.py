@@ -514,9 +514,8 @@ def test_any_record_through_the_store(memory: Memory, kind: str) -> None:
     root = fast_folder()
     (root / "memctl.yaml").write_text("model: none\n")
     wanted = replace(memory, layer="L2", kind=kind, category="life", expires_at=None, summary_md_ref="", tags=("x",))
-    wanted = replace(
-        wanted, content=f"x{memory.content}", created_at=memory.created_at or datetime(2025, 1, 1, tzinfo=UTC)
-    )
+    wanted = replace(wanted, content=f"x{memory.content}", key=memory.key and f"k{memory.key}")
+    wanted = replace(wanted, created_at=memory.created_at or datetime(2025, 1, 1, tzinfo=UTC))
     try:
         with open_store(root, user="a", create=True, environment={"XDG_CACHE_HOME": str(root)}) as store:
             store.add_many([wanted])

@@ -120,7 +120,7 @@ def test_zsh(memctl: Memctl) -> None:
     assert "mem_20250108_23832b8ff6b7" in zsh(memctl, "show", "mem_20250108_2383")
 
 
-@pytest.mark.parametrize("words", [("show", "mem_"), ("list", "--tag", ""), ("--user", ""), ("add", "-c", "")])
+@pytest.mark.parametrize("words", [("show", "mem_"), ("list", "--tag", "")])
 def test_nothing_to_offer_is_silent(words: tuple[str, ...], memctl: Memctl) -> None:
     completed(memctl, *words, MEMCTL_STORE=str(memctl.root / "nowhere"))
     completed(memctl, *words, MEMCTL_USER=None)

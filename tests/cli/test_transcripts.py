@@ -25,7 +25,7 @@ def test_transcript(path: Path, memctl: Memctl) -> None:
     assert found == path.read_text("utf-8")
 
 
-@pytest.mark.parametrize("name", ["errors", "query"])
+@pytest.mark.parametrize("name", ["errors", "export"])
 def test_the_executable_says_the_same(name: str, memctl: Memctl) -> None:
     steps = parse((Path(__file__).parent / "transcripts" / f"{name}.txt").read_text("utf-8"))
 
