@@ -13,6 +13,8 @@ from memctl.files import layout
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
 from memctl.providers.base import Embedder
+from memctl.providers.cache import FILE_NAME as EMBEDDINGS
+from memctl.providers.cache import CachedEmbedder
 from memctl.store import MemoryStore
 
 INDEX_NAME = "index.sqlite"
@@ -43,6 +45,8 @@ def open_store(
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
     embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)
+    if embedder is not None and embedder.slow:
+        embedder = CachedEmbedder(embedder, index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:"))
     spare = index_paths(folder, environment)
     return MemoryStore(folder, index, embedder, settings, embedder_problem=problem, spare_indexes=spare)
 

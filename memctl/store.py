@@ -19,6 +19,7 @@ from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, undoing
 from memctl.lifecycle.adding import Added
 from memctl.models import ACTIVE, ARCHIVED, Change, FileEdit, Hit, Memory, Query, QueryResult, Reflection
+from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
 from memctl.retrieval.rank import Weights
@@ -322,6 +323,7 @@ class MemoryStore(Engine):
         for path in self.spare_indexes:
             if path != self.index.path:
                 database.delete(path)
+            database.delete(path.with_name(EMBEDDINGS))
         self.reindex()
         left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
         advice = purging.git_advice(self.folder, what.ids)

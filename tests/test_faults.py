@@ -5,7 +5,6 @@ Two rules hold everywhere: what cannot be read is never taken for empty, and wha
 
 from __future__ import annotations
 
-import difflib  # noqa: F401  loaded before rights are given up, since Python itself may lie in root's home
 import json
 import os
 import random
@@ -23,9 +22,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import BinaryIO
 
-import frontmatter  # noqa: F401
 import pytest
-import yaml  # noqa: F401
 from conftest import content_of, elements, left_over, rebuilt, same_as_rebuilt, tracked, write_by_hand
 
 from memctl import MemoryStore, bootstrap, open_store
@@ -119,6 +116,23 @@ def no_rights() -> Iterator[None]:
         os.seteuid(0)
         os.setegid(0)
         os.setgroups(groups)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def _everything_imported(tmp_path_factory: pytest.TempPathFactory) -> None:
+    """What is imported late must be there before rights are given up: Python itself may lie in root's home."""
+    root = tmp_path_factory.mktemp("imports")
+    with open_store(root, user="a", create=True, environment={"XDG_CACHE_HOME": str(root)}) as store:
+        memory = store.add("Ünïcode", detail="---\n# Words").memory
+        write_by_hand(store.folder.reflections / "mine.md", "---\ntags: [a]\n---\n# Mine\n")
+        store.query("who is ünïcode?")
+        store.reflect([memory])
+        with suppress(MemctlError):
+            store.get("nobody")
+        with suppress(MemctlError):
+            open_store(root, user="aa", environment={})
+        write_by_hand(store.folder.memory_file, "{")
+        store.query("x")
 
 
 @pytest.fixture
@@ -1050,6 +1064,61 @@ def test_expired_is_hidden_when_read_and_moved_when_written(opener: Opener) -> N
     store.add("Something else", now=later)
     assert contents(store) == ["Pinned ticket", "Something else"]
     assert [t.reason for t in store.trashed()] == ["expired"]
+
+
+SECRET = "qwertzuiop"
+
+
+def _holding(root: Path, word: str) -> list[str]:
+    return [str(p.relative_to(root)) for p in root.rglob("*") if p.is_file() and word.encode() in p.read_bytes()]
+
+
+def test_what_is_purged_is_nowhere(store: MemoryStore, tmp_path: Path) -> None:
+    """Single words, in any file of the user's: log, trash, receipts, drafts, displaced copies, proposals, the index."""
+    memory = store.add(f"Alice has {SECRET}.", detail=f"# {SECRET}", tags=(SECRET,)).memory
+    other = store.add("Something else").memory
+    store.query(SECRET)
+    store.reflect([store.get(memory.memory_id), other])
+    one = store.folder.root / store.get(memory.memory_id).summary_md_ref
+    write_by_hand(one, one.read_text() + "by hand\n")
+    store.reflect([store.get(memory.memory_id)])
+    store.put(replace(store.get(memory.memory_id), content=f"Alice had {SECRET}, too."))
+    store.forget([memory.memory_id])
+    store.restore([memory.memory_id])
+    store.folder.drafts.mkdir(exist_ok=True)
+    (store.folder.drafts / f"{memory.memory_id}.md").write_text(SECRET)
+    (store.folder.root / ".memctl-tmp-1234").write_text(SECRET)
+    assert _holding(tmp_path, SECRET)
+    store.purge([memory.memory_id])
+    assert _holding(tmp_path, SECRET) == []
+    store.close()
+    assert _holding(tmp_path, SECRET) == []
+
+
+def test_what_is_purged_stays_purged(store: MemoryStore, opener: Opener) -> None:
+    """An old branch brings the record back; it is not read, and doctor's note says so."""
+    memory = store.add(f"Alice has {SECRET}.").memory
+    store.add("Something else")
+    old = json.loads(store.folder.memory_file.read_text())["memories"]
+    store.purge([memory.memory_id])
+    data = json.loads(store.folder.memory_file.read_text())
+    write_by_hand(store.folder.memory_file, json.dumps({**data, "memories": old}))
+    assert contents(store) == ["Something else"]
+    assert any("memory.json" in note for note in store.refresh().notes)
+    store.reindex()
+    assert contents(opener()) == ["Something else"]
+    store.add("More")
+    same_as_rebuilt(store)
+
+
+def test_purging_with_junk_in_the_log(filled: MemoryStore) -> None:
+    with open(filled.folder.operations, "ab") as log:
+        log.write(
+            b'{"op": "x", "phase": "intent"}\n[1]\n{"op": "y", "phase": "intent", "records": 5, "files": {}}\n\xff\n'
+        )
+    filled.purge(["m1"])
+    assert _holding(filled.folder.root, "tea.") == []
+    assert filled.history() is not None
 
 
 def test_filters_with_odd_values(filled: MemoryStore) -> None:

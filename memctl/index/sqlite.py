@@ -47,6 +47,10 @@ class SqliteIndex:
         elif owner and not known:
             self._set_meta("owner", owner)
 
+    @property
+    def on_disk(self) -> bool:
+        return str(self.path) != ":memory:"
+
     def rebuild(self) -> None:
         """Drop everything and begin with an empty file."""
         self.connection.close()
