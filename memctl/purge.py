@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import subprocess
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -73,9 +73,11 @@ def _belongs(view: View, path: str, going: dict[str, Memory]) -> bool:
     return bool(named & going.keys()) or any(memory_id in reflection.body for memory_id in going)
 
 
-def telling_words(gone: Iterable[Memory], kept: Iterable[Memory]) -> set[str]:
-    """Terms that stood in the purged memories and stand in none that is kept."""
-    common = {term for memory in kept for term in terms(codec.dump(codec.encode(memory)))}
+def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
+    """Terms that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
+    common = set(terms(str(dict(header)))) | {
+        term for memory in kept for term in terms(codec.dump(codec.encode(memory)))
+    }
     words = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
     return {word for word in words - common - stop_terms() if len(word) > 2}
 

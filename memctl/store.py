@@ -318,13 +318,14 @@ class MemoryStore(Engine):
         if dry_run:
             return purging.PurgeReport(tuple(ids), also_removed=also)
         kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
-        words = purging.telling_words(gone, kept)
+        words = purging.telling_words(gone, kept, self.index.header())
         changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
         for path in self.spare_indexes:
             if path != self.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
-        self.reindex()
+        self.index.rebuild()
+        self.sync()
         left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
         advice = purging.git_advice(self.folder, what.ids)
         return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))

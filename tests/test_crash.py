@@ -465,7 +465,7 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
 
 
 def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: Path) -> None:
-    """Wherever it was killed: once it is mended, either all is there still or no file, nor the index, holds the word."""
+    """Wherever it was killed: once mended, either all is there still or no file, nor the index, holds the word."""
     states, calls = _reference(nursery, template, fast, "purge")
     places = [("file", n) for n in range(1, calls["file"] + 1)] + [("sql", n) for n in range(1, calls["sql"] + 1, 3)]
     gone = 0

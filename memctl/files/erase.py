@@ -40,6 +40,7 @@ def erase(folder: UserFolder, what: Erasure) -> list[str]:
         ("the trash", lambda: _files_naming(folder.trash, what.ids)),
         ("drafts", lambda: _files_naming(folder.drafts, what.ids)),
         ("displaced copies", lambda: _files(_inside(folder.displaced))),
+        ("the index", lambda: _files(_inside(folder.cache))),
         ("temporary files", lambda: _files(temporary_files(folder))),
     ]
     return [name for name, step in steps if step()]
@@ -119,9 +120,11 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
             found: dict[str, Any] = json.loads(line)
         except ValueError:
             continue
+        if not isinstance(found, dict):
+            continue
         if found.get("phase") == journal.INTENT and not found.get("erases"):
-            found["records"] = [step for step in found["records"] if step[0] not in what.ids]
-            found["files"] = [step for step in found["files"] if not _touches(step, what)]
+            found["records"] = [step for step in found.get("records", ()) if step and step[0] not in what.ids]
+            found["files"] = [step for step in found.get("files", ()) if step and not _touches(step, what)]
         yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
