@@ -25,6 +25,7 @@ from typing import BinaryIO
 import pytest
 from conftest import content_of, elements, left_over, rebuilt, same_as_rebuilt, tracked, write_by_hand
 
+import memctl
 from memctl import MemoryStore, bootstrap, open_store
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import journal, layout
@@ -100,12 +101,20 @@ def test_the_guard_reaches_children() -> None:
 # Without rights
 
 
+def _open_to_all(place: Path) -> bool:
+    """Whether any user may reach a place."""
+    return all(folder.stat().st_mode & 0o001 for folder in place.resolve().parents)
+
+
 @contextmanager
 def no_rights() -> Iterator[None]:
     """As a user who is not root; where the tests are not run by root that is so already."""
     if os.geteuid() != 0:
         yield
         return
+    closed = [place for place in (Path(memctl.__file__), Path(sys.prefix)) if not _open_to_all(place)]
+    if closed:
+        pytest.skip(f"nobody may not read {closed[0]}, where the program lies")
     groups = os.getgroups()
     os.setgroups([])
     os.setegid(NOBODY)

@@ -21,8 +21,9 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from memctl import MemoryStore, open_store
-from memctl.errors import ConflictError, InvalidDataError, NotFoundError
+from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.files import codec, receipts, reflections
+from memctl.files.erase import unlinked
 from memctl.lifecycle.forgetting import trash_path
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 
@@ -147,7 +148,8 @@ class StoreMachine(RuleBasedStateMachine):
             reflection = reflections.parse(data, path)
             if reflection.memory_id in memories or reflection.memory_id in named:
                 continue
-            if reflection.memory_id and trash_path(reflection.memory_id) in self.world.files:
+            buried = reflection.memory_id in self.world.header.get("tombstones", [])
+            if buried or (reflection.memory_id and trash_path(reflection.memory_id) in self.world.files):
                 continue  # its record was forgotten, and must not come back by it
             if reflection.memory_id:
                 named.add(reflection.memory_id)
@@ -422,15 +424,34 @@ class StoreMachine(RuleBasedStateMachine):
             raises=NotFoundError if gone_before else None,
         )
 
+    @precondition(lambda self: any(m.summary_md_ref for m in self.lasting.values()))
+    @rule(number=picks, back=st.sampled_from(("restore", "undo", "later")))
+    def forget_with_reflection(self, number: int, back: str) -> None:
+        """Those that take a file with them, and bring it back."""
+        ids = [mid for mid, m in self.lasting.items() if m.summary_md_ref]
+        mid = self.pick(number, ids)
+        self.forget([self._number_of(mid)])
+        if back == "restore":
+            self._restore(mid)
+        elif back == "undo":
+            self._undo()
+
+    def _number_of(self, memory_id: str) -> int:
+        """The number by which `pick` finds it among the singles."""
+        return [mid for mid in self.order if mid in self.singles].index(memory_id)
+
     @rule(number=picks)
     def restore(self, number: int) -> None:
+        trashed = {t.memory.memory_id for t in self.store.trashed()}
+        archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
+        ids = [mid for mid in self.order if mid in trashed | archived]
+        if ids:
+            self._restore(ids[number % len(ids)])
+
+    def _restore(self, mid: str) -> None:
         now = self.tick()
         trashed = {t.memory.memory_id: t for t in self.store.trashed()}
         archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
-        ids = [mid for mid in self.order if mid in trashed.keys() | archived]
-        if not ids:
-            return
-        mid = ids[number % len(ids)]
         memory = self.world.memory(mid)
         if memory is None:
             if self.housekeep()[0].get(mid, 0) != 0:  # a reflection that names it brings it back first
@@ -438,7 +459,7 @@ class StoreMachine(RuleBasedStateMachine):
             path, in_trash = trash_path(mid), trashed[mid]
             files: dict[str, Any] = {path: None}
             if in_trash.reflection is not None and in_trash.memory.summary_md_ref not in self.world.files:
-                files[in_trash.memory.summary_md_ref] = in_trash.reflection.encode()
+                files[in_trash.memory.summary_md_ref] = in_trash.reflection
             self.write("restore", lambda: self.store.restore([mid], now=now), {mid: in_trash.memory}, files)
         elif mid in archived:
             back = replace(
@@ -460,6 +481,9 @@ class StoreMachine(RuleBasedStateMachine):
         if operation is None:
             self.write("undo", undo, {}, raises=NotFoundError, housekeeping=False)
             return
+        if operation.command == "purge":
+            self.write("undo", undo, {}, raises=RefusedError, housekeeping=False)
+            return
         changed = any(_first(self.world, mid) != after for mid, (_, after) in operation.records.items())
         changed |= any(self.world.files.get(path) != after for path, (_, after) in operation.files.items())
         if changed:
@@ -475,6 +499,37 @@ class StoreMachine(RuleBasedStateMachine):
         assert done.command == operation.command
         self.log.pop()
         operation.undone = True
+
+    @precondition(lambda self: self.lasting)
+    @rule(number=picks)
+    def purge(self, number: int) -> None:
+        """What goes, goes from everywhere; what stays loses nothing but its references to it."""
+        mid = self.pick(number, self.lasting)
+        content = self.world.memories()[mid].content
+        also = self.store.purge([mid], dry_run=True).also_removed
+        going = {mid, *(found for found in also if not found.startswith("reflections/"))}
+        before = self.world
+        self.store.purge([mid], now=self.tick())
+        after = World.read(self.folder)
+        assert after.records.keys() == before.records.keys() - going
+        for kept, raws in after.records.items():
+            same = [codec.decode(json.loads(raw)) for raw in before.records[kept]]
+            assert [codec.decode(json.loads(raw)) for raw in raws] == [unlinked(memory, going) for memory in same]
+        named = {path for path, data in before.files.items() if any(found.encode() in data for found in going)}
+        lost = before.files.keys() - after.files.keys()
+        assert {path for path in also if path.startswith("reflections/")} <= lost <= named
+        assert all(after.files[path] == before.files[path] for path in after.files)
+        buried = sorted({*before.header.get("tombstones", []), *going})
+        assert after.header == {**before.header, "tombstones": buried}
+        if " number " in content:
+            holding = [
+                path for path in self.folder.rglob("*") if path.is_file() and content.encode() in path.read_bytes()
+            ]
+            assert holding == []
+        self.log, self.uses = [Done("purge", {}, {})], []
+        self.reflected = [ids for ids in self.reflected if not going & set(ids)]
+        self._remember(after)
+        self.settle()
 
     # Reflecting, fading, asking
 

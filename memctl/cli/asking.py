@@ -93,7 +93,11 @@ def list_memories(
     trash: Annotated[bool, typer.Option("--trash", help="What was forgotten or has expired.")] = False,
     every: Annotated[bool, typer.Option("--all", help="Whatever the status.")] = False,
     sort: Annotated[
-        str, typer.Option(help="created, updated, occurred, importance, confidence, reward, used or text.")
+        str,
+        typer.Option(
+            autocompletion=options.complete_sort,
+            help="created, updated, occurred, importance, confidence, reward, used or text.",
+        ),
     ] = "created",
     ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many; 0 for all.", min=0)] = 50,

@@ -88,7 +88,12 @@ def doctor(
 def import_(
     path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.", metavar="PATH")],
     form: Annotated[
-        str, typer.Option("--format", help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.")
+        str,
+        typer.Option(
+            "--format",
+            autocompletion=options.complete_import_format,
+            help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
+        ),
     ] = "auto",
     only_store: Annotated[str, typer.Option("--only-store", help="Only lines whose `store` is this.")] = "",
     allow_duplicate: Annotated[
@@ -115,7 +120,12 @@ def export(
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="The file to write; standard output otherwise.")
     ] = None,
-    form: Annotated[str, typer.Option("--format", help="jsonl, or records (one memory.json).")] = "jsonl",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", autocompletion=options.complete_export_format, help="jsonl, or records (one memory.json)."
+        ),
+    ] = "jsonl",
     category: Category = None,
     kind: Kind = None,
     tag: Tag = None,

@@ -263,6 +263,25 @@ def complete_trashed(incomplete: str) -> list[str]:
         return []
 
 
+def complete_sort(incomplete: str) -> list[str]:
+    """Keys a list can be sorted by, for the shell."""
+    from memctl.selection import SORTS
+
+    return [name for name in SORTS if name.startswith(incomplete)]
+
+
+def complete_export_format(incomplete: str) -> list[str]:
+    """Forms `export` writes, for the shell."""
+    return [name for name in ("jsonl", "records") if name.startswith(incomplete)]
+
+
+def complete_import_format(incomplete: str) -> list[str]:
+    """Forms `import` reads, for the shell."""
+    from memctl.transfer.formats import FORMS
+
+    return [name for name in ("auto", *FORMS) if name.startswith(incomplete)]
+
+
 def complete_setting(incomplete: str) -> list[str]:
     """Names of settings, for the shell."""
     from dataclasses import fields

@@ -208,8 +208,15 @@ def dump(record: Mapping[str, Any], indent: int = 4) -> str:
         RecordError: a value cannot be written as JSON (NaN, a lone surrogate, a foreign type).
     """
     pad = " " * (indent + 2)
-    lines = [f"{pad}{_json(name)}: {_dump_value(value, indent + 2)}" for name, value in record.items()]
+    lines = [f"{pad}{_json(name)}: {_dump_field(name, value, indent + 2)}" for name, value in record.items()]
     return "{\n" + ",\n".join(lines) + "\n" + " " * indent + "}"
+
+
+def _dump_field(name: str, value: Any, indent: int) -> str:
+    try:
+        return _dump_value(value, indent)
+    except RecordError as problem:
+        raise RecordError(f"field {name!r}: {problem}") from None
 
 
 def _dump_value(value: Any, indent: int) -> str:
