@@ -123,9 +123,15 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
         if not isinstance(found, dict):
             continue
         if found.get("phase") == journal.INTENT and not found.get("erases"):
-            found["records"] = [step for step in found.get("records", ()) if step and step[0] not in what.ids]
-            found["files"] = [step for step in found.get("files", ()) if step and not _touches(step, what)]
+            found["records"] = [step for step in _steps(found, "records") if step[0] not in what.ids]
+            found["files"] = [step for step in _steps(found, "files") if not _touches(step, what)]
         yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+
+
+def _steps(found: Mapping[str, Any], name: str) -> list[list[Any]]:
+    """The steps of an intent; somebody may have been at the log."""
+    steps = found.get(name)
+    return [step for step in steps if isinstance(step, list) and step] if isinstance(steps, list) else []
 
 
 def _touches(step: Sequence[Any], what: Erasure) -> bool:
