@@ -375,7 +375,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
     states, calls = _reference(nursery, template, fast, operation)
     assert calls["file"] > 5
     places = [("file", n) for n in range(1, calls["file"] + 1)]
-    places += [("sql", n) for n in range(1, calls["sql"] + 1, 1 if TORTURE else 9)]
+    places += [("sql", n) for n in range(1, calls["sql"] + 1, 1 if TORTURE else 15)]
     reached = set()
     for kind, n in places:
         root = fast / "killed"
