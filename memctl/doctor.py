@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl import decisions, sync, times
+from memctl import housekeeping, sync, times
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, layout, reflections
 from memctl.files.erase import temporary_files, tombstones
@@ -137,7 +137,7 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
-    for orphan in View(store.index, store.folder).orphans() if orphans else ():
+    for orphan in store.view().orphans() if orphans else ():
         yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
     for path in store.folder.reflections.rglob("*.md"):
         if any("\ud800" <= character <= "\udfff" for character in path.name):
@@ -243,7 +243,7 @@ def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
         if memory is None or (memory.memory_id not in held and memory.memory_id not in buried):
             raws.append(record.raw)
         elif memory.memory_id not in buried and held[memory.memory_id] != memory:
-            renamed = replace(memory, memory_id=store.new_id(memory.created_at or now))
+            renamed = replace(memory, memory_id=store.view().new_id(memory.created_at or now))
             raws.append(codec.dump(codec.encode(renamed)).encode())
         if memory is not None:
             held.setdefault(memory.memory_id, memory)
@@ -253,7 +253,7 @@ def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
 
 def _completed(view: View, store: MemoryStore, now: datetime) -> Change:
     """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
-    adopted, files = decisions.adoptions(view, now, store.new_id_for)
+    adopted, files = housekeeping.adoptions(view, now)
     path = view.folder.memory_file
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from pathlib import Path
 from typing import Self, TypeVar
 
-from memctl import decisions, times
+from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import NotFoundError, StorageError
@@ -17,7 +17,7 @@ from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import adding, forgetting
+from memctl.lifecycle import forgetting
 from memctl.models import Change
 from memctl.providers.base import Embedder
 
@@ -53,7 +53,6 @@ class Engine:
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None
-        self._new_id = adding.IdMaker()
 
     def __enter__(self) -> Self:
         return self
@@ -138,22 +137,15 @@ class Engine:
         self.refresh()
         return self._apply(decide, now or times.utc_now())
 
-    def new_id(self, created: datetime) -> str:
-        """An id no other memory has, in time order."""
-        return self._new_id(created, datetime.now(UTC))
-
-    def new_id_for(self, created: datetime, moment: datetime) -> str:
-        """As `new_id`, at a given moment of the present."""
-        return self._new_id(created, moment)
-
-    def _view(self) -> View:
-        return View(self.index, self.folder)
+    def view(self) -> View:
+        """The records and files as they are in the index now; without the lock, others may change them right after."""
+        return View(self.index, self.folder, self.gateway.ids)
 
     def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
         """Apply a change, after moving what has expired to the trash and giving new reflections records."""
 
         def tidy(view: View) -> Change:
-            return decisions.housekeeping(view, now, self._new_id)
+            return housekeeping.housekeeping(view, now)
 
         return self._healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
 

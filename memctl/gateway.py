@@ -9,8 +9,8 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from datetime import datetime
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
 from typing import Any
 
 import apsw
@@ -24,6 +24,7 @@ from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
+from memctl.lifecycle.adding import IdMaker
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.providers.base import Embedder
 
@@ -39,6 +40,20 @@ class View:
 
     index: SqliteIndex
     folder: UserFolder
+    ids: IdMaker
+
+    def new_id(self, created: datetime) -> str:
+        """An id that no memory has, in time order. Another process may have drawn the same in this millisecond."""
+        while True:
+            drawn = self.ids(created, datetime.now(UTC))
+            if not self.index.raws(document.FILE_NAME, [drawn]):
+                return drawn
+
+    def unused(self, memory: Memory) -> Memory:
+        """A new memory, under another id if its own was taken since it was drawn."""
+        if self.get(memory.memory_id) is None:
+            return memory
+        return replace(memory, memory_id=self.new_id(memory.created_at or datetime.now(UTC)))
 
     def get(self, memory_id: str) -> Memory | None:
         """The record with this id."""
@@ -103,6 +118,7 @@ class Gateway:
     ) -> None:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.lock_timeout, self.log_limit = lock_timeout, log_limit
+        self.ids = IdMaker()
 
     def apply(self, decide: Decision, now: datetime, before: Decision | None = None) -> tuple[Change, str]:
         """Decide on a change and make it durable.
@@ -148,7 +164,7 @@ class Gateway:
         report = sync.sync(self.folder, self.index, self.embedder)
         if report.blocked:
             raise report.blocked
-        return View(self.index, self.folder)
+        return View(self.index, self.folder, self.ids)
 
     # Preparing
 

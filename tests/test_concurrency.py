@@ -564,6 +564,32 @@ def test_an_import_cannot_take_an_id(opener: Opener) -> None:
     assert [m.content for m in store.all()] == ["Mine"]
 
 
+@pytest.mark.parametrize("write", ["add", "add many", "add a fact", "reflect", "adopt"])
+def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> None:
+    """Two processes may draw the same id in the same millisecond; the second must not replace the first's memory."""
+    store = opener()
+    first, second = store.add("First").memory, store.add("Second").memory
+    free = (f"mem_20250101_{n:012x}" for n in range(1, 100))
+    drawn = iter([first.memory_id, first.memory_id, second.memory_id])
+    store.gateway.ids = lambda created, moment: next(drawn, None) or next(free)  # type: ignore[assignment]
+    if write == "adopt":
+        write_by_hand(store.folder.reflections / "mine.md", "# Third\n")
+    acts: dict[str, Callable[[], object]] = {
+        "add": lambda: store.add("Third"),
+        "add many": lambda: store.add_many([Memory("", "Third"), Memory("", "Fourth")]),
+        "add a fact": lambda: store.add("Third", key="k", value=1),
+        "reflect": lambda: store.reflect([first, second]),
+        "adopt": lambda: store.add("Fourth"),
+    }
+    try:
+        acts[write]()
+    except MemctlError:
+        assert write == "add many"  # an import may be refused as a whole, and begun anew
+    assert {"First", "Second"} <= {memory.content for memory in store.all()}
+    assert len(store.all()) > 2 or write == "add many"
+    same_as_rebuilt(store)
+
+
 def test_a_folder_made_by_hand(tmp_path: Path) -> None:
     """Two at once in a folder that holds nothing but a memory.json."""
     folder = layout.UserFolder(tmp_path / "alice")

@@ -135,7 +135,7 @@ def _watch(frame: Any, event: str, argument: Any) -> None:
 def _new_ids(store: MemoryStore) -> None:
     """Ids that are the same in every run."""
     numbers = iter(range(1, 1000))
-    store._new_id = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment,misc]
+    store.gateway.ids = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment]
 
 
 def _child_operation(order: dict[str, Any], out: int) -> None:

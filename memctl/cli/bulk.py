@@ -91,7 +91,7 @@ def _check_problems(imported: Imported, skip_broken: bool) -> None:
 
 
 def _tell(counts: Counter[str], imported: Imported, results: Sequence[Added] = ()) -> None:
-    from memctl.store import BULK
+    from memctl.usecases.adding import BULK
 
     if current.json:
         ids = [added.memory.memory_id for added in results if added.outcome == "added"]

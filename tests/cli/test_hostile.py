@@ -630,7 +630,9 @@ def test_any_locale_is_utf8_to_memctl(locale: dict[str, str], xiaolin: Memctl) -
     assert (failed.code, "没有" in failed.err) == (1, True)
 
 
-SMALL_BATCHES = "import sys, memctl.store; memctl.store.BULK = 200; from memctl.cli.main import run; run()"
+SMALL_BATCHES = (
+    "import sys, memctl.usecases.adding as adding; adding.BULK = 200; from memctl.cli.main import run; run()"
+)
 """The program of the executable, with operations of 200 records instead of 20,000 in a bulk add."""
 
 

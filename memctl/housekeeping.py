@@ -1,0 +1,92 @@
+"""What every write does first, whatever it is about: expired memories go to the trash, reflections get records."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl.entries import memory_of, reflection_memory
+from memctl.errors import MemctlError
+from memctl.files import reflections
+from memctl.files.erase import tombstones
+from memctl.gateway import View
+from memctl.lifecycle import adding, forgetting
+from memctl.models import Change, FileEdit, Memory, Reflection
+
+MAINTENANCE = "maintenance"
+"""Command name of changes memctl makes by itself (moving what has expired); `undo` steps over them."""
+
+
+def housekeeping(view: View, now: datetime) -> Change:
+    """What every write does first: expired memories go to the trash, reflections written by hand get a record."""
+    expired = [memory_of(entry) for entry in view.index.expired(now)]
+    trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
+    adopted, files = adoptions(view, now)
+    return Change(MAINTENANCE, tuple(adopted), trash.removes, (*trash.files, *files))
+
+
+def adoptions(view: View, now: datetime) -> tuple[list[Memory], list[FileEdit]]:
+    """Records of the reflections that have none, and the ids written into those files.
+
+    A reflection that names a forgotten or purged record is left alone: its record must not come back by it.
+    """
+    adopted: list[Memory] = []
+    files: list[FileEdit] = []
+    buried = tombstones(view.header)
+    for orphan in view.orphans():
+        record = adopt(orphan, view.new_id(now), now)
+        gone = record.memory_id in buried or view.read(forgetting.trash_path(record.memory_id)) is not None
+        if not gone and adding.can_be_stored(record):
+            adopted.append(record)
+            files += name_record(view, orphan, record)
+    return adopted, files
+
+
+def adopt(reflection: Reflection, new_id: str, now: datetime) -> Memory:
+    """The record of a reflection that was written by hand."""
+    seen = reflection_memory(reflection)
+    return replace(
+        seen,
+        memory_id=reflection.memory_id or new_id,
+        layer="L2",
+        content=reflection.title,
+        source="reflection",
+        created_at=seen.created_at or now,
+        summary_md_ref=reflection.path,
+    )
+
+
+def name_record(view: View, reflection: Reflection, memory: Memory) -> list[FileEdit]:
+    """Write the record's id into a reflection that names none; its text stays as it is."""
+    if reflection.memory_id:
+        return []
+    before = view.read(reflection.path) or b""
+    return [FileEdit(reflection.path, before, reflections.with_memory_id(before, memory.memory_id))]
+
+
+def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, now: datetime) -> Change:
+    """Move records to the trash, and the reflections nothing else refers to."""
+    going = {memory.memory_id for memory in memories}
+    files: list[FileEdit] = []
+    for memory in memories:
+        own = _own_reflection(view, memory, going)
+        in_trash = view.read(forgetting.trash_path(memory.memory_id))
+        files += forgetting.to_trash(memory, own, in_trash, reason, now)
+    return Change(
+        command, removes=tuple(dict.fromkeys(memory.memory_id for memory in memories)), files=tuple(_once(files))
+    )
+
+
+def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None:
+    path = memory.summary_md_ref
+    if not reflections.is_reference(path) or not view.referring(path) <= going:
+        return None
+    try:
+        return view.read(memory.summary_md_ref)
+    except MemctlError:
+        return None
+
+
+def _once(files: Sequence[FileEdit]) -> list[FileEdit]:
+    return list({file.path: file for file in files}.values())

@@ -1,0 +1,212 @@
+"""Remembering: one thing, or many at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import fields, replace
+from datetime import UTC, datetime
+from typing import Any
+
+from memctl import times
+from memctl.engine import Engine
+from memctl.errors import RefusedError
+from memctl.gateway import View
+from memctl.lifecycle import adding
+from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
+from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.retrieval import answer as answering
+from memctl.sync import Progress
+from memctl.usecases.reflecting import with_detail
+
+BULK = 20_000
+"""Records in one operation of a bulk add; each is undone as one."""
+
+
+class Adding(Engine):
+    """Adding to the memories of one user."""
+
+    def add(
+        self,
+        content: str,
+        *,
+        detail: str | None = None,
+        allow_duplicate: bool = False,
+        now: datetime | None = None,
+        **given: Any,
+    ) -> Added:
+        """Remember one thing.
+
+        Args:
+            content: the text; any Unicode.
+            detail: Markdown to keep with it as its own reflection.
+            allow_duplicate: store it even if the same text is there.
+            given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
+
+        Returns:
+            what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
+        """
+        now = now or times.utc_now()
+        memory = self._new(Memory("", content, **given), frozenset(given), now)
+        outcome: list[Added] = []
+
+        def decide(view: View) -> Change:
+            puts, added = add_one(view, view.unused(memory), frozenset(given), allow_duplicate, now)
+            near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
+            files: list[FileEdit] = []
+            if detail is not None:
+                puts, files = with_detail(view, puts, added.memory, detail)
+                added = replace(added, memory=puts[-1])
+            outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
+            return Change("add", tuple(puts), files=tuple(files))
+
+        self._apply(decide, now)
+        return outcome[0]
+
+    def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
+        created = memory.created_at or now
+        memory = adding.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
+        return adding.check(memory, self.settings.categories)
+
+    def add_many(
+        self,
+        memories: Iterable[Memory],
+        *,
+        details: Mapping[int, str] | None = None,
+        command: str = "import",
+        allow_duplicate: bool = False,
+        now: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> list[Added]:
+        """Remember many things at once; only exactly the same text is looked for.
+
+        A memory with an `external_id` is always kept, once: a second import of it is skipped.
+
+        Args:
+            memories: with `memory_id` empty where a new one is wanted; every other field is taken as it is.
+            details: Markdown to keep with a memory, by its position.
+        """
+        now = now or times.utc_now()
+        given = list(memories)
+        complete = [self._new(memory, _EVERY_FIELD, now) for memory in given]
+        own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
+        results: list[Added] = []
+        for start in range(0, len(complete), BULK):
+            batch = complete[start : start + BULK]
+            places = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
+            texts = {batch[at].memory_id: text for at, text in places.items()}
+            results += self._add_batch(batch, texts, own_ids, command, allow_duplicate, now)
+            if progress:
+                progress("adding", min(start + BULK, len(complete)), len(complete))
+        return results
+
+    def _add_batch(
+        self,
+        batch: Sequence[Memory],
+        details: Mapping[str, str],
+        own_ids: frozenset[str],
+        command: str,
+        allow_duplicate: bool,
+        now: datetime,
+    ) -> list[Added]:
+        results: list[Added] = []
+
+        def decide(view: View) -> Change:
+            puts, results[:] = add_many(view, batch, own_ids, allow_duplicate, now)
+            told = {
+                a.memory.memory_id: details[m.memory_id]
+                for m, a in zip(batch, results, strict=True)
+                if m.memory_id in details
+            }
+            puts, files = with_details(view, puts, told)
+            return Change(command, tuple(puts), files=tuple(files))
+
+        self._apply(decide, now)
+        return results
+
+
+def add_one(
+    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime
+) -> tuple[list[Memory], Added]:
+    """A stated fact with a key updates; the same text is counted, and takes what is `given` with it; else it is new."""
+    if memory.key:
+        return adding.stated(memory, view.with_key(memory.category, memory.key), now)
+    same = [] if allow_duplicate else [m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key]
+    if same:
+        again = adding.mention(same[0], now, memory, given)
+        return [again], Added(MENTIONED, again)
+    return [memory], Added(ADDED, memory)
+
+
+def add_many(
+    view: View, batch: Sequence[Memory], own_ids: frozenset[str], allow_duplicate: bool, now: datetime
+) -> tuple[list[Memory], list[Added]]:
+    """As `add_one` for a whole batch, whose members may repeat one another; imports with ids are kept once each.
+
+    Args:
+        own_ids: ids that came with their records, which are therefore kept as they are.
+    """
+    puts: dict[str, Memory] = {}
+    by_text: dict[str, str] = {}
+    imported: set[tuple[str, str]] = set()
+    results = []
+    for memory in batch:
+        added, changed = _add_to(
+            view, memory, puts, by_text, imported, allow_duplicate or memory.memory_id in own_ids, now
+        )
+        puts |= {m.memory_id: m for m in changed}
+        results.append(added)
+    return list(puts.values()), results
+
+
+def _add_to(
+    view: View,
+    memory: Memory,
+    puts: dict[str, Memory],
+    by_text: dict[str, str],
+    imported: set[tuple[str, str]],
+    as_it_is: bool,
+    now: datetime,
+) -> tuple[Added, list[Memory]]:
+    if taken := puts.get(memory.memory_id) or view.get(memory.memory_id):
+        if taken.content == memory.content:
+            return Added(SKIPPED, taken), []
+        raise RefusedError(
+            f"the id {memory.memory_id} is taken by another memory; nothing was imported",
+            hint="Leave `memory_id` out to get new ids, or `memctl forget` the old one first.",
+        )
+    if memory.external_id:
+        identity = (memory.external_id, memory.content)
+        if identity in imported or any(m.content == memory.content for m in view.imported(memory.external_id)):
+            return Added(SKIPPED, memory), []
+        imported.add(identity)
+    if memory.key and memory.status == ACTIVE and not as_it_is:
+        known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
+        known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
+        changed, added = adding.stated(memory, list(known.values()), now)
+        return added, changed
+    if not as_it_is and not memory.external_id:
+        if earlier := by_text.get(memory.content):
+            again = adding.mention(puts[earlier], now)
+            return Added(MENTIONED, again), [again]
+        if same := [m for m in view.same_text(memory.content) if m.status == ACTIVE]:
+            again = adding.mention(puts.get(same[0].memory_id, same[0]), now)
+            return Added(MENTIONED, again), [again]
+        by_text[memory.content] = memory.memory_id
+    return Added(ADDED, memory), [memory]
+
+
+def with_details(view: View, puts: Sequence[Memory], details: Mapping[str, str]) -> tuple[list[Memory], list[FileEdit]]:
+    """As `with_detail`, for many new records at once."""
+    done: list[Memory] = []
+    files: list[FileEdit] = []
+    for memory in puts:
+        if memory.memory_id in details:
+            linked, edits = with_detail(view, [memory], memory, details[memory.memory_id])
+            done += linked
+            files += edits
+        else:
+            done.append(memory)
+    return done, files
+
+
+_EVERY_FIELD = frozenset(f.name for f in fields(Memory))

@@ -1,0 +1,180 @@
+"""Changing by hand: edit, forget, restore, purge, undo."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl import housekeeping, times
+from memctl import purge as purging
+from memctl.errors import ConflictError, NotFoundError
+from memctl.files import document, journal, reflections
+from memctl.gateway import View
+from memctl.index import database
+from memctl.lifecycle import adding, decay, forgetting, undoing
+from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
+from memctl.providers.cache import FILE_NAME as EMBEDDINGS
+from memctl.usecases.asking import Asking
+from memctl.usecases.reflecting import reflection_path, with_detail
+
+
+class Changing(Asking):
+    """Changes a person asks for."""
+
+    def put(
+        self, memory: Memory, *, expected: Memory | None = None, command: str = "edit", now: datetime | None = None
+    ) -> Memory:
+        """Replace a record by a changed one of the same id.
+
+        Args:
+            expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
+                still be that of the record.
+
+        Raises:
+            ConflictError: the record was changed by somebody else.
+        """
+        now = now or times.utc_now()
+        changed = adding.check(replace(memory, updated_at=now), self.settings.categories)
+        self._apply(lambda view: replaced(view, changed, expected, memory.updated_at, command), now)
+        return changed
+
+    def write_reflection(
+        self, memory: Memory, text: str, *, expected: str | None = None, now: datetime | None = None
+    ) -> Reflection:
+        """Set the Markdown body of a record's reflection, as a person would.
+
+        Args:
+            expected: the body the text was made from.
+
+        Raises:
+            ConflictError: the body is no longer as `expected`.
+        """
+        now = now or times.utc_now()
+
+        def decide(view: View) -> Change:
+            held = view.need(memory.memory_id)
+            check_body(view, held, expected)
+            puts, files = with_detail(view, [held], held, text, add=False)
+            return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
+
+        change = self._apply(decide, now)
+        return reflections.parse(change.files[0].after or b"", change.files[0].path)
+
+    def forget(
+        self, ids: Sequence[str], *, reason: str = forgetting.FORGOTTEN, now: datetime | None = None
+    ) -> list[Memory]:
+        """Move memories to the trash; `restore` and `undo` bring them back."""
+        now = now or times.utc_now()
+        self.refresh()
+        wanted = [self.full_id(given) for given in ids]
+        gone: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            gone[:] = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
+            return housekeeping.to_trash("forget", view, gone, reason, now)
+
+        self._apply(decide, now)
+        return gone
+
+    def restore(self, ids: Sequence[str], *, now: datetime | None = None) -> list[Memory]:
+        """Bring back what was archived or forgotten.
+
+        Raises:
+            NotFoundError: it is neither archived nor in the trash.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        back: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            steps = [self._restore_one(view, given, now) for given in dict.fromkeys(ids)]
+            back[:] = [memory for memory, _ in steps]
+            return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
+
+        self._apply(decide, now)
+        return back
+
+    def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
+        given = self.trashed_id(given)
+        in_trash = view.read(forgetting.trash_path(given))
+        if in_trash is not None and view.get(given) is None:
+            trashed = forgetting.read_trashed(in_trash)
+            edits = forgetting.from_trash(trashed, in_trash, self._reflection_bytes(view, trashed.memory))
+            return trashed.memory, edits
+        memory = view.need(self.full_id(given))
+        if memory.status != ARCHIVED:
+            raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
+        return decay.restored(memory, now), []
+
+    def _reflection_bytes(self, view: View, memory: Memory) -> bytes | None:
+        return view.read(memory.summary_md_ref) if reflections.is_reference(memory.summary_md_ref) else None
+
+    def purge(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> purging.PurgeReport:
+        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back."""
+        now = now or times.utc_now()
+        self.refresh()
+        trashed = [t.memory for t in self.trashed()]
+        what, gone = purging.planned(self.view(), ids, trashed)
+        also = (*what.ids[len(ids) :], *what.files)
+        if dry_run:
+            return purging.PurgeReport(tuple(ids), also_removed=also)
+        kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
+        words = purging.telling_words(gone, kept, self.index.header())
+        changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
+        for path in self.spare_indexes:
+            if path != self.index.path:
+                database.delete(path)
+            database.delete(path.with_name(EMBEDDINGS))
+        self.index.rebuild()
+        self.sync()
+        left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
+        advice = purging.git_advice(self.folder, what.ids)
+        return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
+
+    def undo(self, *, before_purge: bool = False, now: datetime | None = None) -> journal.Operation:
+        """Take back the last change.
+
+        Args:
+            before_purge: step over purges, which cannot be taken back.
+
+        Raises:
+            NotFoundError: there is nothing to undo.
+            ConflictError: something it touched has changed since.
+            RefusedError: the last change was a purge.
+        """
+        now = now or times.utc_now()
+        taken: list[journal.Operation] = []
+
+        def decide(view: View) -> Change:
+            operation = undoing.last_undoable(
+                journal.read(self.folder.operations), housekeeping.MAINTENANCE, before_purge
+            )
+            taken[:] = [operation]
+            present = self.index.raws(document.FILE_NAME, [step.memory_id for step in operation.records])
+            return undoing.inverse(operation, present, {step.path: view.read(step.path) for step in operation.files})
+
+        self.gateway.apply(decide, now)
+        return taken[0]
+
+
+def check_body(view: View, memory: Memory, expected: str | None) -> None:
+    """Refuse to replace a reflection that is not what its new text was made from."""
+    present = view.reflection(reflection_path(memory)) if expected is not None else None
+    if present is not None and expected is not None and present.body.strip() != expected.strip():
+        raise ConflictError(f"{present.path} was changed by someone else in the meantime")
+
+
+def replaced(view: View, changed: Memory, expected: Memory | None, read_at: datetime | None, command: str) -> Change:
+    """A record changed by hand, if it is still what the change was made from.
+
+    Args:
+        expected: the record then; where that is not known, `read_at`, its `updated_at` then, must do.
+    """
+    present = view.need(changed.memory_id)
+    if present != expected if expected is not None else present.updated_at != read_at:
+        raise ConflictError(
+            f"{changed.memory_id} was changed by someone else in the meantime",
+            hint="Nothing was changed; your draft is kept. Look at it with `memctl show`, then try again.",
+        )
+    return Change(command, (changed,))
