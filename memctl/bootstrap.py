@@ -12,12 +12,14 @@ from memctl.errors import MemctlError, NotFoundError, StorageError, UsageError
 from memctl.files import layout
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
-from memctl.providers.base import Embedder
+from memctl.providers.base import LLM, Embedder
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
 from memctl.store import MemoryStore
 
 INDEX_NAME = "index.sqlite"
+LLM_VARIABLE = "MEMCTL_LLM"
+LLM_URL_VARIABLE = "MEMCTL_LLM_URL"
 
 
 def open_store(
@@ -48,7 +50,15 @@ def open_store(
     if embedder is not None and embedder.slow:
         embedder = CachedEmbedder(embedder, index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:"))
     spare = index_paths(folder, environment)
-    return MemoryStore(folder, index, embedder, settings, embedder_problem=problem, spare_indexes=spare)
+    return MemoryStore(
+        folder,
+        index,
+        embedder,
+        settings,
+        embedder_problem=problem,
+        spare_indexes=spare,
+        llm=lambda: need_llm(settings, environment),
+    )
 
 
 def _existing(root: Path, name: str) -> UserFolder:
@@ -109,6 +119,23 @@ def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
         base_url=settings.model_url,
         api_key=environment.get(settings.model_key_variable, ""),
         timeout=settings.model_timeout,
+    )
+
+
+def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM | None:
+    """The configured language model, None for `none`; `MEMCTL_LLM` and `MEMCTL_LLM_URL` go before the settings.
+
+    Raises:
+        ProviderError: its address or key cannot be one.
+        UsageError: there is no such model.
+    """
+    from memctl.providers.registry import load_llm
+
+    return load_llm(
+        environment.get(LLM_VARIABLE) or settings.llm,
+        base_url=environment.get(LLM_URL_VARIABLE) or settings.llm_url,
+        api_key=environment.get(settings.llm_key_variable, ""),
+        timeout=settings.llm_timeout,
     )
 
 

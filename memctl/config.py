@@ -35,6 +35,17 @@ class Settings:
     )
     model_key_variable: str = _setting("OPENAI_API_KEY", "Environment variable that holds that server's key.")
     model_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
+    llm: str = _setting(
+        "none",
+        "Language model for reflecting, consolidating, extracting and error analysis: `openai:MODEL` on any "
+        "OpenAI-compatible server, or `none`: rules alone. `MEMCTL_LLM` in the environment overrides it.",
+    )
+    llm_url: str = _setting(
+        "http://localhost:11434/v1",
+        "Base URL of the server that the language model runs on. `MEMCTL_LLM_URL` in the environment overrides it.",
+    )
+    llm_key_variable: str = _setting("OPENAI_API_KEY", "Environment variable that holds that server's key.")
+    llm_timeout: float = _setting(60.0, "Seconds to wait for one answer of the language model.", 0.1, 600)
     lexical_weight: float = _setting(
         -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
     )
@@ -126,6 +137,8 @@ def _unusable(name: str, value: Any) -> str:
     kind, _, model = str(value).partition(":")
     if name == "model" and value not in ("builtin", "none") and not (kind in ("fastembed", "openai") and model):
         return f"there is no model {value!r}; choose builtin, none, fastembed:MODEL or openai:MODEL"
+    if name == "llm" and value != "none" and not (kind == "openai" and model):
+        return f"there is no language model {value!r}; choose none or openai:MODEL"
     return ""
 
 

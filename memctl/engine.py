@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
+from functools import cached_property
 from pathlib import Path
 from typing import Self, TypeVar
 
@@ -19,7 +20,7 @@ from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import forgetting
 from memctl.models import Change
-from memctl.providers.base import Embedder
+from memctl.providers.base import LLM, Embedder
 
 T = TypeVar("T")
 
@@ -45,14 +46,27 @@ class Engine:
         *,
         embedder_problem: str = "",
         spare_indexes: Sequence[Path] = (),
+        llm: Callable[[], LLM | None] = lambda: None,
     ) -> None:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
         self.spare_indexes = spare_indexes
+        self._load_llm = llm
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None
+
+    @cached_property
+    def llm(self) -> LLM | None:
+        """The language model, None where none is configured.
+
+        It is asked outside the lock, never inside a decision.
+
+        Raises:
+            ProviderError: it is configured and cannot be loaded.
+        """
+        return self._load_llm()
 
     def __enter__(self) -> Self:
         return self

@@ -186,6 +186,7 @@ class Gateway:
             command=change.command,
             records=_record_steps(texts, known, change.removes),
             files=tuple(FileStep(f.path, f.before, f.after) for f in change.files),
+            lines=change.lines,
             header=header,
             undoes=change.undoes,
         )
@@ -252,6 +253,8 @@ class Gateway:
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
             recovery.write_file(self.folder, file.path, file.after, file.before)
+        for line in prepared.change.lines:
+            recovery.write_line(self.folder, line)
         if prepared.content is not None:
             self._write_memory(prepared, prepared.content)
 
@@ -273,6 +276,8 @@ class Gateway:
         for file in prepared.change.files:
             if atomic.read(self.folder.resolve(file.path)) == file.after and file.before != file.after:
                 recovery.write_file(self.folder, file.path, file.before, file.after)
+        for line in prepared.change.lines:
+            recovery.write_line(self.folder, replace(line, added=not line.added))
         journal.finish(self.folder.operations, prepared.operation.op, journal.DROPPED)
         return False
 

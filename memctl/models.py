@@ -194,6 +194,18 @@ class FileEdit:
 
 
 @dataclass(frozen=True)
+class LineEdit:
+    """One line of an append-only log (JSONL, relative to the user's folder) to add at its end, or to take out (`undo`).
+
+    `line` has no line end; it holds an id of its own, so that it stands in the log once.
+    """
+
+    path: str
+    line: bytes
+    added: bool = True
+
+
+@dataclass(frozen=True)
 class Change:
     """Everything one command does to the files: the only thing `MemoryStore.apply` accepts.
 
@@ -202,6 +214,7 @@ class Change:
         puts: records to add, or to replace by id.
         removes: ids of records to take out of `memory.json`.
         files: other files to write or delete.
+        lines: lines of logs to add or to take out.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
         undoes: id of the operation this one takes back.
         raws: exact JSON of records put, by id, where it must not be written anew (undo gives back a person's layout).
@@ -211,13 +224,14 @@ class Change:
     puts: tuple[Memory, ...] = ()
     removes: tuple[str, ...] = ()
     files: tuple[FileEdit, ...] = ()
+    lines: tuple[LineEdit, ...] = ()
     header: Mapping[str, Any] | None = None
     undoes: str = ""
     raws: Mapping[str, bytes] = field(default_factory=dict)
 
     @property
     def empty(self) -> bool:
-        return not (self.puts or self.removes or self.files or self.header is not None)
+        return not (self.puts or self.removes or self.files or self.lines or self.header is not None)
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 from memctl.usecases.adding import Adding
 from memctl.usecases.changing import Changing
 from memctl.usecases.fading import Fading
+from memctl.usecases.learning import Learning
 from memctl.usecases.reflecting import Reflecting
 
 
-class MemoryStore(Adding, Changing, Reflecting, Fading):
+class MemoryStore(Adding, Changing, Learning, Reflecting, Fading):
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that

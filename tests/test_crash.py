@@ -99,9 +99,15 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     "adopt": lambda store: store.add("Another.", now=NOW),
     "expire": lambda store: store.add("Another.", now=NOW + timedelta(days=2)),
     "purge": lambda store: store.purge([DETAIL], now=NOW),
+    "feedback": lambda store: store.feedback(PLAIN, "down", reason="因为 it is wrong", now=NOW),
+    "undo feedback": lambda store: store.undo(now=NOW),
 }
 
-BEFORE: dict[str, Callable[[MemoryStore], Any]] = {"adopt": _write_by_hand, "expire": _let_expire}
+BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
+    "adopt": _write_by_hand,
+    "expire": _let_expire,
+    "undo feedback": lambda store: store.feedback(PLAIN, "up", now=NOW),
+}
 """What must happen first, undisturbed."""
 
 # The nursery

@@ -31,7 +31,13 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "restore": "everyday:restore",
         "undo": "everyday:undo",
     },
-    "Life of memories": {"reflect": "life:reflect", "decay": "life:decay"},
+    "Life of memories": {
+        "feedback": "learning:feedback",
+        "confirm": "learning:confirm",
+        "reject": "learning:reject",
+        "reflect": "life:reflect",
+        "decay": "life:decay",
+    },
     "Looking": {"inspect": "looking:inspect", "log": "looking:log"},
     "Care": {
         "sync": "care:sync",

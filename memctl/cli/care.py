@@ -130,17 +130,24 @@ def export(
     kind: Kind = None,
     tag: Tag = None,
     every: Annotated[bool, typer.Option("--all", help="Also archived, superseded and candidate ones.")] = False,
+    dpo: Annotated[
+        bool, typer.Option("--dpo", help="Preference pairs for training instead: prompt, chosen, rejected.")
+    ] = False,
 ) -> None:
-    """Write memories as JSONL or as one record file.
+    """Write memories as JSONL or as one record file; with --dpo, preference pairs learned from feedback.
 
     Example: memctl export --all -o backup.jsonl
     """
-    from memctl.errors import NotFoundError, UsageError
-    from memctl.files import atomic
+    from memctl.errors import UsageError
     from memctl.models import Filters
     from memctl.selection import Selection
     from memctl.transfer import writing
 
+    if dpo:
+        if category or kind or tag or every or form != "jsonl":
+            raise UsageError("--dpo takes no other option but --output")
+        _export_pairs(output)
+        return
     if form not in ("jsonl", "records"):
         raise UsageError(f"there is no format {form!r}", hint="Formats: jsonl, records.")
     statuses = () if every else ("active",)
@@ -157,15 +164,48 @@ def export(
         return
     lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies))
     text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
+    _write_out(output, text)
+    if output is not None and not _to_standard_output(output):
+        if current.json:
+            render.as_json({"written": str(output), "memories": len(memories)})
+        render.say(f"wrote {len(memories)} memories to {output}")
+
+
+def _export_pairs(output: Path | None) -> None:
+    import json
+    from collections import Counter
+
+    with options.opened() as store:
+        if blocked := store.refresh().blocked:
+            raise blocked
+        pairs = store.preference_pairs()
+        broken = store.judgements()[1]
+    rows = [{"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected} for pair in pairs]
+    counts = Counter(pair.source for pair in pairs)
+    if broken:
+        render.warn(f"feedback.jsonl:{broken[0]}: not a judgement memctl can read; {len(broken)} such lines left out")
+    if current.json and _to_standard_output(output):
+        render.as_json({"pairs": rows, "counts": dict(counts)})
+        return
+    _write_out(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    told = ", ".join(f"{count} from {source}" for source, count in counts.most_common())
+    if current.json:
+        render.as_json({"written": str(output), "pairs": len(pairs), "counts": dict(counts)})
+    render.warn(f"{len(pairs)} preference pairs{': ' if told else ''}{told}")
+
+
+def _write_out(output: Path | None, text: str) -> None:
+    """To a file, replaced as a whole, or to standard output."""
+    from memctl.errors import NotFoundError
+    from memctl.files import atomic
+
     if output is None or _to_standard_output(output):
         sys.stdout.buffer.write(render.safe_json(text).encode())
+        sys.stdout.buffer.flush()
         return
     if not output.expanduser().absolute().parent.is_dir():
         raise NotFoundError(f"no folder {output.expanduser().absolute().parent}")
     atomic.replace(output.expanduser().absolute(), text.encode())
-    if current.json:
-        render.as_json({"written": str(output), "memories": len(memories)})
-    render.say(f"wrote {len(memories)} memories to {output}")
 
 
 def _to_standard_output(output: Path | None) -> bool:

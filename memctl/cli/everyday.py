@@ -89,6 +89,13 @@ def add(
     ] = None,
     key: Annotated[str, typer.Option(help="Name of a fact with one value at a time, such as city.")] = "",
     value: Annotated[str | None, typer.Option(help="The value of that fact.")] = None,
+    mode: Annotated[
+        str,
+        typer.Option(
+            help="What a new value does to the old one: overwrite, append (a history), merge (fields of an object).",
+            metavar="MODE", autocompletion=options.complete_mode,
+        ),
+    ] = "overwrite",
     importance: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
     confidence: Annotated[float | None, typer.Option(help="0 to 1.", min=0, max=1, metavar="NUMBER")] = None,
     source: Annotated[str, typer.Option(help="Where it comes from; user otherwise.", metavar="TEXT")] = "",
@@ -114,7 +121,7 @@ def add(
 
     given = {
         "category": category, "subcategory": subcategory, "tags": tuple(tag or ()), "kind": kind, "key": key,
-        "value": value, "importance": importance, "confidence": confidence, "source": source,
+        "value": _value(value, mode), "importance": importance, "confidence": confidence, "source": source,
         "occurred_at": options.moment(occurred_at), "expires_at": options.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in given.items() if field not in (None, "", ())}
@@ -127,13 +134,15 @@ def add(
         return
     content = _content(text, key, value)
     with options.opened() as store:
-        added = store.add(content, detail=_detail(detail), allow_duplicate=allow_duplicate, **fields)
+        added = store.add(content, detail=_detail(detail), allow_duplicate=allow_duplicate, mode=mode, **fields)
         _tell_added(store, added)
 
 
 def _content(text: list[str] | None, key: str, value: str | None) -> str:
     from memctl.errors import UsageError
 
+    if value is not None and not value.strip():
+        raise UsageError("a fact needs a value", hint="memctl add --key city --value Lisbon")
     if bool(key) != (value is not None):
         raise UsageError("--key and --value belong together", hint="memctl add --key city --value Lisbon")
     if text == ["-"]:
@@ -143,6 +152,28 @@ def _content(text: list[str] | None, key: str, value: str | None) -> str:
     if key:
         return f"{key}: {value}"
     raise UsageError("nothing to add", hint='memctl add "Alice prefers tea", or - to read standard input')
+
+
+def _value(value: str | None, mode: str) -> Any:
+    """The value of a fact as it was typed: text, or for `merge` an object in JSON."""
+    import json
+
+    from memctl.errors import UsageError
+    from memctl.lifecycle.facts import MERGE, MODES
+
+    if mode not in MODES:
+        raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
+    if mode != MERGE or value is None:
+        return value
+    try:
+        found = json.loads(value)
+    except ValueError:
+        found = None
+    if not isinstance(found, dict):
+        raise UsageError(
+            f"--mode merge needs an object in JSON, found {value!r}", hint="""--value '{"city": "Lisbon"}'"""
+        )
+    return found
 
 
 def _detail(path: Path | None) -> str | None:

@@ -263,6 +263,13 @@ def complete_trashed(incomplete: str) -> list[str]:
         return []
 
 
+def complete_mode(incomplete: str) -> list[str]:
+    """What a new value may do to the old one, for the shell."""
+    from memctl.lifecycle.facts import MODES
+
+    return [name for name in MODES if name.startswith(incomplete)]
+
+
 def complete_sort(incomplete: str) -> list[str]:
     """Keys a list can be sorted by, for the shell."""
     from memctl.selection import SORTS

@@ -48,6 +48,26 @@ def _field(value: object) -> str:
     )
 
 
+def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> None:
+    """What a change does to records, field by field; None stands for a record that is not there."""
+    for before, after in pairs:
+        memory = after or before
+        if memory is None or before == after:
+            continue
+        would = "would be " if dry_run else ""
+        verb = f"{would}new: " if before is None else f"{would}removed: " if after is None else ""
+        render.say(f"{memory.memory_id}  {verb}{render.one_line(memory.content, 80)}")
+        if before and after:
+            old, new = ({"status": m.status, **codec.encode(m)} for m in (before, after))
+            for name in dict.fromkeys([*old, *new]):
+                if old.get(name) != new.get(name) and name != "updated_at":
+                    render.say(f"  {name}: {_shown(old.get(name))} → {_shown(new.get(name))}")
+
+
+def _shown(value: object) -> str:
+    return "(none)" if value in (None, "", [], {}) else _field(value)
+
+
 def memory_table(memories: Sequence[Memory]) -> None:
     """A list of memories."""
     rows = [

@@ -125,6 +125,8 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
         if found.get("phase") == journal.INTENT and not found.get("erases"):
             found["records"] = [step for step in _steps(found, "records") if step[0] not in what.ids]
             found["files"] = [step for step in _steps(found, "files") if not _touches(step, what)]
+            if "lines" in found:
+                found["lines"] = [step for step in _steps(found, "lines") if not _touches(step, what)]
         yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 

@@ -16,6 +16,7 @@ from typing import Any
 
 from memctl.errors import MemctlError, StorageError
 from memctl.files import atomic
+from memctl.models import LineEdit
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
 
@@ -58,6 +59,7 @@ class Operation:
     undoes: str = ""
     erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     phase: str = INTENT
+    lines: tuple[LineEdit, ...] = ()
 
 
 def write_intent(path: Path, operation: Operation) -> None:
@@ -206,6 +208,7 @@ def _to_json(operation: Operation) -> dict[str, Any]:
         "command": operation.command,
         "records": [[s.memory_id, s.before, s.after] for s in operation.records],
         "files": [[s.path, pack(s.before), pack(s.after)] for s in operation.files],
+        **({"lines": [[s.path, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
         **({"header": list(operation.header)} if operation.header else {}),
         **({"undoes": operation.undoes} if operation.undoes else {}),
         **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
@@ -220,6 +223,7 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         command=found["command"],
         records=tuple(RecordStep(*step) for step in found["records"]),
         files=tuple(FileStep(path, unpack(before), unpack(after)) for path, before, after in found["files"]),
+        lines=tuple(LineEdit(path, line.encode(), added) for path, line, added in found.get("lines", ())),
         header=(header[0], header[1]) if header else None,
         undoes=found.get("undoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
@@ -10,6 +11,7 @@ from memctl.files import atomic, document, edit, journal
 from memctl.files.erase import Erasure, erase
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
+from memctl.models import LineEdit
 
 
 def recover(folder: UserFolder) -> None:
@@ -25,6 +27,9 @@ def recover(folder: UserFolder) -> None:
     begun = _any_written(folder, operation)
     if begun:
         _complete(folder, operation)
+    else:
+        for line in operation.lines:
+            _clear_torn(folder, line)
     journal.finish(folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
 
 
@@ -47,9 +52,44 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
         keep.unlink(missing_ok=True)
 
 
+def write_line(folder: UserFolder, line: LineEdit) -> None:
+    """Add a line to a log, or take it out; nothing where that is done already. What a torn write left of it is used."""
+    path = folder.resolve(line.path)
+    data = atomic.read(path) or b""
+    tail = data[data.rfind(b"\n") + 1 :]
+    torn = tail if line.line.startswith(tail) else b""
+    if line.added and (torn or not has_line(folder, line)):
+        atomic.make_directory(path.parent)
+        atomic.append(path, (b"\n" if tail and not torn else b"") + line.line[len(torn) :] + b"\n")
+    elif not line.added:
+        _take_out(path, data, data.removesuffix(torn) if torn else data, line)
+
+
+def _clear_torn(folder: UserFolder, line: LineEdit) -> None:
+    """Take out what a write that was cut off left of a line that does not stand in the log."""
+    if line.added:
+        write_line(folder, replace(line, added=False))
+
+
+def _take_out(path: Path, data: bytes, untorn: bytes, line: LineEdit) -> None:
+    kept = b"".join(found for found in untorn.splitlines(keepends=True) if found.strip() != line.line)
+    if not kept and path.exists():
+        atomic.remove(path)
+    elif kept != data:
+        atomic.replace(path, kept)
+
+
+def has_line(folder: UserFolder, line: LineEdit) -> bool:
+    """Whether the line stands in the log."""
+    data = atomic.read(folder.resolve(line.path)) or b""
+    return line.line in data and any(found.strip() == line.line for found in data.splitlines())
+
+
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
     """Whether any part of the operation reached its place: then all of it must."""
     if any(s.before != s.after and atomic.read(folder.resolve(s.path)) == s.after for s in operation.files):
+        return True
+    if any(has_line(folder, line) == line.added for line in operation.lines):
         return True
     data = atomic.read(folder.memory_file) or b""
     if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
@@ -63,6 +103,8 @@ def _complete(folder: UserFolder, operation: Operation) -> None:
     for step in operation.files:
         if step.before != step.after and atomic.read(folder.resolve(step.path)) == step.before:
             write_file(folder, step.path, step.after, step.before)
+    for line in operation.lines:
+        write_line(folder, line)
     data = atomic.read(folder.memory_file)
     if data is not None and (new := _completed(data, operation)) != data:
         atomic.replace(folder.memory_file, new)
@@ -89,7 +131,7 @@ def _sweep(folder: UserFolder) -> None:
     """
     for path in _temporary(folder):
         if path.parent == folder.root and _is_hand_edit(atomic.read(path) or b"", folder):
-            path.rename(_hand_edit_name(folder.displaced))
+            path.rename(_hand_linename(folder.displaced))
         else:
             path.unlink(missing_ok=True)
     keep = folder.displaced / document.FILE_NAME
@@ -122,9 +164,9 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
 
 def keep_hand_edit(path: Path) -> None:
     """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
-    path.rename(_hand_edit_name(path.parent, path.name))
+    path.rename(_hand_linename(path.parent, path.name))
 
 
-def _hand_edit_name(directory: Path, of: str = document.FILE_NAME) -> Path:
+def _hand_linename(directory: Path, of: str = document.FILE_NAME) -> Path:
     atomic.make_directory(directory)
     return directory / f"hand-edit-{time.time_ns()}-{of}"

@@ -10,14 +10,14 @@ from typing import Any
 
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import codec, reflections
-from memctl.models import ACTIVE, KINDS, LAYER_RECORD, LAYER_REFLECTION, SUPERSEDED, FileEdit, Memory
+from memctl.models import KINDS, LAYER_RECORD, LAYER_REFLECTION, FileEdit, Memory
 
 LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
 
 IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 """Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
 
-ADDED, MENTIONED, UPDATED, SKIPPED = "added", "mentioned", "updated", "skipped"
+ADDED, MENTIONED, UPDATED, SKIPPED, CANDIDATE_KEPT = "added", "mentioned", "updated", "skipped", "candidate"
 
 _SUFFIXES = 16**5
 _REMEMBERED = 100_000
@@ -28,8 +28,8 @@ class Added:
     """What became of one memory given to `add`.
 
     `outcome`: `added`; `mentioned` (the same text was there and was counted); `updated` (a fact with this key had
-    another value, which is superseded); `skipped` (an import of something already imported). `near` lists ids of
-    memories that say almost the same.
+    another value, which is superseded); `skipped` (an import of something already imported); `candidate` (kept apart
+    until it is confirmed). `near` lists ids of memories that say almost the same.
     """
 
     outcome: str
@@ -141,30 +141,6 @@ _RESTATED = frozenset(
     {"category", "subcategory", "kind", "importance", "confidence", "occurred_at", "expires_at", "pinned", "metadata"}
 )
 """Fields that are taken over when a memory is said again with them."""
-
-
-def stated(new: Memory, known: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
-    """A fact with a key that the user states: a new value supersedes the old one whatever its confidence (formulas,
-    key/value facts).
-
-    Args:
-        known: all records with this category and key.
-
-    Returns:
-        the records to write, and what to tell.
-    """
-    active = [memory for memory in known if memory.status == ACTIVE]
-    same = next((memory for memory in active if memory.value == new.value), None)
-    if same:
-        again = mention(same, now)
-        return [again], Added(MENTIONED, again)
-    old = [
-        replace(m, status=SUPERSEDED, superseded_by=new.memory_id, valid_to=m.valid_to or now, updated_at=now)
-        for m in active
-    ]
-    ids = tuple(memory.memory_id for memory in old)
-    fresh = replace(new, supersedes=ids, valid_from=new.valid_from or now) if ids else new
-    return [*old, fresh], Added(UPDATED if ids else ADDED, fresh, replaced=ids)
 
 
 def detail_file(memory: Memory, text: str, before: bytes | None) -> FileEdit:

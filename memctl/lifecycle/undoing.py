@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from memctl.errors import ConflictError, NotFoundError, RefusedError
 from memctl.files import document
@@ -22,7 +23,7 @@ def last_undoable(operations: Sequence[Operation], skip: str, before_purge: bool
         if operation.erases and not before_purge:
             hint = "What came before it can: `memctl undo --before-purge`."
             raise RefusedError("the last change was a purge, which cannot be undone", hint=hint)
-        touched = operation.records or operation.files or operation.header
+        touched = operation.records or operation.files or operation.lines or operation.header
         if touched and operation.op not in undone and not operation.undoes and operation.command != skip:
             return operation
     raise NotFoundError("there is nothing to undo", hint="`memctl log` lists what was done.")
@@ -50,6 +51,7 @@ def inverse(operation: Operation, present: dict[str, bytes], files: dict[str, by
         puts=tuple(document.decode_raw(s.before.encode()) for s in operation.records if s.before is not None),
         removes=tuple(s.memory_id for s in operation.records if s.before is None),
         files=tuple(FileEdit(f.path, f.after, f.before) for f in operation.files),
+        lines=tuple(replace(line, added=not line.added) for line in operation.lines),
         header=_header_back(operation),
         undoes=operation.op,
         raws={s.memory_id: s.before.encode() for s in operation.records if s.before is not None},

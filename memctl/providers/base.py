@@ -1,9 +1,9 @@
-"""What an embedding model must offer."""
+"""What an embedding model and a language model must offer."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol
 
 
 class Embedder(Protocol):
@@ -37,4 +37,29 @@ class Embedder(Protocol):
 
         Raises:
             ProviderError: it does not; with the command that mends it.
+        """
+
+
+class LLM(Protocol):
+    """Answers a conversation. Whoever asks has rules to fall back on: a model may always be missing or fail.
+
+    Attributes:
+        name: as the user writes it in the settings: `openai:MODEL`.
+    """
+
+    name: str
+
+    def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> Any:
+        """The model's answer.
+
+        Args:
+            messages: the conversation, each with `role` (`system`, `user` or `assistant`) and `content`.
+            schema: a JSON Schema, for an answer in JSON.
+
+        Returns:
+            Text; with a schema a JSON value that is valid against it.
+
+        Raises:
+            ProviderError: there is no answer, or none that is valid; its message says what was wrong and its hint what
+                to do.
         """

@@ -1,17 +1,19 @@
-"""Embedders by the name that stands in the settings. Each one's module is imported only when it is chosen."""
+"""Embedders and language models by their names in the settings. A module is imported only when it is chosen."""
 
 from __future__ import annotations
 
 import difflib
+from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from memctl.providers.base import Embedder
+    from memctl.providers.base import LLM, Embedder
 
 CHOICES = ("builtin", "fastembed:MODEL", "openai:MODEL", "none")
+LLM_CHOICES = ("openai:MODEL", "none")
 
 
 def load_embedder(
@@ -45,13 +47,36 @@ def load_embedder(
         from memctl.providers.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(model, base_url=base_url, api_key=api_key, timeout=timeout)
-    raise UsageError(f"no embedder {name!r}", hint=_suggestion(name))
+    raise UsageError(f"no embedder {name!r}", hint=_suggestion(name, CHOICES, "fastembed"))
 
 
-def _suggestion(name: str) -> str:
-    """What the user may have meant, then all choices."""
+def load_llm(name: str, *, base_url: str = "", api_key: str = "", timeout: float = 60.0) -> LLM | None:
+    """The language model called `name`, not yet asked; None for `none`, which means rules alone.
+
+    Args:
+        name: one of `LLM_CHOICES`; MODEL is a model's name.
+        base_url: of the server that `openai:` asks.
+        api_key: for that server; empty if it needs none.
+        timeout: seconds for one answer.
+
+    Raises:
+        ProviderError: the address or key cannot be one.
+        UsageError: there is no language model of that name.
+    """
     kind, _, model = name.partition(":")
-    near = [choice for choice in CHOICES if difflib.get_close_matches(kind.lower(), [choice.partition(":")[0]])]
-    meant = [f"fastembed:{name}"] if "/" in kind else [choice.replace("MODEL", model or "MODEL") for choice in near]
-    choices = f"Choose one of: {', '.join(CHOICES)}."
-    return f"Did you mean {' or '.join(meant)}? {choices}" if meant else choices
+    if name == "none":
+        return None
+    if kind == "openai" and model:
+        from memctl.providers.llm import OpenAILLM
+
+        return OpenAILLM(model, base_url=base_url, api_key=api_key, timeout=timeout)
+    raise UsageError(f"no language model {name!r}", hint=_suggestion(name, LLM_CHOICES, "openai"))
+
+
+def _suggestion(name: str, choices: Sequence[str], usual: str) -> str:
+    """What the user may have meant, then all choices; `usual` is the kind of a name that looks like a model's."""
+    kind, _, model = name.partition(":")
+    near = [choice for choice in choices if difflib.get_close_matches(kind.lower(), [choice.partition(":")[0]])]
+    meant = [f"{usual}:{name}"] if "/" in kind else [choice.replace("MODEL", model or "MODEL") for choice in near]
+    listed = f"Choose one of: {', '.join(choices)}."
+    return f"Did you mean {' or '.join(meant)}? {listed}" if meant else listed

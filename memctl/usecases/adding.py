@@ -11,7 +11,7 @@ from memctl import times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.gateway import View
-from memctl.lifecycle import adding
+from memctl.lifecycle import adding, facts
 from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.retrieval import answer as answering
@@ -31,6 +31,7 @@ class Adding(Engine):
         *,
         detail: str | None = None,
         allow_duplicate: bool = False,
+        mode: str = facts.OVERWRITE,
         now: datetime | None = None,
         **given: Any,
     ) -> Added:
@@ -40,6 +41,7 @@ class Adding(Engine):
             content: the text; any Unicode.
             detail: Markdown to keep with it as its own reflection.
             allow_duplicate: store it even if the same text is there.
+            mode: what a new value of a fact with a key does to the old one: `overwrite`, `append` or `merge`.
             given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
 
         Returns:
@@ -50,7 +52,7 @@ class Adding(Engine):
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
-            puts, added = add_one(view, view.unused(memory), frozenset(given), allow_duplicate, now)
+            puts, added = add_one(view, view.unused(memory), frozenset(given), allow_duplicate, now, mode)
             near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
             files: list[FileEdit] = []
             if detail is not None:
@@ -125,11 +127,11 @@ class Adding(Engine):
 
 
 def add_one(
-    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime
+    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime, mode: str = facts.OVERWRITE
 ) -> tuple[list[Memory], Added]:
     """A stated fact with a key updates; the same text is counted, and takes what is `given` with it; else it is new."""
     if memory.key:
-        return adding.stated(memory, view.with_key(memory.category, memory.key), now)
+        return facts.stated(memory, view.with_key(memory.category, memory.key), now, mode)
     same = [] if allow_duplicate else [m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key]
     if same:
         again = adding.mention(same[0], now, memory, given)
@@ -182,7 +184,7 @@ def _add_to(
     if memory.key and memory.status == ACTIVE and not as_it_is:
         known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
         known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
-        changed, added = adding.stated(memory, list(known.values()), now)
+        changed, added = facts.stated(memory, list(known.values()), now)
         return added, changed
     if not as_it_is and not memory.external_id:
         if earlier := by_text.get(memory.content):

@@ -36,6 +36,8 @@ class Changing(Asking):
         """
         now = now or times.utc_now()
         changed = adding.check(replace(memory, updated_at=now), self.settings.categories)
+        if expected and changed.content != expected.content:
+            changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
         self._apply(lambda view: replaced(view, changed, expected, memory.updated_at, command), now)
         return changed
 

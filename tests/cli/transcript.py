@@ -30,6 +30,7 @@ _ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
 
 _RULES = (
     (re.compile(r"\brcp_\d{14}_[0-9a-f]{6}\b"), "<receipt>"),
+    (re.compile(r"\bfb_\d{8}_[0-9a-f]{12}\b"), "<judgement>"),
     (re.compile(r"\bop_\d{14}_[0-9a-f]+\b"), "<operation>"),
     (re.compile(r"\b(index|log) \d+(\.\d+)? ([kMG]?B)\b"), r"\1 <size>"),
     (re.compile(r'"(index|log)": \d+'), r'"\1": <size>'),

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 import pytest
 
 from memctl.files import codec, document, journal, layout, receipts, reflections
-from memctl.models import KINDS, STATUSES, Memory
+from memctl.models import KINDS, STATUSES, LineEdit, Memory
 from memctl.times import from_value
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "file-format.md"
@@ -129,7 +129,7 @@ def test_the_reflection_example_is_canonical():
 def test_operation_log_fields():
     part = TEXT.partition("\n### state/operations.jsonl\n")[2].partition("\n### ")[0]
     step = journal.RecordStep("id", None, "{}")
-    whole = journal.Operation("op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()))
+    whole = journal.Operation("op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),))
     assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal._to_json(whole))
 
 

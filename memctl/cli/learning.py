@@ -1,0 +1,121 @@
+"""Learning from outcomes: feedback, confirm, reject."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import DryRun, Ids, Now, current
+
+if TYPE_CHECKING:
+    from memctl.models import Memory
+    from memctl.usecases.learning import Judged
+
+
+def feedback(
+    target: Annotated[str, typer.Argument(help="A memory's id, or the receipt of an answer.", metavar="ID|RECEIPT")],
+    judgement: Annotated[
+        str | None, typer.Argument(help="For a memory: up, down, or 1 to 5 (3 is neutral).", metavar="JUDGEMENT")
+    ] = None,
+    used: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--used", help="For an answer: a memory that was used; may be repeated.",
+            autocompletion=options.complete_id, metavar="ID",
+        ),
+    ] = None,
+    outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",
+    receipt: Annotated[str, typer.Option(help="For a memory: the answer it was part of.", metavar="RECEIPT")] = "",
+    reason: Annotated[str, typer.Option(help="Why; kept with the judgement.")] = "",
+    dry_run: DryRun = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Judge a memory, or what became of an answer.
+
+    Praise raises a memory's reward and confidence, blame lowers them and marks it for revision. Of an answer only the
+    memories that were used are credited. Everything is kept in feedback.jsonl.
+
+    Example: memctl feedback mem_20251214_1a2b down --reason "out of date"
+    """
+    from memctl.errors import UsageError
+
+    moment = options.moment(now)
+    with options.opened() as store:
+        if target.startswith("rcp_"):
+            if judgement or receipt or not outcome:
+                raise UsageError(
+                    "an answer is judged by --outcome good|bad",
+                    hint=f"memctl feedback {target} --used ID --outcome good",
+                )
+            done = store.feedback_on_answer(
+                target, outcome, used=used or [], reason=reason, dry_run=dry_run, now=moment
+            )
+        else:
+            if used or outcome or not judgement:
+                raise UsageError("a memory is judged up, down, or 1 to 5", hint=f"memctl feedback {target} up")
+            done = store.feedback(target, judgement, reason=reason, receipt=receipt, dry_run=dry_run, now=moment)
+    _tell_judged(done, dry_run)
+
+
+def _tell_judged(done: Judged, dry_run: bool) -> None:
+    if current.json:
+        given = done.feedback
+        render.as_json(
+            {
+                "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
+                "score": given.score, "receipt": given.receipt, "memories": [render.memory_json(m) for m in done.after],
+            }
+        )  # fmt: skip
+        return
+    from memctl.cli.views import record_changes
+
+    record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run)
+    marked = [m.memory_id for b, m in zip(done.before, done.after, strict=True) if m.needs_revision > b.needs_revision]
+    if marked and not dry_run:
+        render.say(f"marked for revision: `memctl edit {marked[0]}`, or see `memctl list --needs-revision`")
+
+
+def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
+    """Take candidates for true.
+
+    A candidate that was in conflict with another memory takes its place; the old value stays readable with its dates.
+
+    Example: memctl confirm mem_20251214_1a2b
+    """
+    with options.opened() as store:
+        before = {memory.memory_id: memory for memory in store.all()} if dry_run else {}
+        changed = store.confirm(ids, dry_run=dry_run, now=options.moment(now))
+    if current.json:
+        render.as_json({"dry_run": dry_run, "memories": [render.memory_json(memory) for memory in changed]})
+        return
+    if dry_run:
+        from memctl.cli.views import record_changes
+
+        record_changes([(before[m.memory_id], m) for m in changed], dry_run=True)
+        return
+    for memory in changed:
+        done = "confirmed" if memory.status == "active" else "superseded"
+        render.say(f"{done} {memory.memory_id}: {render.one_line(memory.content, 80)}")
+
+
+def reject(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
+    """Move candidates to the trash.
+
+    Example: memctl reject mem_20251214_1a2b
+    """
+    with options.opened() as store:
+        gone = store.reject(ids, dry_run=dry_run, now=options.moment(now))
+    _tell_rejected(gone, dry_run)
+
+
+def _tell_rejected(gone: list[Memory], dry_run: bool) -> None:
+    if current.json:
+        render.as_json({"dry_run": dry_run, "rejected": [memory.memory_id for memory in gone]})
+        return
+    for memory in gone:
+        verb = "would reject" if dry_run else "rejected"
+        render.say(f"{verb} {memory.memory_id}: {render.one_line(memory.content, 80)}")
+    if not dry_run:
+        render.say("take it back with `memctl undo`, or later with `memctl restore`")

@@ -1,0 +1,127 @@
+"""Facts with a key: who may overwrite whom (formulas, key/value facts: updating). The identity is (category, key)."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import Any
+
+from memctl.errors import UsageError
+from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added, mention
+from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
+
+OVERWRITE, APPEND, MERGE = MODES = ("overwrite", "append", "merge")
+
+SAME_VALUE_CONFIDENCE = 0.05
+"""By how much the same value, extracted again, raises the confidence; never above 1."""
+
+
+def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVERWRITE) -> tuple[list[Memory], Added]:
+    """A fact with a key that the user states: a new value supersedes the old one whatever its confidence.
+
+    Args:
+        known: all records with this category and key.
+        mode: `overwrite`; `append`, for histories: the value becomes a list that grows; `merge`: the value is an
+            object, of which the new fields win.
+
+    Returns:
+        the records to write, and what to tell.
+
+    Raises:
+        UsageError: `merge` of something that is not an object.
+    """
+    active = [memory for memory in known if memory.status == ACTIVE]
+    same = next((memory for memory in active if says_already(memory.value, new.value, mode)), None)
+    if same:
+        again = mention(same, now)
+        return [again], Added(MENTIONED, again)
+    return superseding(united(new, active, mode), active, now)
+
+
+def superseding(new: Memory, old: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
+    """The new value takes the place of the old ones, which stay readable with their dates."""
+    gone = [superseded(memory, new.memory_id, now) for memory in old]
+    ids = tuple(memory.memory_id for memory in gone)
+    if not ids:
+        return [new], Added(ADDED, new)
+    fresh = replace(
+        new,
+        supersedes=tuple(dict.fromkeys((*new.supersedes, *ids))),
+        valid_from=new.valid_from or now,
+    )
+    return [*gone, fresh], Added(UPDATED, fresh, replaced=ids)
+
+
+def superseded(memory: Memory, by: str, now: datetime) -> Memory:
+    """The memory as another has taken its place."""
+    return replace(memory, status=SUPERSEDED, superseded_by=by, valid_to=memory.valid_to or now, updated_at=now)
+
+
+def says_already(old: Any, new: Any, mode: str) -> bool:
+    """Whether a fact's value would stay as it is."""
+    if mode == APPEND and isinstance(old, list):
+        return new in old
+    if mode == MERGE and isinstance(old, Mapping) and isinstance(new, Mapping):
+        return all(name in old and old[name] == value for name, value in new.items())
+    return bool(old == new)
+
+
+def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
+    """The new fact with what the mode keeps of the old value."""
+    if mode == APPEND and old:
+        before = [
+            item for memory in old for item in (memory.value if isinstance(memory.value, list) else [memory.value])
+        ]
+        lines = dict.fromkeys((*(line for memory in old for line in memory.content.splitlines()), new.content))
+        return replace(new, value=[*before, new.value], content="\n".join(lines))
+    if mode == MERGE:
+        for memory in (*old, new):
+            if not isinstance(memory.value, Mapping):
+                shown = json.dumps(memory.value, ensure_ascii=False, default=str)
+                raise UsageError(
+                    f"only objects can be merged; {memory.memory_id} has the value {shown}",
+                    hint='Give --value a JSON object, such as \'{"city": "Lisbon"}\', or use --mode overwrite.',
+                )
+        return replace(new, value={name: value for memory in (*old, new) for name, value in memory.value.items()})
+    return new
+
+
+def extracted(
+    new: Memory, known: Sequence[Memory], now: datetime, threshold: float = 0.0
+) -> tuple[list[Memory], Added]:
+    """A fact with a key that was extracted from a conversation, and must earn its place (system C).
+
+    The same value again raises confidence and mentions. Another value takes over with a higher confidence only; else it
+    is kept as a candidate in conflict with what there is. Pinned facts are never taken over.
+
+    Args:
+        known: all records with this category and key.
+        threshold: confidence below which even a fact without a rival is only a candidate.
+    """
+    active = [memory for memory in known if memory.status == ACTIVE]
+    if same := next((memory for memory in active if memory.value == new.value), None):
+        again = seen_again(same, now)
+        return [again], Added(MENTIONED, again)
+    waiting = next((memory for memory in known if memory.status == CANDIDATE and memory.value == new.value), None)
+    if waiting:
+        again = seen_again(waiting, now)
+        new = replace(again, confidence=max(again.confidence, new.confidence))
+    takes_over = all(not memory.pinned and new.confidence > memory.confidence for memory in active)
+    if takes_over and new.confidence >= threshold:
+        return superseding(replace(new, status=ACTIVE, conflicts_with=()), active, now)
+    rivals = tuple(memory.memory_id for memory in active)
+    kept = replace(new, status=CANDIDATE, conflicts_with=rivals)
+    return [kept], Added(MENTIONED if waiting else CANDIDATE_KEPT, kept)
+
+
+def seen_again(memory: Memory, now: datetime) -> Memory:
+    """The same value, extracted once more."""
+    return replace(mention(memory, now), confidence=round(min(1.0, memory.confidence + SAME_VALUE_CONFIDENCE), 6))
+
+
+def confirmed(candidate: Memory, rivals: Sequence[Memory], now: datetime) -> list[Memory]:
+    """A candidate that a person says is true: it takes the place of what it was in conflict with."""
+    known = replace(candidate, status=ACTIVE, conflicts_with=(), updated_at=now)
+    return superseding(known, [memory for memory in rivals if memory.status == ACTIVE], now)[0]

@@ -1,0 +1,137 @@
+"""Feedback (system A): a judgement moves the reward and the confidence of what was judged, by a bounded rule.
+
+With the judgement `s` in [-1, 1] and the reward `r` in [-1, 1], `r` moves a share of the way that is left to it:
+`r + RATE * s * (1 - r)` for praise, `r + RATE * s * (1 + r)` for blame. So praise never lowers, blame never raises,
+neither leaves the bounds, and a neutral judgement changes nothing.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.errors import UsageError
+from memctl.models import LineEdit, Memory
+
+LOG = "feedback.jsonl"
+
+REWARD_RATE = 0.3
+CONFIDENCE_UP, CONFIDENCE_DOWN = 0.1, 0.2
+"""Shares of the way to 1 (praise) and to 0 (blame) that one full judgement moves the confidence."""
+
+OUTCOME_WEIGHT = 0.5
+"""A good or bad outcome is judged by half: the memories used had a part in it, not the whole."""
+
+JUDGEMENTS: Mapping[str, float] = {
+    "up": 1.0, "down": -1.0, "1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0,
+    "good": OUTCOME_WEIGHT, "bad": -OUTCOME_WEIGHT,
+}  # fmt: skip
+
+MEMORY_WORDS, OUTCOME_WORDS = ("up", "down", "1", "2", "3", "4", "5"), ("good", "bad")
+
+
+@dataclass(frozen=True)
+class Feedback:
+    """One judgement, a line of `feedback.jsonl`.
+
+    Args:
+        judgement: `up`, `down`, `1` to `5`; `good` or `bad` for the outcome of a whole answer.
+        ids: the memories it is about.
+        receipt: the answer it is about, if any; `query` and `shown` are the question and the memories of that answer.
+        texts: what the judged memories said then, for training; they may change later.
+    """
+
+    feedback_id: str
+    at: datetime
+    judgement: str
+    ids: tuple[str, ...]
+    reason: str = ""
+    receipt: str = ""
+    query: str = ""
+    shown: tuple[str, ...] = ()
+    texts: Mapping[str, str] | None = None
+
+    @property
+    def score(self) -> float:
+        """The judgement in [-1, 1]."""
+        return JUDGEMENTS[self.judgement]
+
+
+def check(judgement: str, allowed: Sequence[str]) -> str:
+    """A judgement as it was typed.
+
+    Raises:
+        UsageError: it is not one of those allowed here.
+    """
+    if judgement not in allowed:
+        raise UsageError(f"a judgement is one of {', '.join(allowed)}; found {judgement!r}")
+    return judgement
+
+
+def judged(memory: Memory, score: float, now: datetime) -> Memory:
+    """The memory after a judgement; blame marks it for revision."""
+    left = 1 - memory.reward if score > 0 else 1 + memory.reward
+    doubt = (
+        score * CONFIDENCE_UP * (1 - memory.confidence) if score > 0 else score * CONFIDENCE_DOWN * memory.confidence
+    )
+    return replace(
+        memory,
+        reward=_rounded(memory.reward + REWARD_RATE * score * left, -1.0, 1.0),
+        confidence=_rounded(memory.confidence + doubt, 0.0, 1.0),
+        needs_revision=memory.needs_revision or score < 0,
+        updated_at=now,
+    )
+
+
+def _rounded(value: float, low: float, high: float) -> float:
+    return round(min(high, max(low, value)), 4)
+
+
+def line(feedback: Feedback) -> LineEdit:
+    """The line of the log."""
+    value: dict[str, Any] = {
+        "feedback": feedback.feedback_id,
+        "at": times.to_text(feedback.at),
+        "judgement": feedback.judgement,
+        "memory_ids": list(feedback.ids),
+        "reason": feedback.reason,
+        "receipt": feedback.receipt,
+        "query": feedback.query,
+        "shown": list(feedback.shown),
+        "texts": dict(feedback.texts or {}),
+    }
+    kept = {name: item for name, item in value.items() if item not in ("", [], {})}
+    return LineEdit(LOG, json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))
+
+
+def read(data: bytes) -> tuple[list[Feedback], list[int]]:
+    """The judgements of a log, oldest first, and the numbers of the lines that cannot be read."""
+    found, broken = [], []
+    for number, raw in enumerate(data.splitlines(), 1):
+        if raw.strip():
+            try:
+                found.append(_from_json(json.loads(raw)))
+            except (ValueError, KeyError, TypeError, AttributeError):
+                broken.append(number)
+    return found, broken
+
+
+def _from_json(value: Any) -> Feedback:
+    judgement = str(value["judgement"])
+    if judgement not in JUDGEMENTS:
+        raise ValueError(judgement)
+    return Feedback(
+        feedback_id=str(value["feedback"]),
+        at=times.from_value(value["at"]),
+        judgement=judgement,
+        ids=tuple(map(str, value["memory_ids"])),
+        reason=str(value.get("reason", "")),
+        receipt=str(value.get("receipt", "")),
+        query=str(value.get("query", "")),
+        shown=tuple(map(str, value.get("shown", ()))),
+        texts={str(name): str(text) for name, text in value.get("texts", {}).items()},
+    )

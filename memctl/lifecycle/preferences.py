@@ -1,0 +1,91 @@
+"""Preference pairs for training (DPO): of two texts that answer the same prompt, the one that proved better."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+
+from memctl.index.text import likeness, terms
+from memctl.lifecycle.feedback import Feedback
+from memctl.models import ACTIVE, SUPERSEDED, Memory
+
+SAME = 0.6
+"""Share of terms in common from which two texts say the same."""
+
+_EDGES = ".,;:!?\"'()"
+
+JUDGED, REPLACED = "judged answers", "replaced memories"
+
+
+@dataclass(frozen=True)
+class Pair:
+    """One line for TRL's DPO trainer, in its standard form; `source` says what the pair was made from."""
+
+    prompt: str
+    chosen: str
+    rejected: str
+    source: str
+    chosen_id: str
+    rejected_id: str
+
+
+def pairs(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> list[Pair]:
+    """All pairs, each once: from judged answers, then from memories that replaced one another.
+
+    Args:
+        memories: every record by its id; judged texts that are gone are taken from the judgement itself.
+    """
+    found = [*_judged(judgements, memories), *_replaced(memories)]
+    return list({(pair.prompt, pair.chosen, pair.rejected): pair for pair in found}.values())
+
+
+def _judged(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> Iterator[Pair]:
+    """To one question, memories judged well against those judged badly; the last judgement of each counts."""
+    verdicts: dict[str, dict[str, float]] = {}
+    texts: dict[str, str] = {}
+    for judgement in judgements:
+        for memory_id in judgement.ids:
+            if judgement.query and judgement.score:
+                verdicts.setdefault(judgement.query, {})[memory_id] = judgement.score
+            texts |= judgement.texts or {}
+    for question, scores in verdicts.items():
+        for good in (memory_id for memory_id, score in scores.items() if score > 0):
+            for bad in (memory_id for memory_id, score in scores.items() if score < 0):
+                chosen, rejected = (texts.get(i) or _text(memories.get(i)) for i in (good, bad))
+                if chosen and rejected and chosen != rejected:
+                    yield Pair(question, chosen, rejected, JUDGED, good, bad)
+
+
+def _replaced(memories: Mapping[str, Memory]) -> Iterator[Pair]:
+    """What is true now against what it replaced, asked for by the fact's name."""
+    for old in memories.values():
+        new = memories.get(old.superseded_by)
+        if old.status == SUPERSEDED and new is not None and new.status == ACTIVE and _differ(old, new):
+            yield Pair(_prompt(old, new), new.content, old.content, REPLACED, new.memory_id, old.memory_id)
+
+
+def _differ(old: Memory, new: Memory) -> bool:
+    """Of two that say nearly the same neither was wrong: only another value, or another text, teaches anything."""
+    if old.key:
+        return bool(old.value != new.value)
+    return likeness(frozenset(terms(old.content)), frozenset(terms(new.content))) < SAME
+
+
+def _prompt(old: Memory, new: Memory) -> str:
+    chinese = any("\u4e00" <= character <= "\u9fff" for character in old.content + new.content)
+    asked = old.key.replace("_", " ") or _shared(old, new, chinese) or old.subcategory or old.category
+    return f"关于“{asked}”，现在的情况是什么？" if chinese else f"What is true now about: {asked}?"
+
+
+def _shared(old: Memory, new: Memory, chinese: bool) -> str:
+    """The words both texts have, in the order of the new one."""
+    if chinese:
+        block = SequenceMatcher(None, old.content, new.content, autojunk=False).find_longest_match()
+        return old.content[block.a : block.a + block.size].strip("，。、；：,.!?？ ")
+    before = {word.strip(_EDGES).lower() for word in old.content.split()}
+    return " ".join(word for word in (w.strip(_EDGES) for w in new.content.split()) if word.lower() in before)
+
+
+def _text(memory: Memory | None) -> str:
+    return memory.content if memory else ""

@@ -1,0 +1,212 @@
+"""Learning from outcomes: feedback, what training can take from it, and candidates a person confirms or rejects."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl import housekeeping, times
+from memctl.errors import NotFoundError, UsageError
+from memctl.files import atomic, receipts
+from memctl.files.receipts import Receipt
+from memctl.gateway import View
+from memctl.lifecycle import facts, feedback, preferences
+from memctl.lifecycle.feedback import Feedback
+from memctl.models import CANDIDATE, Change, Memory
+from memctl.usecases.asking import Asking
+
+REJECTED = "rejected"
+"""Reason in the trash of a candidate that a person said is not true."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What a judgement did: the memories before and after it, in the same order."""
+
+    feedback: Feedback
+    before: tuple[Memory, ...]
+    after: tuple[Memory, ...]
+
+
+class Learning(Asking):
+    """Feedback on memories and answers."""
+
+    def feedback(
+        self,
+        memory_id: str,
+        judgement: str,
+        *,
+        reason: str = "",
+        receipt: str = "",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Judged:
+        """Judge one memory.
+
+        Args:
+            judgement: `up`, `down`, or `1` to `5` with 3 neutral.
+            receipt: the answer it was part of; then the judgement is about that question.
+
+        Raises:
+            NotFoundError: no such memory or receipt.
+            UsageError: not a judgement, or the memory was not in that answer.
+        """
+        feedback.check(judgement, feedback.MEMORY_WORDS)
+        self.refresh()
+        answer = self.receipt(receipt) if receipt else None
+        return self._judge((self.full_id(memory_id),), judgement, reason, answer, dry_run, now)
+
+    def feedback_on_answer(
+        self,
+        receipt: str,
+        outcome: str,
+        *,
+        used: Sequence[str],
+        reason: str = "",
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Judged:
+        """Judge an answer by what became of it; only the memories that were used are credited.
+
+        Args:
+            outcome: `good` or `bad`.
+            used: ids of the memories of that answer that were used.
+
+        Raises:
+            NotFoundError: no such receipt or memory.
+            UsageError: no memory is named, or one that was not in the answer.
+        """
+        feedback.check(outcome, feedback.OUTCOME_WORDS)
+        self.refresh()
+        answer = self.receipt(receipt)
+        if not used:
+            shown = ", ".join(answer.ids) or "none"
+            raise UsageError("which memories were used?", hint=f"Name them with --used; the answer held: {shown}.")
+        ids = tuple(dict.fromkeys(self.full_id(memory_id) for memory_id in used))
+        return self._judge(ids, outcome, reason, answer, dry_run, now)
+
+    def receipt(self, receipt: str) -> Receipt:
+        """What an answer held, by its receipt.
+
+        Raises:
+            NotFoundError: there is none; receipts are kept for some thousand answers.
+        """
+        found = next((each for each in receipts.read(self.folder.receipts) if each.receipt == receipt), None)
+        if found is None:
+            raise NotFoundError(
+                f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer."
+            )
+        return found
+
+    def _judge(
+        self,
+        ids: tuple[str, ...],
+        judgement: str,
+        reason: str,
+        answer: Receipt | None,
+        dry_run: bool,
+        now: datetime | None,
+    ) -> Judged:
+        now = now or times.utc_now()
+        if answer and (strange := [memory_id for memory_id in ids if memory_id not in answer.ids]):
+            shown = ", ".join(answer.ids) or "none"
+            raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
+        result: list[Judged] = []
+
+        def decide(view: View) -> Change:
+            result[:] = [_judged(view, ids, judgement, reason, answer, now)]
+            return Change("feedback", result[0].after, lines=(feedback.line(result[0].feedback),))
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return result[0]
+
+    def judgements(self) -> tuple[list[Feedback], list[int]]:
+        """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""
+        return feedback.read(atomic.read(self.folder.feedback_log) or b"")
+
+    def preference_pairs(self) -> list[preferences.Pair]:
+        """Pairs of a better and a worse text, for preference training (DPO)."""
+        memories = {memory.memory_id: memory for memory in self.all()}
+        return preferences.pairs(self.judgements()[0], memories)
+
+    # Candidates
+
+    def confirm(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
+        """Take candidates for true; each takes the place of what it was in conflict with.
+
+        Returns:
+            every memory that changed, the confirmed ones and those they superseded.
+
+        Raises:
+            UsageError: a memory is not a candidate.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        wanted = [self.full_id(given) for given in dict.fromkeys(ids)]
+        changed: dict[str, Memory] = {}
+
+        def decide(view: View) -> Change:
+            changed.clear()
+            for memory_id in wanted:
+                candidate = _candidate(view, memory_id)
+                rivals = [changed.get(other) or view.get(other) for other in candidate.conflicts_with]
+                changed.update({m.memory_id: m for m in facts.confirmed(candidate, [r for r in rivals if r], now)})
+            return Change("confirm", tuple(changed.values()))
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return list(changed.values())
+
+    def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
+        """Move candidates to the trash.
+
+        Raises:
+            UsageError: a memory is not a candidate.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        wanted = [self.full_id(given) for given in dict.fromkeys(ids)]
+        gone: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
+            return housekeeping.to_trash("reject", view, gone, REJECTED, now)
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return gone
+
+
+def _judged(
+    view: View, ids: tuple[str, ...], judgement: str, reason: str, answer: Receipt | None, now: datetime
+) -> Judged:
+    before = tuple(view.need(memory_id) for memory_id in ids)
+    given = Feedback(
+        feedback_id=view.new_id(now).replace("mem_", "fb_", 1),
+        at=now,
+        judgement=judgement,
+        ids=ids,
+        reason=reason,
+        receipt=answer.receipt if answer else "",
+        query=answer.query if answer else "",
+        shown=answer.ids if answer else (),
+        texts={memory.memory_id: memory.content for memory in before} if answer else None,
+    )
+    return Judged(given, before, tuple(feedback.judged(memory, given.score, now) for memory in before))
+
+
+def _candidate(view: View, memory_id: str) -> Memory:
+    memory = view.need(memory_id)
+    if memory.status != CANDIDATE:
+        raise UsageError(
+            f"{memory_id} is not a candidate (it is {memory.status})", hint="`memctl list --candidates` shows them."
+        )
+    return memory
