@@ -11,11 +11,14 @@ from typing import Any
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, check_user_name
+from memctl.lifecycle.decay import HALF_LIFE, POLICIES
 from memctl.models import CATEGORIES
 
 
-def _setting(default: Any, help: str, low: float | None = None, high: float | None = None) -> Any:
-    metadata = {"help": help, "low": low, "high": high}
+def _setting(
+    default: Any, help: str, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
+) -> Any:
+    metadata = {"help": help, "low": low, "high": high, "choices": choices}
     if isinstance(default, tuple):
         return field(default_factory=lambda: default, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -60,9 +63,35 @@ class Settings:
     log_limit_mb: float = _setting(
         64.0, "Size at which the oldest half of the operation log (undo, history) is dropped.", 1, 10000
     )
-    decay_half_life_days: float = _setting(90.0, "Days in which the importance of an episode halves.", 0.01, 100000)
-    decay_from_days: float = _setting(30.0, "Age in days below which nothing fades.", 0, 100000)
-    decay_threshold: float = _setting(0.1, "Decayed importance below which an episode is archived.", 0, 1)
+    consolidate_least_episodes: int = _setting(
+        3, "Episodes on one target, or similar successes, from which `memctl consolidate` makes one memory.", 2, 1000
+    )
+    consolidate_likeness: float = _setting(
+        0.85, "Share of words in common from which near-duplicates are merged, given the same order.", 0.5, 1
+    )
+    consolidate_skill_likeness: float = _setting(
+        0.5, "Share of telling words in common from which two pieces of work are similar.", 0.1, 1
+    )
+    decay_policies: tuple[str, ...] = _setting(
+        (HALF_LIFE,),
+        "What `decay` and `maintain` archive by: any of half-life, age, gate, capacity, strategies; [] for nothing.",
+        choices=POLICIES,
+    )
+    decay_half_life_days: float = _setting(
+        90.0, "half-life: days in which the importance of an episode halves.", 0.01, 100000
+    )
+    decay_from_days: float = _setting(30.0, "half-life: age in days below which nothing fades.", 0, 100000)
+    decay_threshold: float = _setting(0.1, "half-life: decayed importance below which an episode is archived.", 0, 1)
+    decay_age_days: float = _setting(90.0, "age: days after which an episode is archived …", 0, 100000)
+    decay_age_importance: float = _setting(0.7, "age: … if its importance is below this.", 0, 1)
+    decay_gate_threshold: float = _setting(0.25, "gate: score below which an episode is archived.", 0, 1)
+    decay_gate_from_days: float = _setting(7.0, "gate: age in days below which nothing is archived.", 0, 100000)
+    decay_capacity: int = _setting(10_000, "capacity: episodes kept active; the least important go first.", 0, 10**9)
+    decay_strategy_days: float = _setting(90.0, "strategies: days without use after which one is archived …", 0, 100000)
+    decay_strategy_confidence: float = _setting(0.5, "strategies: … if its confidence is below this.", 0, 1)
+    archived_days: float = _setting(
+        180.0, "Days after which `maintain` moves what is archived to the trash.", 0, 100000
+    )
 
 
 def load(store: Path) -> Settings:
@@ -113,13 +142,16 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
     if name not in known:
         raise InvalidDataError(f"there is no setting {name!r}", hint=near(name), **place)  # type: ignore[arg-type]
     expected = getattr(Settings(), name)
-    converted = _convert(value, expected)
+    choices = known[name].metadata["choices"]
+    converted = _convert(value, expected, may_be_empty=bool(choices))
     if converted is None:
         kind = {bool: "true or false", int: "a whole number", float: "a number", str: "text", tuple: "a list of names"}
         raise InvalidDataError(f"{name} must be {kind[type(expected)]}, found {value!r}", **place)  # type: ignore[arg-type]
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
         raise InvalidDataError(f"{name} must lie between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
+    if choices and (unknown := [item for item in converted if item not in choices]):
+        raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}", **place)  # type: ignore[arg-type]
     if reason := _unusable(name, converted):
         raise InvalidDataError(f"{name}: {reason}", **place)  # type: ignore[arg-type]
     return converted
@@ -142,9 +174,10 @@ def _unusable(name: str, value: Any) -> str:
     return ""
 
 
-def _convert(value: Any, expected: Any) -> Any:
+def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:
     if isinstance(expected, tuple):
-        good = isinstance(value, list | tuple) and value and all(isinstance(item, str) and item for item in value)
+        filled = isinstance(value, list | tuple) and (value or may_be_empty)
+        good = filled and all(isinstance(item, str) and item for item in value)
         return tuple(value) if good else None
     if isinstance(expected, float) and isinstance(value, int) and not isinstance(value, bool):
         return float(value)

@@ -112,6 +112,9 @@ class Filters:
     needs_revision: bool | None = None
     expired: bool = False
     """Whether what has expired, and waits for the next write to be moved to the trash, is shown too."""
+    as_of: datetime | None = None
+    """Only what was believed at this time, whatever has become of it since: recorded by then, and neither superseded,
+    archived, expired nor past its `valid_to`. `statuses` does not count then."""
 
 
 @dataclass(frozen=True)

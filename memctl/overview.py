@@ -87,7 +87,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         index=report.index_state,
         index_path=str(store.index.path),
         model=store.embedder.name if store.embedder else "none",
-        next_to_fade=decay.forecasts(active, now, store.half_life)[:5],
+        next_to_fade=decay.forecasts(active, now, store.fading_rules)[:5],
     )
 
 
@@ -139,7 +139,7 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
     reflection, problem = store.readable_reflection(memory)
     uses = store.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
-    forecast = decay.forecast(memory, now, store.half_life)
+    forecast = decay.forecast(memory, now, store.fading_rules)
     days = LEAST_CURVE_DAYS
     if forecast.fades_on:
         days = max(days, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
@@ -151,7 +151,7 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
         history=[_told(operation, memory.memory_id) for operation in store.history(memory.memory_id)],
         uses=used.access_count,
         forecast=forecast,
-        curve=decay.curve(memory, now, store.half_life, days, CURVE_POINTS),
+        curve=decay.curve(memory, now, store.fading_rules, days, CURVE_POINTS),
         curve_days=days,
     )
 

@@ -104,6 +104,13 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
         raise UsageError(str(problem), hint=hint) from None
 
 
+def end_of(text: str, now: datetime) -> datetime:
+    """As `from_user`, but a date alone means the last moment of that day: what was so "on" it."""
+    moment = from_user(text, now)
+    date_alone = re.fullmatch(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}\s*", text) is not None
+    return moment + timedelta(days=1, seconds=-1) if date_alone else moment
+
+
 def days_between(earlier: datetime, later: datetime) -> float:
     """Days from `earlier` to `later`, never below zero (clocks jump)."""
     return max(0.0, (later - earlier).total_seconds() / 86400)

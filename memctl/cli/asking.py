@@ -22,6 +22,7 @@ def query(
     tag: Tag = None,
     since: Since = None,
     until: Until = None,
+    as_of: options.AsOf = None,
     min_score: Annotated[
         float, typer.Option(help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1)
     ] = 0.0,
@@ -42,7 +43,7 @@ def query(
     from memctl.models import Query
 
     question = options.standard_input() if text == ["-"] else " ".join(text)
-    filters = _filters(category, kind, tag, since, until)
+    filters = _filters(category, kind, tag, since, until, as_of=options.end_of_day(as_of))
     with options.opened() as store:
         options.check_categories(store, category)
         asked = Query(question, top or store.settings.query_top, filters, min_score, not no_route)
@@ -82,6 +83,7 @@ def list_memories(
     tag: Tag = None,
     since: Since = None,
     until: Until = None,
+    as_of: options.AsOf = None,
     subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
     key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
     source: Annotated[str, typer.Option(help="Only from this source.")] = "",
@@ -116,7 +118,7 @@ def list_memories(
     wanted = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
     statuses = () if every else wanted or (ACTIVE,)
     flags = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
-    filters = _filters(category, kind, tag, since, until, statuses=statuses, **flags)
+    filters = _filters(category, kind, tag, since, until, statuses=statuses, as_of=options.end_of_day(as_of), **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
     with options.opened() as store:
         if trash:

@@ -97,12 +97,20 @@ def _is_summary(memory: Memory) -> bool:
 def decay(
     dry_run: DryRun = False,
     now: Now = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", help="half-life, age, gate, capacity or strategies, instead of the settings'; may be repeated.",
+            autocompletion=options.complete_policy, metavar="NAME",
+        ),
+    ] = None,
     allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Archive even a large share.")] = False,
-) -> None:
-    """Archive episodes whose importance has faded.
+) -> None:  # fmt: skip
+    """Archive what has faded.
 
-    Importance halves every 90 days, from 30 days of age; below 0.1 an episode leaves the answers but stays in the file.
-    Pinned memories, facts and preferences never fade.
+    By default the importance of an episode halves every 90 days, from 30 days of age; below 0.1 it leaves the answers
+    but stays in the file. The setting decay_policies turns on other rules. Pinned memories, facts and preferences never
+    fade.
 
     Example: memctl decay --dry-run
     """
@@ -111,15 +119,17 @@ def decay(
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:
-        found = store.decay(dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change)
+        report = store.decay(policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change)
     if current.json:
         rows = [
             {
-                "memory_id": f.memory.memory_id, "importance": f.memory.importance, "score": round(f.score, 6),
-                "threshold": f.threshold, "fades_on": f.fades_on, "archived": f.faded, "reason": f.reason,
+                "memory_id": f.memory.memory_id, "importance": f.memory.importance, "policy": f.policy,
+                "score": round(f.score, 6), "threshold": f.threshold, "fades_on": f.fades_on, "archived": f.faded,
+                "reason": f.reason,
             }
-            for f in found
+            for f in report.forecasts
         ]  # fmt: skip
-        render.as_json({"dry_run": dry_run, "now": moment, "archived": sum(f.faded for f in found), "memories": rows})
+        done = {"dry_run": dry_run, "now": moment, "archived": len(report.faded), "refused": report.refused}
+        render.as_json(done | {"memories": rows})
         return
-    decay_table(found, dry_run=dry_run, now=moment)
+    decay_table(report, dry_run=dry_run, now=moment)

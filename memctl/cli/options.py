@@ -225,6 +225,13 @@ def check_categories(store: MemoryStore, wanted: list[str] | None) -> None:
         raise UsageError(f"there is no category {', '.join(sorted(unknown))!r}", hint=f"Categories: {known}.")
 
 
+def end_of_day(text: str | None) -> datetime | None:
+    """An optional time; a date alone means its last moment."""
+    from memctl import times
+
+    return times.end_of(text, times.utc_now()) if text else None
+
+
 def expiry(text: str | None) -> datetime | None:
     """When something ends: a span such as 30d counts from now on.
 
@@ -268,6 +275,13 @@ def complete_mode(incomplete: str) -> list[str]:
     from memctl.lifecycle.facts import MODES
 
     return [name for name in MODES if name.startswith(incomplete)]
+
+
+def complete_policy(incomplete: str) -> list[str]:
+    """Policies of fading, for the shell."""
+    from memctl.lifecycle.decay import POLICIES
+
+    return [name for name in POLICIES if name.startswith(incomplete)]
 
 
 def complete_sort(incomplete: str) -> list[str]:
@@ -339,5 +353,8 @@ Kind = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only this 
 Tag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag.", autocompletion=complete_tag)]
 Since = Annotated[str | None, typer.Option(help="Only from this time on: a date, or 30d.", metavar="TIME")]
 Until = Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")]
+AsOf = Annotated[
+    str | None, typer.Option("--as-of", help="What was believed then, whatever has become of it since.", metavar="TIME")
+]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from memctl.lifecycle.decay import Forecast
     from memctl.overview import Overview, Portrait
     from memctl.purge import PurgeReport
+    from memctl.usecases.fading import DecayReport
 
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 
@@ -90,23 +91,22 @@ def purge_report(report: PurgeReport, dry_run: bool) -> None:
         render.say(f"  {line}")
 
 
-def decay_table(forecasts: Sequence[Forecast], *, dry_run: bool, now: datetime) -> None:
+def decay_table(report: DecayReport, *, dry_run: bool, now: datetime) -> None:
     """What fades now, and what will fade next."""
-    gone = [f for f in forecasts if f.faded]
-    rows = [_decay_row(f, now) for f in (forecasts if dry_run else gone)]
+    rows = [_decay_row(f, now) for f in (report.forecasts if dry_run else report.faded)]
     if rows:
-        render.table(("id", "importance", "now", "threshold", "fades", "text"), rows, right=(1, 2, 3))
-    verb = "would archive" if dry_run else "archived"
-    render.say(
-        f"{verb} {len(gone)} of {len(forecasts)} memories that can fade" if forecasts else "nothing here can fade"
-    )
-    if gone and not dry_run:
+        render.table(("id", "by", "importance", "score", "limit", "fades", "text"), rows, right=(2, 3, 4))
+    verb, total = "would archive" if dry_run else "archived", len(report.forecasts)
+    render.say(f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "nothing here can fade")
+    if dry_run and report.refused:
+        render.say("a real run would be refused without --allow-mass-change: that is a large share of the memories")
+    if report.faded and not dry_run:
         render.say("see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`")
 
 
 def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
     numbers = (f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}")
-    return (f.memory.memory_id, *numbers, _when(f, now), render.one_line(f.memory.content, 60))
+    return (f.memory.memory_id, f.policy, *numbers, _when(f, now), render.one_line(f.memory.content, 60))
 
 
 def _when(forecast: Forecast, now: datetime) -> str:

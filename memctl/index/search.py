@@ -32,16 +32,25 @@ class Where:
     selective: bool = True
 
 
+_BELIEVED = """e.path = 'memory.json' AND e.problem = '' AND e.status != 'candidate' AND e.begins <= ?
+    AND (e.expires IS NULL OR e.expires > ?)
+    AND coalesce((SELECT s.begins FROM entries s WHERE e.status = 'superseded' AND s.path = 'memory.json'
+                  AND s.ref = e.superseded_by), e.ends, 1e12) > ?"""
+"""What took another's place says when: `valid_to` of the old one is about the world, not about what was known."""
+
+
 def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
     """Filters as SQL. What has expired is never found."""
     arguments: list[Any]
     parts, arguments = ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
     if filters.expired:
         parts, arguments = ["e.problem = ''"], []
+    if filters.as_of:
+        parts, arguments = [_BELIEVED], [filters.as_of.timestamp()] * 3
     for column, wanted in (
         ("category", filters.categories),
         ("kind", filters.kinds),
-        ("status", filters.statuses),
+        ("status", () if filters.as_of else filters.statuses),
         ("layer", layers),
     ):
         if wanted:

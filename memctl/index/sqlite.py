@@ -15,12 +15,12 @@ from memctl.index import database as db
 from memctl.index import search, text
 from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Scored, Vector
 from memctl.index.vectors import Packed
-from memctl.models import Filters, Memory
+from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
 
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
     "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
-    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id"
+    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by"
 )
 
 
@@ -243,7 +243,7 @@ class SqliteIndex:
         rowid = self._rowid(entry.path, entry.ref)
         if rowid is not None:
             self._clear(rowid)
-        marks = ",".join("?" * 21)
+        marks = ",".join("?" * 24)
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
         rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
         if entry.problem:
@@ -309,7 +309,22 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
         *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref or None),
         f"{m.category}\0{m.key}" if m.key else None,
         m.external_id or None,
+        *(_begins(m), _seconds(_ended(m)), m.superseded_by or None),
     )
+
+
+def _begins(memory: Memory) -> float | None:
+    """When a memory was believed first: when it was written; what took another's place, not before it did."""
+    known = [t for t in (memory.created_at, memory.valid_from if memory.supersedes else None) if t]
+    return _seconds(max(known, default=None), _BEGINNING)
+
+
+def _ended(memory: Memory) -> datetime | None:
+    """When a memory ceased to be believed, as far as it says so itself."""
+    ends = [t for t in (memory.valid_to, memory.archived_at) if t]
+    if not ends and memory.status in (SUPERSEDED, ARCHIVED):
+        return memory.updated_at or memory.created_at
+    return min(ends, default=None)
 
 
 def _seconds(moment: datetime | None, missing: float | None = None) -> float | None:

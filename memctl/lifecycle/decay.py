@@ -1,35 +1,52 @@
-"""Fading: the half-life rule of system C, corrected: computed from the base, so that twice is once."""
+"""Fading: when a memory leaves the answers. Each policy is a rule of its own, computed from what the record says.
+
+Nothing is stored by a forecast, so running a rule twice changes nothing (system C multiplied an already decayed value
+again every night). Age runs from the latest of written, imported and last used. Pinned memories never fade; facts,
+preferences and knowledge do not fade at all.
+"""
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memctl import times
 from memctl.models import ACTIVE, ARCHIVED, Memory
 
-HALF_LIFE = "half-life"
+HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = POLICIES = ("half-life", "age", "gate", "capacity", "strategies")
+
+DAILY_FADING = 0.95
+"""What is left of an importance after a day, for choosing what goes first beyond the capacity (B, D)."""
 
 
 @dataclass(frozen=True)
-class HalfLife:
-    """The rule's numbers: days, days, importance in [0, 1]."""
+class Rules:
+    """Which policies act, and their numbers (formulas, importance and age); `docs/settings.md` says what each means."""
 
+    policies: tuple[str, ...] = (HALF_LIFE,)
     half_life_days: float = 90.0
     from_days: float = 30.0
     threshold: float = 0.1
+    age_days: float = 90.0
+    age_importance: float = 0.7
+    gate_threshold: float = 0.25
+    gate_from_days: float = 7.0
+    capacity: int = 10_000
+    strategy_days: float = 90.0
+    strategy_confidence: float = 0.5
 
 
 @dataclass(frozen=True)
 class Forecast:
-    """How a memory fades.
+    """How a memory fades by one policy.
 
     Args:
-        score: its importance now, decayed.
-        fades_on: when the score falls below the threshold; None where it never does.
-        faded: whether that is past.
+        score: what the policy judges, now: the decayed importance, the gate's score, a strategy's confidence.
+        threshold: what the score is held against.
+        fades_on: when it fades; None where it never does.
+        faded: whether that is past; `reason` then says why.
     """
 
     memory: Memory
@@ -38,6 +55,11 @@ class Forecast:
     fades_on: datetime | None
     faded: bool
     reason: str = ""
+    policy: str = ""
+
+
+Policy = Callable[[Memory, datetime, datetime, Rules], Forecast]
+"""From a memory, when it was last touched, and now, to its forecast."""
 
 
 def last_touched(memory: Memory) -> datetime | None:
@@ -46,32 +68,97 @@ def last_touched(memory: Memory) -> datetime | None:
     return max(known, default=None)
 
 
-def fades(memory: Memory) -> bool:
-    """Only episodes fade by age, never pinned ones, and never one whose age nobody knows."""
-    known_age = last_touched(memory) is not None
-    return memory.kind == "episode" and memory.status == ACTIVE and not memory.pinned and known_age
+def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
+    """Whether any of the policies acts on the memory; never on a pinned one, or one whose age nobody knows."""
+    kinds = {"strategy"} if STRATEGIES in policies else set()
+    kinds |= {"episode"} if set(policies) - {STRATEGIES} else set()
+    touchable = memory.status == ACTIVE and not memory.pinned and last_touched(memory) is not None
+    return touchable and memory.kind in kinds
 
 
-def decayed_importance(memory: Memory, now: datetime, rule: HalfLife) -> float:
+def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
     """`importance * 2^(-age_days / half_life)`, from `from_days` of age; the base before that (formulas, from C)."""
     touched = last_touched(memory)
-    if touched is None or not fades(memory):
+    if touched is None or not may_fade(memory, (HALF_LIFE,)):
         return memory.importance
     age = times.days_between(touched, now)
-    return memory.importance if age < rule.from_days else float(memory.importance * 2 ** (-age / rule.half_life_days))
+    return memory.importance if age < rules.from_days else float(memory.importance * 2 ** (-age / rules.half_life_days))
 
 
-def forecast(memory: Memory, now: datetime, rule: HalfLife) -> Forecast:
-    """Where a memory stands under the rule, and when it will fade."""
-    score = decayed_importance(memory, now, rule)
-    touched = last_touched(memory)
-    if touched is None or not fades(memory) or rule.threshold <= 0:
-        return Forecast(memory, score, rule.threshold, None, False)
-    days = rule.half_life_days * math.log2(memory.importance / rule.threshold) if memory.importance > 0 else 0.0
-    fades_on = _later(touched, max(rule.from_days, days))
-    faded = score < rule.threshold and times.days_between(touched, now) >= rule.from_days
-    reason = f"{HALF_LIFE}: importance {memory.importance:.2f} decayed to {score:.2f}, below {rule.threshold:g}"
-    return Forecast(memory, score, rule.threshold, fades_on, faded, reason if faded else "")
+def by_half_life(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
+    """Forgotten when the decayed importance falls below the threshold (C)."""
+    score = decayed_importance(memory, now, rules)
+    if rules.threshold <= 0:
+        return _forecast(memory, HALF_LIFE, score, rules.threshold, None, now, "")
+    left = rules.half_life_days * math.log2(memory.importance / rules.threshold) if memory.importance > 0 else 0.0
+    why = f"importance {memory.importance:.2f} decayed to {score:.2f}, below {rules.threshold:g}"
+    days = max(rules.from_days, left)
+    found = _forecast(memory, HALF_LIFE, score, rules.threshold, _later(touched, days), now, why)
+    due = score < rules.threshold and times.days_between(touched, now) >= rules.from_days
+    return replace(found, faded=due, reason=found.reason or f"{HALF_LIFE}: {why}") if due else _not_yet(found)
+
+
+def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
+    """Forgotten when older than `age_days`, unless important (B)."""
+    weak = memory.importance < rules.age_importance
+    age = times.days_between(touched, now)
+    why = f"{age:.0f} days old, importance {memory.importance:.2f} below {rules.age_importance:g}"
+    when = _later(touched, rules.age_days) if weak else None
+    return _forecast(memory, AGE, memory.importance, rules.age_importance, when, now, why)
+
+
+def gate_score(memory: Memory, touched: datetime, now: datetime) -> float:
+    """D's forget gate: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what the episode was."""
+    hours = times.days_between(touched, now) * 24
+    return min(1.0, max(0.0, _gate_base(memory) - min(hours / 720 * 0.1, 0.3)))
+
+
+def _gate_base(memory: Memory) -> float:
+    """The gate's score of an episode of no age."""
+    about = memory.metadata
+    steps = about.get("steps")
+    outcomes = {"success": 0.1, "failure": -0.05, "failed": -0.05}
+    return (
+        0.5
+        + min(0.05 * memory.access_count, 0.2)
+        + outcomes.get(str(about.get("outcome")), 0.0)
+        + (0.15 if about.get("trigger_type") == "alert" else 0.0)
+        + (0.1 if isinstance(steps, list) and len(steps) > 3 else 0.0)
+    )
+
+
+def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
+    """Forgotten when the gate's score falls below the threshold, not before `gate_from_days` (D)."""
+    score, room = gate_score(memory, touched, now), _gate_base(memory) - rules.gate_threshold
+    days = max(rules.gate_from_days, room / 0.1 * 30) if room < 0.3 else None
+    when = None if days is None else _later(touched, math.nextafter(days, math.inf) if room > 0 else days)
+    why = f"score {score:.2f}, below {rules.gate_threshold:g}"
+    found = _forecast(memory, GATE, score, rules.gate_threshold, when, now, why)
+    due = score < rules.gate_threshold and times.days_between(touched, now) >= rules.gate_from_days
+    return replace(found, faded=True, reason=f"{GATE}: {why}") if due else _not_yet(found)
+
+
+def by_disuse(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
+    """A strategy nobody used for `strategy_days`, and nobody trusts (A)."""
+    weak = memory.confidence < rules.strategy_confidence
+    unused = times.days_between(touched, now)
+    why = f"unused for {unused:.0f} days, confidence {memory.confidence:.2f} below {rules.strategy_confidence:g}"
+    when = _later(touched, rules.strategy_days) if weak else None
+    return _forecast(memory, STRATEGIES, memory.confidence, rules.strategy_confidence, when, now, why)
+
+
+_OF_EPISODES: Mapping[str, Policy] = {HALF_LIFE: by_half_life, AGE: by_age, GATE: by_gate}
+
+
+def _forecast(
+    memory: Memory, policy: str, score: float, threshold: float, when: datetime | None, now: datetime, why: str
+) -> Forecast:
+    faded = when is not None and when <= now
+    return Forecast(memory, score, threshold, when, faded, f"{policy}: {why}" if faded else "", policy)
+
+
+def _not_yet(forecast: Forecast) -> Forecast:
+    return replace(forecast, faded=False, reason="")
 
 
 def _later(start: datetime, days: float) -> datetime | None:
@@ -81,10 +168,48 @@ def _later(start: datetime, days: float) -> datetime | None:
         return None
 
 
-def forecasts(memories: Iterable[Memory], now: datetime, rule: HalfLife) -> list[Forecast]:
-    """The forecasts of all memories that fade, the next to go first."""
-    found = [forecast(memory, now, rule) for memory in memories if fades(memory)]
-    return sorted(found, key=lambda f: (f.fades_on is None, f.fades_on or now, f.memory.memory_id))
+def forecast(memory: Memory, now: datetime, rules: Rules) -> Forecast:
+    """Where a memory stands, by the policy that will take it first. Capacity is about all together: see `forecasts`."""
+    touched = last_touched(memory)
+    if touched is None or not may_fade(memory, rules.policies):
+        return Forecast(memory, memory.importance, rules.threshold, None, False)
+    if memory.kind == "strategy":
+        return by_disuse(memory, touched, now, rules)
+    found = [policy(memory, touched, now, rules) for name, policy in _OF_EPISODES.items() if name in rules.policies]
+    return min(found, key=_soonest, default=Forecast(memory, memory.importance, rules.threshold, None, False))
+
+
+def _soonest(forecast: Forecast) -> tuple[bool, bool, float]:
+    return (not forecast.faded, forecast.fades_on is None, forecast.fades_on.timestamp() if forecast.fades_on else 0.0)
+
+
+def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[Forecast]:
+    """The forecasts of all memories that can fade, the next to go first."""
+    found = [forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies)]
+    if CAPACITY in rules.policies:
+        found = _beyond_capacity(found, now, rules)
+    return sorted(found, key=lambda f: (*_soonest(f), f.memory.memory_id))
+
+
+def standing(memory: Memory, now: datetime) -> float:
+    """`importance * 0.95^age_days`: who goes first beyond the capacity (B, D)."""
+    touched = last_touched(memory)
+    return float(memory.importance * DAILY_FADING ** (times.days_between(touched, now) if touched else 0.0))
+
+
+def _beyond_capacity(found: Sequence[Forecast], now: datetime, rules: Rules) -> list[Forecast]:
+    """Of the episodes that stay, those of lowest standing beyond the capacity fade too."""
+    staying = [f for f in found if not f.faded and f.memory.kind == "episode"]
+    ranked = sorted(staying, key=lambda f: (-standing(f.memory, now), f.memory.memory_id))
+    if len(ranked) <= rules.capacity:
+        return list(found)
+    last = standing(ranked[rules.capacity - 1].memory, now) if rules.capacity else 0.0
+    why = f"{CAPACITY}: {len(ranked):,} episodes, {rules.capacity:,} allowed"
+    gone = {
+        f.memory.memory_id: Forecast(f.memory, standing(f.memory, now), last, now, True, why, CAPACITY)
+        for f in ranked[rules.capacity :]
+    }
+    return [gone.get(f.memory.memory_id, f) for f in found]
 
 
 def archived(memory: Memory, reason: str, now: datetime) -> Memory:
@@ -97,7 +222,19 @@ def restored(memory: Memory, now: datetime) -> Memory:
     return replace(memory, status=ACTIVE, archived_at=None, archived_reason="", last_accessed_at=now, updated_at=now)
 
 
-def curve(memory: Memory, now: datetime, rule: HalfLife, days: int, points: int) -> list[float]:
+def long_archived(memories: Iterable[Memory], now: datetime, days: float) -> list[Memory]:
+    """What was archived at least so many days ago and is not pinned: `maintain` moves it to the trash."""
+    return [
+        memory
+        for memory in memories
+        if memory.status == ARCHIVED
+        and not memory.pinned
+        and (since := memory.archived_at or memory.updated_at)
+        and times.days_between(since, now) >= days
+    ]
+
+
+def curve(memory: Memory, now: datetime, rules: Rules, days: int, points: int) -> list[float]:
     """The decayed importance at `points` evenly spaced times from now to `days` ahead."""
     step = days / max(1, points - 1)
-    return [decayed_importance(memory, now + timedelta(days=step * at), rule) for at in range(points)]
+    return [decayed_importance(memory, now + timedelta(days=step * at), rules) for at in range(points)]

@@ -84,6 +84,8 @@ def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
 def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     """Whether the record behind a reflection passes the filters too."""
     when = memory.when
+    if filters.as_of:
+        return False  # a reflection says what is known today
     return (
         memory.status in (filters.statuses or (memory.status,))
         and (not filters.categories or memory.category in filters.categories)

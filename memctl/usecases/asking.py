@@ -41,10 +41,11 @@ class Asking(Engine):
         Raises:
             DegradedError: with `strict`, when there are no vectors or the files cannot be read.
         """
-        now = now or times.utc_now()
         query = question if isinstance(question, Query) else Query(question, **options)
+        now = now or times.utc_now()
+        then = query.filters.as_of or now
         report = self.refresh()
-        found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, now))
+        found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, then))
         degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")

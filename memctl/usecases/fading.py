@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import times
 from memctl.engine import Engine
-from memctl.errors import RefusedError
+from memctl.errors import RefusedError, UsageError
 from memctl.files import receipts
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
 from memctl.lifecycle import decay
+from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.sync import FUSE_LEAST, FUSE_SHARE
 
@@ -20,43 +21,85 @@ COUNTED = ".memctl/state/counted"
 """File that holds the last receipt whose uses are in `memory.json`."""
 
 
+@dataclass(frozen=True)
+class DecayReport:
+    """What fades: the forecast of every memory that can, those with `faded` archived (or to be, in a dry run).
+
+    `refused`: why a real run would be refused; empty where it would not.
+    """
+
+    forecasts: tuple[Forecast, ...]
+    refused: str = ""
+
+    @property
+    def faded(self) -> list[Forecast]:
+        return [forecast for forecast in self.forecasts if forecast.faded]
+
+
 class Fading(Engine):
     """The fading of memories."""
 
     @property
-    def half_life(self) -> decay.HalfLife:
+    def fading_rules(self) -> Rules:
+        """The policies and their numbers, from the settings."""
         s = self.settings
-        return decay.HalfLife(s.decay_half_life_days, s.decay_from_days, s.decay_threshold)
+        return Rules(
+            policies=s.decay_policies,
+            half_life_days=s.decay_half_life_days,
+            from_days=s.decay_from_days,
+            threshold=s.decay_threshold,
+            age_days=s.decay_age_days,
+            age_importance=s.decay_age_importance,
+            gate_threshold=s.decay_gate_threshold,
+            gate_from_days=s.decay_gate_from_days,
+            capacity=s.decay_capacity,
+            strategy_days=s.decay_strategy_days,
+            strategy_confidence=s.decay_strategy_confidence,
+        )
 
     def decay(
-        self, *, dry_run: bool = False, now: datetime | None = None, allow_mass_change: bool = False
-    ) -> list[decay.Forecast]:
-        """Archive the episodes that have faded, after counting how memories were used.
+        self,
+        *,
+        policies: Sequence[str] = (),
+        dry_run: bool = False,
+        now: datetime | None = None,
+        allow_mass_change: bool = False,
+    ) -> DecayReport:
+        """Archive what has faded, after counting how memories were used.
 
-        Returns:
-            the forecast of every memory that can fade; those with `faded` were archived, or would be under `dry_run`.
+        Args:
+            policies: those to act by, instead of those of the settings.
 
         Raises:
             RefusedError: more than a quarter of at least 20 memories would be archived at once.
+            UsageError: there is no such policy.
         """
         now = now or times.utc_now()
+        rules = self._rules(policies)
         self.refresh()
-        result: list[decay.Forecast] = []
+        result: list[DecayReport] = []
 
         def decide(view: View) -> Change:
             used, edits = counted_uses(view, self.folder)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
-            result[:] = decay.forecasts(memories, now, self.half_life)
-            gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in result if f.faded}
-            if not dry_run:
-                check_fuse(len(gone), sum(m.status == ACTIVE for m in memories), allow_mass_change)
+            found = decay.forecasts(memories, now, rules)
+            gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in found if f.faded}
+            refused = fuse(len(gone), sum(m.status == ACTIVE for m in memories), "archived", "memctl decay")
+            if refused and not (dry_run or allow_mass_change):
+                raise refused
+            result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
         if dry_run:
             decide(self.view())
         else:
             self._apply(decide, now)
-        return result
+        return result[0]
+
+    def _rules(self, policies: Sequence[str]) -> Rules:
+        if unknown := [name for name in policies if name not in decay.POLICIES]:
+            raise UsageError(f"there is no policy {unknown[0]!r}", hint=f"Policies: {', '.join(decay.POLICIES)}.")
+        return replace(self.fading_rules, policies=tuple(policies)) if policies else self.fading_rules
 
     def uncounted_uses(self, memory_id: str) -> int:
         """How often a memory was in an answer since uses were last counted (by `decay`)."""
@@ -78,13 +121,14 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
     return used, (FileEdit(COUNTED, before, new[-1].receipt.encode() + b"\n"),)
 
 
-def check_fuse(going: int, active: int, allowed: bool) -> None:
-    """Refuse to archive more than a quarter of the memories at once without being told to."""
-    if active >= FUSE_LEAST and going > FUSE_SHARE * active and not allowed:
-        raise RefusedError(
-            f"{going} of {active} memories would be archived at once; nothing was changed",
-            hint="Look at them with `memctl decay --dry-run`; go on with --allow-mass-change.",
-        )
+def fuse(going: int, active: int, done: str, command: str) -> RefusedError | None:
+    """The refusal to change more than a quarter of the memories at once without being told to; None where it holds."""
+    if active < FUSE_LEAST or going <= FUSE_SHARE * active:
+        return None
+    return RefusedError(
+        f"{going} of {active} memories would be {done} at once; nothing was changed",
+        hint=f"Look at them with `{command} --dry-run`; go on with --allow-mass-change.",
+    )
 
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
