@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
     from memctl.models import Filters, Hit, Memory, Query, QueryResult
+    from memctl.recovery import Recovery
     from memctl.selection import Selection
     from memctl.store import MemoryStore
 
@@ -30,6 +31,7 @@ _HOMES = {
     "QueryResult": "memctl.models",
     "Hit": "memctl.models",
     "Filters": "memctl.models",
+    "Recovery": "memctl.recovery",
     "Selection": "memctl.selection",
 }
 
@@ -41,6 +43,7 @@ __all__ = [
     "MemoryStore",
     "Query",
     "QueryResult",
+    "Recovery",
     "Selection",
     "__version__",
     "open_store",

@@ -55,6 +55,9 @@ class Settings:
     boost: float = _setting(
         0.15, "The most by which importance, confidence, reward and recency may raise or lower a hit.", 0, 0.15
     )
+    extract_threshold: float = _setting(
+        0.6, "Confidence below which what was extracted from a conversation is kept apart as a candidate.", 0, 1
+    )
     near_duplicate: float = _setting(
         0.85, "Share of words in common from which a new memory is told to be near another.", 0, 1
     )
@@ -91,6 +94,9 @@ class Settings:
     decay_strategy_confidence: float = _setting(0.5, "strategies: … if its confidence is below this.", 0, 1)
     archived_days: float = _setting(
         180.0, "Days after which `maintain` moves what is archived to the trash.", 0, 100000
+    )
+    strategy_threshold: float = _setting(
+        0.5, "Score from which an error-recovery strategy is used; below it a language model is asked.", 0, 1
     )
 
 

@@ -14,6 +14,7 @@ from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import NotFoundError, StorageError
 from memctl.files import document, journal
+from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
@@ -185,6 +186,8 @@ class Engine:
     def _near_ids(self, given: str, starting: Sequence[str]) -> str:
         from difflib import get_close_matches
 
+        if given in tombstones(self.index.header()):
+            return "It was purged: only its id is left, and nothing brings it back."
         near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         if near:

@@ -24,6 +24,7 @@ from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
+from memctl.lifecycle import adding
 from memctl.lifecycle.adding import IdMaker
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.providers.base import Embedder
@@ -43,17 +44,20 @@ class View:
     ids: IdMaker
 
     def new_id(self, created: datetime) -> str:
-        """An id that no memory has, in time order. Another process may have drawn the same in this millisecond."""
-        while True:
-            drawn = self.ids(created, datetime.now(UTC))
-            if not self.index.raws(document.FILE_NAME, [drawn]):
-                return drawn
+        """An id that no memory has, in time order."""
+        return self._free(self.ids(created, datetime.now(UTC)), {})
 
-    def unused(self, memory: Memory) -> Memory:
-        """A new memory, under another id if its own was taken since it was drawn."""
-        if self.get(memory.memory_id) is None:
-            return memory
-        return replace(memory, memory_id=self.new_id(memory.created_at or datetime.now(UTC)))
+    def unused(self, memories: Sequence[Memory]) -> list[Memory]:
+        """New memories, under other ids where others were written in the same second meanwhile: ids tell the order."""
+        last: dict[str, str | None] = {}
+        return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
+
+    def _free(self, drawn: str, last: dict[str, str | None]) -> str:
+        """The id, or the next one behind those of its second; `last` remembers these by the second."""
+        low, high = adding.same_second(drawn)
+        known = last[low] if low in last else self.index.last_id(low, high)
+        last[low] = drawn if known is None or known < drawn else adding.next_id(known)
+        return str(last[low])
 
     def get(self, memory_id: str) -> Memory | None:
         """The record with this id."""

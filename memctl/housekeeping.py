@@ -7,12 +7,13 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.entries import memory_of, reflection_memory
-from memctl.errors import MemctlError
+from memctl.errors import MemctlError, RefusedError
 from memctl.files import reflections
 from memctl.files.erase import tombstones
 from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
 from memctl.models import Change, FileEdit, Memory, Reflection
+from memctl.sync import FUSE_LEAST, FUSE_SHARE
 
 MAINTENANCE = "maintenance"
 """Command name of changes memctl makes by itself (moving what has expired); `undo` steps over them."""
@@ -90,3 +91,13 @@ def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None
 
 def _once(files: Sequence[FileEdit]) -> list[FileEdit]:
     return list({file.path: file for file in files}.values())
+
+
+def fuse(going: int, active: int, done: str, command: str) -> RefusedError | None:
+    """The refusal to change more than a quarter of the memories at once without being told to; None where it holds."""
+    if active < FUSE_LEAST or going <= FUSE_SHARE * active:
+        return None
+    return RefusedError(
+        f"{going} of {active} memories would be {done} at once; nothing was changed",
+        hint=f"Look at them with `{command} --dry-run`; go on with --allow-mass-change.",
+    )

@@ -15,7 +15,7 @@ from memctl.files.layout import UserFolder
 from memctl.lifecycle import decay
 from memctl.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.store import MemoryStore
-from memctl.times import from_value
+from memctl.usecases.reflecting import Stale
 
 CURVE_POINTS = 48
 LEAST_CURVE_DAYS, MOST_CURVE_DAYS = 90, 1000
@@ -38,7 +38,7 @@ class Overview:
     pinned: int
     needs_revision: int
     reflections: int
-    stale_reflections: int
+    stale_reflections: Sequence[Stale]
     sizes: Mapping[str, int]
     index: IndexState
     index_path: str
@@ -82,32 +82,13 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         pinned=sum(memory.pinned for memory in memories),
         needs_revision=sum(memory.needs_revision for memory in memories),
         reflections=len({document.path for document in documents}),
-        stale_reflections=len(stale({m.memory_id: m for m in memories}, documents)),
+        stale_reflections=store.stale_reflections(now),
         sizes=_sizes(store.folder),
         index=report.index_state,
         index_path=str(store.index.path),
         model=store.embedder.name if store.embedder else "none",
         next_to_fade=decay.forecasts(active, now, store.fading_rules)[:5],
     )
-
-
-def stale(memories: Mapping[str, Memory], documents: Sequence[Reflection]) -> list[Reflection]:
-    """Generated reflections whose sources were changed after they were written."""
-    found = []
-    for document in documents:
-        written = _time(document.fields.get("updated_at") or document.fields.get("created_at"))
-        sources = document.fields.get("sources")
-        named = [memories[s] for s in map(str, sources) if s in memories] if isinstance(sources, list) else []
-        if written and any((source.updated_at or written) > written for source in named):
-            found.append(document)
-    return found
-
-
-def _time(value: object) -> datetime | None:
-    try:
-        return from_value(value) if value else None
-    except ValueError:
-        return None
 
 
 def _sizes(folder: UserFolder) -> dict[str, int]:
@@ -131,7 +112,8 @@ def as_dict(found: Overview) -> dict[str, Any]:
     index = {"state": found.index.state, "notes": list(found.index.notes), "path": found.index_path}
     plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(found).items()}
     del plain["index_path"]
-    return plain | {"index": index, "next_to_fade": fading}
+    stale = [{"memory_id": s.memory.memory_id, "path": s.path, "why": s.why} for s in found.stale_reflections]
+    return plain | {"stale_reflections": stale, "index": index, "next_to_fade": fading}
 
 
 def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 from memctl.usecases.adding import Adding
 from memctl.usecases.changing import Changing
-from memctl.usecases.fading import Fading
+from memctl.usecases.conflicts import Conflicts
+from memctl.usecases.extracting import Extracting
 from memctl.usecases.learning import Learning
+from memctl.usecases.maintaining import Maintaining
 from memctl.usecases.reflecting import Reflecting
+from memctl.usecases.strategies import Strategies
 
 
-class MemoryStore(Adding, Changing, Learning, Reflecting, Fading):
+class MemoryStore(Adding, Changing, Learning, Reflecting, Conflicts, Maintaining, Extracting, Strategies):
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that

@@ -109,14 +109,23 @@ def add(
     allow_duplicate: Annotated[
         bool, typer.Option("--allow-duplicate", help="Store it even if the same text is there.")
     ] = False,
+    extract: Annotated[
+        bool, typer.Option("--extract", help="Learn what a conversation tells about the user: text, a file, or -.")
+    ] = False,
+    dry_run: Annotated[
+        bool, typer.Option("--dry-run", help="With --extract: show what would be learned, and do nothing.")
+    ] = False,
 ) -> None:  # fmt: skip
     """Remember something.
 
     The same text again is counted as a mention. With --key and --value a new value supersedes the old one.
 
+    With --extract it reads a conversation, keeps what the user said about themselves, and sets apart as candidates what
+    is not sure enough.
+
     Example: memctl add "Alice prefers tea to coffee" --category preference --tag drinks
     """
-    from memctl.cli import bulk
+    from memctl.cli import bulk, extracting
     from memctl.errors import UsageError
 
     given = {
@@ -125,6 +134,13 @@ def add(
         "occurred_at": options.moment(occurred_at), "expires_at": options.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip
     fields: dict[str, Any] = {name: field for name, field in given.items() if field not in (None, "", ())}
+    if dry_run and not extract:
+        raise UsageError("--dry-run goes with --extract", hint="memctl add --extract chat.txt --dry-run")
+    if extract:
+        if fields or detail or jsonl or allow_duplicate:
+            raise UsageError("--extract finds the fields itself", hint="Leave the other options out.")
+        extracting.learn(text or [], dry_run)
+        return
     if jsonl is not None:
         if text or fields or detail:
             raise UsageError(

@@ -1,4 +1,4 @@
-"""The life of memories: reflect, decay."""
+"""The life of memories: reflect, decay, maintain."""
 
 from __future__ import annotations
 
@@ -10,8 +10,15 @@ from memctl.cli import options, render
 from memctl.cli.options import Category, DryRun, Kind, Now, OptionalIds, Since, Tag, Until, current
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
+    from memctl.lifecycle.scope import Scope
     from memctl.models import Memory
     from memctl.store import MemoryStore
+    from memctl.usecases.maintaining import Step
+    from memctl.usecases.reflecting import Reflected
+
+NoModel = Annotated[bool, typer.Option("--no-model", help="Rules alone, even where a language model is configured.")]
 
 
 def reflect(
@@ -20,78 +27,104 @@ def reflect(
     category: Category = None,
     kind: Kind = None,
     tag: Tag = None,
+    target: Annotated[str, typer.Option(help="Only episodes about this target.", metavar="TARGET")] = "",
     since: Since = None,
     until: Until = None,
+    stale: Annotated[
+        bool, typer.Option("--stale", help="Make anew all reflections whose sources have changed.")
+    ] = False,
     title: Annotated[str, typer.Option(help="The heading; made from what the memories share otherwise.")] = "",
+    no_model: NoModel = False,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:
     """Write or refresh a reflection from memories.
 
-    A Markdown summary, made without a model: key points, grouped, each with its sources.
+    A Markdown summary: key points, grouped, each with its sources. Rules make it; a language model, where one is
+    configured, if each of its points names sources that say so.
 
+    A selection by category, kind, tag, target or time is remembered: the reflection grows with what is added later.
     What a person edited is never overwritten: the new text is laid beside it as a proposal.
 
     Example: memctl reflect --category work --title "What we learned about deploys"
     """
+    from memctl import times
+    from memctl.lifecycle.scope import Scope
+
+    moment = options.moment(now) or times.utc_now()
+    scope = Scope(
+        tuple(category or ()), tuple(kind or ()), tuple(tag or ()), target,
+        since=options.moment(since), until=options.moment(until),
+    )  # fmt: skip
     with options.opened() as store:
         options.check_categories(store, category)
-        memories = _chosen(store, ids or [], query, category, kind, tag, since, until)
-        done = store.reflect(memories, title=title, dry_run=dry_run, now=options.moment(now))
-    if current.json:
-        what = {"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id}
-        render.as_json(what | {"body": done.body})
-        return
-    render.say(done.body.rstrip())
-    if dry_run:
-        render.say(f"\ndry run: would be {done.outcome}")
-        return
-    told = {
-        "written": f"wrote {done.path} ({done.memory.memory_id})",
-        "refreshed": f"refreshed {done.path} ({done.memory.memory_id})",
-        "unchanged": f"{done.path} says this already ({done.memory.memory_id})",
-        "proposed": f"a person edited the reflection, so it was left alone; the new text is in {done.path}",
-    }
-    render.say(f"\n{told[done.outcome]}")
+        _check_choice(ids or [], query, scope, stale)
+        if stale:
+            done = store.refresh_reflections(use_model=not no_model, dry_run=dry_run, now=moment)
+        else:
+            memories, scope = _chosen(store, ids or [], query, scope, moment)
+            done = [
+                store.reflect(memories, title=title, scope=scope, use_model=not no_model, dry_run=dry_run, now=moment)
+            ]
+    _tell_reflected(done, dry_run, stale)
+
+
+def _check_choice(ids: list[str], query: str | None, scope: Scope, stale: bool) -> None:
+    from memctl.errors import UsageError
+    from memctl.models import KINDS
+
+    for name in scope.kinds:
+        if name not in KINDS:
+            raise UsageError(f"there is no kind {name!r}", hint=f"Kinds: {', '.join(KINDS)}.")
+    chosen = [bool(ids), bool(query) or not scope.empty, stale]
+    if sum(chosen) > 1:
+        raise UsageError("name ids, choose with options, or take --stale: one of them")
+    if not any(chosen):
+        hint = "Name ids, or choose with --query, --category, --kind, --tag, --target, --since, or --stale."
+        raise UsageError("on what?", hint=hint)
 
 
 def _chosen(
-    store: MemoryStore,
-    ids: list[str],
-    query: str | None,
-    category: list[str] | None,
-    kind: list[str] | None,
-    tag: list[str] | None,
-    since: str | None,
-    until: str | None,
-) -> list[Memory]:
-    from memctl.errors import UsageError
-    from memctl.models import Filters, Query
+    store: MemoryStore, ids: list[str], query: str | None, scope: Scope, now: datetime
+) -> tuple[list[Memory], Scope]:
+    """The memories meant, and the scope to remember: what answers a question today is none."""
+    from memctl.lifecycle.scope import Scope
+    from memctl.models import Query
     from memctl.retrieval.rank import used
-    from memctl.selection import Selection
 
-    filters = Filters(
-        tuple(category or ()),
-        tuple(kind or ()),
-        tuple(tag or ()),
-        since=options.moment(since),
-        until=options.moment(until),
-    )
-    if ids and (query or filters != Filters()):
-        raise UsageError("name ids, or choose with options, not both")
     if ids:
-        return [store.get(memory_id) for memory_id in ids]
-    if query:
-        hits = store.query(Query(query, top=20, filters=filters), receipt=False).hits
-        return [hit.memory for hit in used(hits) if not _is_summary(hit.memory)]
-    if filters == Filters():
-        raise UsageError("on what?", hint="Name ids, or choose with --query, --category, --kind, --tag, --since.")
-    return [memory for memory in store.select(Selection(filters, ascending=True)) if not _is_summary(memory)]
+        return [store.get(memory_id) for memory_id in ids], Scope()
+    if not query:
+        return store.in_scope(scope, now), scope
+    hits = store.query(Query(query, top=20, filters=scope.filters), receipt=False, now=now).hits
+    return [hit.memory for hit in used(hits) if scope.holds(hit.memory)], Scope()
 
 
-def _is_summary(memory: Memory) -> bool:
-    """Whether a memory was itself made from others: a summary of summaries says nothing new."""
-    return memory.kind == "knowledge" and bool(memory.sources)
+def _tell_reflected(done: list[Reflected], dry_run: bool, stale: bool) -> None:
+    if current.json:
+        found = [
+            {
+                "outcome": one.outcome, "dry_run": dry_run, "path": one.path, "memory_id": one.memory.memory_id,
+                "notes": list(one.notes), "body": one.body,
+            }
+            for one in done
+        ]  # fmt: skip
+        render.as_json({"reflections": found} if stale else found[0])
+        return
+    told = {
+        "written": "wrote {path} ({id})",
+        "refreshed": "refreshed {path} ({id})",
+        "unchanged": "{path} says this already ({id})",
+        "proposed": "a person edited the reflection, so it was left alone; the new text is in {path}",
+    }
+    for one in done:
+        render.say(one.body.rstrip())
+        for note in one.notes:
+            render.warn(note)
+        sentence = f"dry run: would be {one.outcome}: {{path}}" if dry_run else told[one.outcome]
+        render.say("\n" + sentence.format(path=one.path, id=one.memory.memory_id))
+    if not done:
+        render.say("no reflection is stale")
 
 
 def decay(
@@ -133,3 +166,49 @@ def decay(
         render.as_json(done | {"memories": rows})
         return
     decay_table(report, dry_run=dry_run, now=moment)
+
+
+def maintain(
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--skip", help="Leave out a step: expiry, decay, consolidate, trash or compact; may be repeated.",
+            autocompletion=options.complete_step, metavar="STEP",
+        ),
+    ] = None,
+    no_model: NoModel = False,
+    allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Change even a large share.")] = False,
+    dry_run: DryRun = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Do all that keeps a memory in shape; what a timer calls.
+
+    Expired memories go to the trash, what has faded is archived, near-duplicates and episodes are consolidated, what
+    was archived half a year ago goes to the trash, and the index is compacted. Nothing is lost: `undo` takes back each
+    step.
+
+    Example: memctl maintain --dry-run
+    """
+    from memctl.errors import RefusedError
+
+    with options.opened() as store:
+        steps = store.maintain(
+            skip=skip or (), use_model=not no_model, dry_run=dry_run, allow_mass_change=allow_mass_change,
+            now=options.moment(now),
+        )  # fmt: skip
+    if current.json:
+        found = [{"step": step.name, "done": list(step.done), "refused": step.refused} for step in steps]
+        render.as_json({"dry_run": dry_run, "steps": found})
+    for step in steps:
+        render.say(f"{step.name}: {step.refused or _counted(step, dry_run)}")
+        for line in step.done:
+            render.say(f"  {render.one_line(line, 160)}")
+    if not dry_run and (refused := [step.name for step in steps if step.refused]):
+        hint = "Look at it with `memctl maintain --dry-run`; go on with --allow-mass-change."
+        raise RefusedError(f"not done, because it would change a large share: {', '.join(refused)}", hint=hint)
+
+
+def _counted(step: Step, dry_run: bool) -> str:
+    if not step.done:
+        return "nothing to do"
+    return f"{len(step.done)} {'to do' if dry_run else 'done'}"

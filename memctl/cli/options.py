@@ -284,6 +284,13 @@ def complete_policy(incomplete: str) -> list[str]:
     return [name for name in POLICIES if name.startswith(incomplete)]
 
 
+def complete_step(incomplete: str) -> list[str]:
+    """Steps of `maintain`, for the shell."""
+    from memctl.usecases.maintaining import STEPS
+
+    return [name for name in STEPS if name.startswith(incomplete)]
+
+
 def complete_sort(incomplete: str) -> list[str]:
     """Keys a list can be sorted by, for the shell."""
     from memctl.selection import SORTS

@@ -128,7 +128,9 @@ def overview_page(found: Overview) -> None:
         render.say(f"\ntags: {', '.join(f'{tag} ({count})' for tag, count in list(found.tags.items())[:12])}")
     if found.oldest and found.newest:
         render.say(f"dates: {render.day(found.oldest)} to {render.day(found.newest)}")
-    render.say(f"reflections: {found.reflections} ({found.stale_reflections} older than their sources)")
+    render.say(f"reflections: {found.reflections} ({len(found.stale_reflections)} stale)")
+    for stale in found.stale_reflections[:5]:
+        render.say(f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew")
     render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
     render.say(f"sizes: {', '.join(f'{name} {_size(size)}' for name, size in found.sizes.items() if size)}")
     render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")

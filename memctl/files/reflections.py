@@ -14,7 +14,18 @@ from memctl.files import codec, document, safe_yaml
 from memctl.models import Reflection
 
 FOLDER = "reflections/"
-FIELD_ORDER = ("memory_id", "title", "category", "tags", "created_at", "updated_at", "sources", "generated_hash")
+FIELD_ORDER = (
+    "memory_id",
+    "title",
+    "category",
+    "tags",
+    "created_at",
+    "updated_at",
+    "sources",
+    "sources_hash",
+    "generated_by",
+    "generated_hash",
+)
 
 _FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
@@ -89,7 +100,8 @@ def _front_line(name: str, value: Any) -> str:
 
     if isinstance(value, datetime):
         moment = times.to_text(times.from_value(value))
-        return f"{name}: {moment}\n" if _is_plain(name) else _front_line(name, moment)
+        # A time stands unquoted, so that it is read as one; an odd name is quoted as YAML wants it.
+        return f"{name}: {moment}\n" if _is_plain(name) else _front_line(name, 0).removesuffix("0\n") + f"{moment}\n"
     plain = list(value) if isinstance(value, tuple) else value
     escaped = _ODD.search(json.dumps([name, plain], ensure_ascii=False, default=str)) is not None
     flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)

@@ -159,6 +159,12 @@ class SqliteIndex:
         sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
         return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
 
+    def last_id(self, low: str, high: str) -> str | None:
+        """The largest record id from `low` to below `high` that has the length of these."""
+        sql = "SELECT max(memory_id) FROM entries WHERE memory_id >= ? AND memory_id < ? AND length(memory_id) = ?"
+        found = db.value(self.connection, sql, (low, high, len(low)))
+        return None if found is None else str(found)
+
     def categories(self) -> set[str]:
         return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
 
@@ -285,6 +291,16 @@ class SqliteIndex:
             self.connection.execute("DELETE FROM sketches")
             self.connection.execute("UPDATE entries SET embedded = 0")
             self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (identity,))
+
+    def compact(self) -> int:
+        """Merge the segments of full text and give back unused pages; returns the bytes freed."""
+        if not self.on_disk:
+            return 0
+        before = self.path.stat().st_size
+        self.connection.execute("INSERT INTO full_text (full_text) VALUES ('optimize')")
+        self.connection.execute("VACUUM")
+        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        return max(0, before - self.path.stat().st_size)
 
     def check(self) -> str:
         """What SQLite itself finds wrong with the file; empty when nothing."""

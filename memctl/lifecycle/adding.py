@@ -55,6 +55,20 @@ class IdMaker:
         return f"{head}{suffix:05x}"
 
 
+_ID_HEAD, _ID_TAIL = len("mem_20251214_"), 12
+
+
+def same_second(memory_id: str) -> tuple[str, str]:
+    """The first id of the second in which this one was made, and the first of the next."""
+    head, second = memory_id[:_ID_HEAD], int(memory_id[_ID_HEAD : _ID_HEAD + 7], 16) // 1000
+    return f"{head}{second * 1000:07x}00000", f"{head}{(second + 1) * 1000:07x}00000"
+
+
+def next_id(memory_id: str) -> str:
+    """The id that follows."""
+    return f"{memory_id[:_ID_HEAD]}{int(memory_id[_ID_HEAD:], 16) + 1:0{_ID_TAIL}x}"
+
+
 def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str]) -> Memory:
     """A new memory with everything filled in that its writer left to us.
 

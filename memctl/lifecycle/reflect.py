@@ -78,8 +78,7 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
     tongue = language(memories)
     groups = grouped(memories)
     title = title or _title(memories, groups, tongue)
-    sections = [_section(name, group, tongue, alone=len(groups) == 1) for name, group in groups]
-    body = "\n\n".join([f"# {title}", *_span(memories, tongue), *sections, *_details(memories, tongue)])
+    body = assembled(title, memories, [(name, points(group, tongue)) for name, group in groups], tongue)
     best = points(memories, tongue)[0]
     summary = (
         best.text if len(memories) == 1 else f"{title}: {best.text}" if tongue == "en" else f"{title}：{best.text}"
@@ -176,8 +175,15 @@ def _cut(text: str, limit: int) -> str:
     return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head).rstrip(",;:，；： ") + "…"
 
 
-def _section(name: str, group: Sequence[Memory], tongue: str, *, alone: bool) -> str:
-    found = points(group, tongue)
+def assembled(
+    title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], tongue: str
+) -> str:
+    """The Markdown of a reflection: title, span of time, a section a group, and what episodes learned."""
+    written = [_section(name, found, tongue, alone=len(sections) == 1) for name, found in sections]
+    return "\n\n".join([f"# {title}", *_span(memories, tongue), *written, *_details(memories, tongue)])
+
+
+def _section(name: str, found: Sequence[Point], tongue: str, *, alone: bool) -> str:
     lines = [f"- {point.text} ({', '.join(point.sources)})" for point in found[:POINTS_PER_GROUP]]
     if len(found) > POINTS_PER_GROUP:
         lines.append("- " + _WORDS[tongue]["and more"].format(n=len(found) - POINTS_PER_GROUP))

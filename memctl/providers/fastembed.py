@@ -198,7 +198,10 @@ def _clean(text: str) -> str:
 
 def _fastembed() -> type[TextEmbedding]:
     try:
+        import onnxruntime
         from fastembed import TextEmbedding
+
+        onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
     except ImportError as error:
         raise ProviderError(f"fastembed cannot be imported: {error}", hint="Reinstall memctl to restore it.") from error
     return TextEmbedding

@@ -20,7 +20,7 @@ from memctl.retrieval.route import route as route_of
 DECODED = 3
 """How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
 
-LEAST_DECODED = 40
+LEAST_DECODED = 30
 
 RAREST, NEAR_CANDIDATES = 4, 8
 """A near duplicate shares the rarest words of a text: how many are looked up, and how many entries compared."""

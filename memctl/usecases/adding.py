@@ -52,7 +52,7 @@ class Adding(Engine):
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
-            puts, added = add_one(view, view.unused(memory), frozenset(given), allow_duplicate, now, mode)
+            puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
             near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
             files: list[FileEdit] = []
             if detail is not None:
@@ -94,8 +94,7 @@ class Adding(Engine):
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
             batch = complete[start : start + BULK]
-            places = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
-            texts = {batch[at].memory_id: text for at, text in places.items()}
+            texts = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
             results += self._add_batch(batch, texts, own_ids, command, allow_duplicate, now)
             if progress:
                 progress("adding", min(start + BULK, len(complete)), len(complete))
@@ -104,7 +103,7 @@ class Adding(Engine):
     def _add_batch(
         self,
         batch: Sequence[Memory],
-        details: Mapping[str, str],
+        details: Mapping[int, str],
         own_ids: frozenset[str],
         command: str,
         allow_duplicate: bool,
@@ -113,17 +112,19 @@ class Adding(Engine):
         results: list[Added] = []
 
         def decide(view: View) -> Change:
-            puts, results[:] = add_many(view, batch, own_ids, allow_duplicate, now)
-            told = {
-                a.memory.memory_id: details[m.memory_id]
-                for m, a in zip(batch, results, strict=True)
-                if m.memory_id in details
-            }
+            puts, results[:] = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
+            told = {results[at].memory.memory_id: text for at, text in details.items()}
             puts, files = with_details(view, puts, told)
             return Change(command, tuple(puts), files=tuple(files))
 
         self._apply(decide, now)
         return results
+
+
+def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str]) -> list[Memory]:
+    """The batch, with the ids drawn for it made free; ids that came with their records stay."""
+    drawn = iter(view.unused([memory for memory in batch if memory.memory_id not in own_ids]))
+    return [memory if memory.memory_id in own_ids else next(drawn) for memory in batch]
 
 
 def add_one(

@@ -6,16 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import times
+from memctl import housekeeping, times
 from memctl.engine import Engine
-from memctl.errors import RefusedError, UsageError
+from memctl.errors import UsageError
 from memctl.files import receipts
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
 from memctl.lifecycle import decay
 from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
-from memctl.sync import FUSE_LEAST, FUSE_SHARE
 
 COUNTED = ".memctl/state/counted"
 """File that holds the last receipt whose uses are in `memory.json`."""
@@ -84,7 +83,9 @@ class Fading(Engine):
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
             found = decay.forecasts(memories, now, rules)
             gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in found if f.faded}
-            refused = fuse(len(gone), sum(m.status == ACTIVE for m in memories), "archived", "memctl decay")
+            refused = housekeeping.fuse(
+                len(gone), sum(m.status == ACTIVE for m in memories), "archived", "memctl decay"
+            )
             if refused and not (dry_run or allow_mass_change):
                 raise refused
             result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
@@ -119,16 +120,6 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
                 last = max(filter(None, (memory.last_accessed_at, receipt.at)))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
     return used, (FileEdit(COUNTED, before, new[-1].receipt.encode() + b"\n"),)
-
-
-def fuse(going: int, active: int, done: str, command: str) -> RefusedError | None:
-    """The refusal to change more than a quarter of the memories at once without being told to; None where it holds."""
-    if active < FUSE_LEAST or going <= FUSE_SHARE * active:
-        return None
-    return RefusedError(
-        f"{going} of {active} memories would be {done} at once; nothing was changed",
-        hint=f"Look at them with `{command} --dry-run`; go on with --allow-mass-change.",
-    )
 
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:

@@ -1,80 +1,206 @@
-"""Reflections: written from records, refreshed, never over what a person wrote."""
+"""Reflections: written from records, refreshed when those change, never over what a person wrote."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memctl import times
-from memctl.engine import Engine
-from memctl.errors import NotFoundError
-from memctl.files import reflections
+from memctl.errors import MemctlError, NotFoundError, ProviderError
+from memctl.files import codec, reflections
 from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.reflect import Draft
 from memctl.lifecycle.reflect import draft as draft_of
-from memctl.models import Change, FileEdit, Memory, Reflection
+from memctl.lifecycle.scope import Scope, made_from_others, scope_of
+from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
+from memctl.usecases import drafting
+from memctl.usecases.asking import Asking
+
+GENERATED_BY = "generated_by"
+
+CONSOLIDATION = "consolidation"
+"""Source of records that `consolidate` makes and keeps fresh itself."""
 
 
 @dataclass(frozen=True)
 class Reflected:
     """What became of a reflection.
 
-    `outcome`: `written`, `refreshed`, `unchanged`, or `proposed`, when a person had edited the file: then `path` is the
-    proposal beside it.
+    Args:
+        outcome: `written`, `refreshed`, `unchanged`, or `proposed`, when a person had edited the file: then `path` is
+            the proposal beside it.
+        notes: where the rules stood in for a language model, and why.
     """
 
     outcome: str
     memory: Memory
     path: str
     body: str
+    notes: tuple[str, ...] = ()
 
 
-class Reflecting(Engine):
+@dataclass(frozen=True)
+class Stale:
+    """A reflection that no longer says what its sources say: its record, its file, and why."""
+
+    memory: Memory
+    path: str
+    why: str
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What is reflected on: the records, the reflection's record where there is one, and how it came about."""
+
+    ids: tuple[str, ...]
+    held: str = ""
+    title: str = ""
+    scope: Scope = Scope()
+    drafts: Mapping[str, Draft] = field(default_factory=dict)
+    """A model's draft, by the digest of the sources it was made from."""
+    by: str = ""
+
+
+class Reflecting(Asking):
     """Reflecting on memories."""
 
     def reflect(
-        self, memories: Sequence[Memory], *, title: str = "", dry_run: bool = False, now: datetime | None = None
+        self,
+        memories: Sequence[Memory],
+        *,
+        title: str = "",
+        scope: Scope | None = None,
+        use_model: bool = True,
+        dry_run: bool = False,
+        now: datetime | None = None,
     ) -> Reflected:
         """Write or refresh a reflection from records.
 
-        A body that a person edited is never overwritten: the new one is laid beside it as a proposal.
+        A body that a person edited is never overwritten: the new one is laid beside it as a proposal. With a language
+        model its summary is taken if every point names its sources; else, and without one, an extractive summary.
+
+        Args:
+            memories: what to reflect on; a reflection's own record stands for its sources, to refresh it.
+            scope: how they were chosen, kept so that the reflection grows with what is added later.
         """
-        now = now or times.utc_now()
         if not memories:
             raise NotFoundError("there is nothing to reflect on", hint="`memctl list` shows what there is.")
-        ids = [memory.memory_id for memory in memories]
+        return self._reflect(
+            self._subject(memories, title, scope or Scope()), use_model, dry_run, now or times.utc_now()
+        )
+
+    def in_scope(self, scope: Scope, now: datetime | None = None) -> list[Memory]:
+        """The memories a scope holds, the oldest first."""
+        from memctl.selection import Selection
+
+        found = self.select(Selection(scope.filters, ascending=True), now=now)
+        return [memory for memory in found if scope.holds(memory)]
+
+    def stale_reflections(self, now: datetime | None = None) -> list[Stale]:
+        """Reflections whose sources were changed, or whose scope has grown, since they were written."""
+        now = now or times.utc_now()
+        self.refresh()
+        view = self.view()
+        found = []
+        for memory in self.all():
+            document = self.readable_reflection(memory)[0] if memory.status == ACTIVE else None
+            if document is not None and document.generated_hash and memory.source != CONSOLIDATION:
+                why = self._why_stale(view, memory, document, now)
+                if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
+                    found.append(Stale(memory, document.path, why))
+        return found
+
+    def refresh_reflections(
+        self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None
+    ) -> list[Reflected]:
+        """Make every stale reflection anew."""
+        now = now or times.utc_now()
+        stale = self.stale_reflections(now)
+        return [
+            self._reflect(self._subject([one.memory], "", scope_of(one.memory)), use_model, dry_run, now)
+            for one in stale
+        ]
+
+    def _subject(self, memories: Sequence[Memory], title: str, scope: Scope) -> _Subject:
+        """A reflection's own record stands for its sources, and for those its scope has won since."""
+        only = memories[0]
+        if len(memories) > 1 or not made_from_others(only):
+            return _Subject(tuple(memory.memory_id for memory in memories), "", title, scope)
+        document = self.readable_reflection(only)[0]
+        ids = self._fresh_ids(only, document, times.utc_now())
+        if not ids:
+            raise NotFoundError(f"none of the memories {only.memory_id} was made from is there any more")
+        own = document.title if document and reflections.hand_edited(document) else str(only.metadata.get("title", ""))
+        return _Subject(ids, only.memory_id, title or own, scope_of(only))
+
+    def _fresh_ids(self, memory: Memory, document: Reflection | None, now: datetime) -> tuple[str, ...]:
+        """What a reflection would be made from today."""
+        view, scope = self.view(), scope_of(memory)
+        kept = [found for source in _named_sources(memory, document) if (found := view.get(source))]
+        grown = self.in_scope(scope, now) if not scope.empty else []
+        return tuple(dict.fromkeys(m.memory_id for m in (*kept, *grown) if m.status == ACTIVE))
+
+    def _why_stale(self, view: View, memory: Memory, document: Reflection, now: datetime) -> str:
+        sources = _named_sources(memory, document)
+        known = [found for source in sources if (found := view.get(source))]
+        written = document.fields.get("sources_hash")
+        if gone := len(sources) - len(known):
+            return f"{gone} of its {len(sources)} sources are gone"
+        if more := len(set(self._fresh_ids(memory, document, now)) - set(sources)) if sources else 0:
+            return f"{more} more {'memory belongs' if more == 1 else 'memories belong'} to it"
+        if written:
+            return "" if written == sources_hash(known or [memory]) else "what it was made from was changed"
+        since = _time(document.fields.get("updated_at") or document.fields.get("created_at"))
+        changed = since and any((source.updated_at or since) > since for source in known)
+        return "what it was made from was changed" if changed else ""
+
+    def _reflect(self, subject: _Subject, use_model: bool, dry_run: bool, now: datetime) -> Reflected:
+        subject, notes = self._drafted(subject) if use_model else (subject, ())
         result: list[Reflected] = []
 
         def decide(view: View) -> Change:
-            reflected, change = reflection(view, ids, title, now)
-            result[:] = [reflected]
+            reflected, change = reflection(view, subject, now)
+            result[:] = [replace(reflected, notes=notes)]
             return change
 
         if dry_run:
+            self.refresh()
             decide(self.view())
         else:
             self._apply(decide, now)
         return result[0]
 
+    def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
+        """The subject with a model's draft, where a model is configured, asked outside of any lock."""
+        try:
+            llm = self.llm
+            if llm is None:
+                return subject, ()
+            memories = [self.view().need(memory_id) for memory_id in subject.ids]
+            draft = drafting.drafted(llm, memories, subject.title)
+        except ProviderError as problem:
+            return subject, (f"made by rules: {problem.message}",)
+        if isinstance(draft, str):
+            return subject, (f"made by rules: the answer of {llm.name} was no good three times ({draft})",)
+        return replace(subject, drafts={sources_hash(memories): draft}, by=llm.name), ()
 
-def reflection(view: View, ids: Sequence[str], title: str, now: datetime) -> tuple[Reflected, Change]:
+
+def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected, Change]:
     """Write or refresh the reflection over records: one record's own, or one of its own for many."""
-    memories = [view.need(memory_id) for memory_id in ids]
-    draft = draft_of(memories, title)
-    record = _reflection_record(view, memories, draft, now)
+    memories = [view.need(memory_id) for memory_id in subject.ids]
+    digest = sources_hash(memories)
+    draft = subject.drafts.get(digest) or draft_of(memories, subject.title)
+    record = _reflection_record(view, memories, subject, draft, now)
     path = record.summary_md_ref
     before = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
+    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
+    fields |= {"sources_hash": digest, GENERATED_BY: subject.by if digest in subject.drafts else ""}
     if current is not None and reflections.hand_edited(current):
-        return _proposal(view, record, current, draft, now)
-    fields = {
-        **adding.front_matter(record),
-        **(current.fields if current else {}),
-        "sources": list(_sources(record, memories)),
-    }
-    if current is not None and current.body.strip() == draft.body.strip() and view.get(record.memory_id):
+        return _proposal(view, record, current, draft, {**fields, "updated_at": now})
+    if current is not None and _says_the_same(current, draft, record, digest) and view.get(record.memory_id):
         return Reflected("unchanged", record, path, draft.body), Change("reflect")
     if current is not None:
         fields["updated_at"] = now
@@ -84,20 +210,56 @@ def reflection(view: View, ids: Sequence[str], title: str, now: datetime) -> tup
     return Reflected(outcome, record, path, draft.body), change
 
 
-def _sources(record: Memory, memories: Sequence[Memory]) -> tuple[str, ...]:
-    return record.sources or tuple(memory.memory_id for memory in memories if memory.memory_id != record.memory_id)
+def _says_the_same(current: Reflection, draft: Draft, record: Memory, digest: str) -> bool:
+    """Whether a file is the draft already, made from the same."""
+    fields = current.fields
+    same_sources = list(record.sources) == fields.get("sources", []) and fields.get("sources_hash", digest) == digest
+    return same_sources and current.body.strip() == draft.body.strip()
 
 
-def _reflection_record(view: View, memories: Sequence[Memory], draft: Draft, now: datetime) -> Memory:
-    if len(memories) == 1:
+def sources_hash(memories: Sequence[Memory]) -> str:
+    """What a reflection's sources said, in a few letters."""
+    said = "\n".join(sorted(f"{m.memory_id} {m.status} {codec.text_hash(m.content)}" for m in memories))
+    return codec.digest(said.encode("utf-8", "replace"))[:16]
+
+
+def _named_sources(memory: Memory, document: Reflection | None) -> tuple[str, ...]:
+    if memory.sources:
+        return memory.sources
+    found = document.fields.get("sources") if document else None
+    return tuple(map(str, found)) if isinstance(found, list) else ()
+
+
+def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
+    """Whether the proposal beside a file that a person edited is made from what is known now."""
+    if not reflections.hand_edited(document):
+        return False
+    try:
+        proposal = view.reflection(_proposal_path(document))
+    except MemctlError:
+        return False
+    sources = [found for memory_id in ids if (found := view.get(memory_id))]
+    return proposal is not None and proposal.fields.get("sources_hash") == sources_hash(sources)
+
+
+def _time(value: object) -> datetime | None:
+    try:
+        return times.from_value(value) if value else None
+    except ValueError:
+        return None
+
+
+def _reflection_record(
+    view: View, memories: Sequence[Memory], subject: _Subject, draft: Draft, now: datetime
+) -> Memory:
+    held = view.get(subject.held) if subject.held else _held(view, memories, subject.scope)
+    sources = tuple(memory.memory_id for memory in memories)
+    if held:
+        summary = held.content if held.source == CONSOLIDATION else draft.summary
+        return replace(held, content=summary, sources=sources, metadata=_metadata(held, subject), updated_at=now)
+    if len(memories) == 1 and subject.scope.empty:
         memory = memories[0]
         return replace(memory, summary_md_ref=reflection_path(memory))
-    ids = tuple(sorted(memory.memory_id for memory in memories))
-    held = next(
-        (m for m in view.all() if m.kind == "knowledge" and tuple(sorted(m.sources)) == ids and m.summary_md_ref), None
-    )
-    if held:
-        return replace(held, content=draft.summary, updated_at=now)
     categories = [memory.category for memory in memories]
     new_id = view.new_id(now)
     return Memory(
@@ -109,19 +271,42 @@ def _reflection_record(view: View, memories: Sequence[Memory], draft: Draft, now
         confidence=round(sum(memory.confidence for memory in memories) / len(memories), 2),
         source="reflection",
         created_at=now,
-        sources=tuple(memory.memory_id for memory in memories),
+        sources=sources,
         summary_md_ref=reflections.path_for(new_id),
+        metadata=_metadata(None, subject),
     )
 
 
-def _proposal(view: View, record: Memory, current: Reflection, draft: Draft, now: datetime) -> tuple[Reflected, Change]:
-    path = current.path.removesuffix(".md") + ".proposed.md"
+def _held(view: View, memories: Sequence[Memory], scope: Scope) -> Memory | None:
+    """The record of the reflection over this scope, or over just these records."""
+    ids = sorted(memory.memory_id for memory in memories)
+    if len(ids) == 1 and scope.empty:
+        return None
+    reflected = [m for m in view.all() if made_from_others(m) and m.summary_md_ref and m.status == ACTIVE]
+    same = [m for m in reflected if not scope.empty and m.metadata.get("scope") == scope.as_dict()]
+    return next(iter(same or [m for m in reflected if scope_of(m).empty and sorted(m.sources) == ids]), None)
+
+
+def _metadata(held: Memory | None, subject: _Subject) -> dict[str, object]:
+    kept = dict(held.metadata) if held else {}
+    kept |= {"scope": subject.scope.as_dict()} if not subject.scope.empty else {}
+    return kept | ({"title": subject.title} if subject.title else {})
+
+
+def _proposal(
+    view: View, record: Memory, current: Reflection, draft: Draft, fields: Mapping[str, object]
+) -> tuple[Reflected, Change]:
+    path = _proposal_path(current)
     before = view.read(path)
-    fields = {**adding.front_matter(record), "updated_at": now}
+    shown = Reflected("proposed", record, path, draft.body)
     if before is not None and reflections.parse(before, path).body.strip() == draft.body.strip():
-        return Reflected("proposed", record, path, draft.body), Change("reflect")
+        return shown, Change("reflect")
     data = reflections.render_generated(fields, draft.body)
-    return Reflected("proposed", record, path, draft.body), Change("reflect", files=(FileEdit(path, before, data),))
+    return shown, Change("reflect", files=(FileEdit(path, before, data),))
+
+
+def _proposal_path(current: Reflection) -> str:
+    return current.path.removesuffix(".md") + ".proposed.md"
 
 
 def with_detail(

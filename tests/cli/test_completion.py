@@ -31,7 +31,7 @@ def test_the_script(shell: str, nowhere: Memctl) -> None:
 
 
 def test_commands(memctl: Memctl) -> None:
-    assert completed(memctl, "re") == ["restore", "reflect", "reindex"]
+    assert completed(memctl, "re") == ["restore", "reject", "reflect", "reindex"]
     assert completed(memctl, "user", "") == ["list", "add", "remove"]
     assert completed(memctl, "model", "us") == ["use"]
 
@@ -105,7 +105,8 @@ def test_fixed_choices(memctl: Memctl) -> None:
     assert completed(memctl, "list", "--category", "p") == ["preference"]
     assert completed(memctl, "list", "--kind", "s") == ["strategy"]
     assert completed(memctl, "list", "--sort", "re") == ["reward"]
-    assert completed(memctl, "config", "get", "decay") == ["decay_half_life_days", "decay_from_days", "decay_threshold"]
+    assert completed(memctl, "config", "get", "decay_age") == ["decay_age_days", "decay_age_importance"]
+    assert completed(memctl, "decay", "--policy", "s") == ["strategies"]
     assert completed(memctl, "config", "set", "query") == ["query_top"]
     assert completed(memctl, "export", "--format", "r") == ["records"]
 

@@ -1,0 +1,165 @@
+"""`memctl conflicts`: what contradicts what, and settling it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import DryRun, Now, current
+
+if TYPE_CHECKING:
+    from memctl.lifecycle.contradictions import Contradiction
+    from memctl.models import Memory
+    from memctl.usecases.conflicts import OpenConflicts, Resolved
+
+SHOWN = 110
+"""Characters of a text in the list; `memctl show` prints all of it."""
+
+
+def list_conflicts(context: typer.Context, now: Now = None) -> None:
+    """Show what contradicts what."""
+    if context.invoked_subcommand:
+        return
+    with options.opened() as store:
+        open_ones = store.conflicts(now=options.moment(now))
+    if current.json:
+        render.as_json({"conflicts": [_found_json(f) for f in open_ones.found], "noted": list(open_ones.noted)})
+        return
+    _page(open_ones)
+
+
+def _found_json(found: Contradiction) -> dict[str, Any]:
+    return {
+        "type": found.kind,
+        "ids": list(found.ids),
+        "score": found.score,
+        "evidence": list(found.evidence),
+        "memories": [render.memory_json(memory) for memory in (found.first, found.second)],
+    }
+
+
+def _page(open_ones: OpenConflicts) -> None:
+    for found in open_ones.found:
+        render.say(f"{found.kind} {found.score:.2f}  {render.one_line('; '.join(found.evidence), 200)}")
+        for memory in (found.first, found.second):
+            render.say(f"  {memory.memory_id}  {render.day(memory.when)}  {_marks(memory)}{_text(memory)}")
+    for entry in open_ones.noted:
+        _noted(entry)
+    total = len(open_ones.found) + len(open_ones.noted)
+    if not total:
+        render.say("no conflicts found")
+        return
+    render.say(f"{total} conflict{'' if total == 1 else 's'}; nothing was changed")
+    render.say("settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both")
+
+
+def _marks(memory: Memory) -> str:
+    """What a person should know before choosing."""
+    named = ("candidate" if memory.status == "candidate" else "", "pinned" if memory.pinned else "")
+    marks = ", ".join(mark for mark in named if mark)
+    return f"[{marks}] " if marks else ""
+
+
+def _text(memory: Memory) -> str:
+    return render.one_line(memory.content, SHOWN)
+
+
+def _noted(entry: Any) -> None:
+    """An entry of `memory.json`, whatever it holds."""
+    import json
+
+    def shown(value: Any) -> str:
+        return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
+
+    ids = entry.get("ids")
+    named = ", ".join(map(shown, ids)) if isinstance(ids, list) else shown(ids or "")
+    render.say(render.one_line(f"{shown(entry.get('type') or 'noted')}  {named}", 200))
+    for name, value in entry.items():
+        if name not in ("type", "ids"):
+            render.say(f"  {render.one_line(f'{name}: {shown(value)}', 200)}")
+
+
+def resolve(
+    first: Annotated[str, typer.Argument(metavar="ID", help="One memory.", autocompletion=options.complete_id)],
+    second: Annotated[str, typer.Argument(metavar="ID", help="The other.", autocompletion=options.complete_id)],
+    keep: Annotated[
+        str,
+        typer.Option(
+            "--keep", metavar="ID", help="This one is right; newest means the newer one.",
+            autocompletion=options.complete_id,
+        ),
+    ] = "",
+    merge: Annotated[str, typer.Option("--merge", help="This text takes the place of both.", metavar="TEXT")] = "",
+    both: Annotated[bool, typer.Option("--both", help="Both are true; they are not listed again.")] = False,
+    until: Annotated[
+        str | None, typer.Option("--until", help="With --both: when the older one ended.", metavar="TIME")
+    ] = None,
+    dry_run: DryRun = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Settle a conflict of two memories.
+
+    What is not kept stays readable as superseded; a candidate that is not kept is archived. `undo` takes it back.
+
+    Example: memctl conflicts resolve mem_20250402 mem_20260519 --keep mem_20260519
+    """
+    with options.opened() as store:
+        done = store.resolve_conflict(
+            first,
+            second,
+            keep=keep,
+            merge=merge,
+            both=both,
+            until=options.moment(until),
+            dry_run=dry_run,
+            now=options.moment(now),
+        )
+    if current.json:
+        render.as_json({"dry_run": dry_run, "changes": [_change_json(done, at) for at in range(len(done.changes))]})
+        return
+    _tell(done, dry_run)
+
+
+def _change_json(done: Resolved, at: int) -> dict[str, Any]:
+    before, after = done.changes[at]
+    return {
+        "memory_id": after.memory_id,
+        "new": before is None,
+        "fields": {name: {"before": was, "after": now} for name, was, now in _fields(before, after)},
+    }
+
+
+def _fields(before: Memory | None, after: Memory) -> list[tuple[str, Any, Any]]:
+    """Each field that is different, in the file's order."""
+    from memctl.files import codec
+
+    old = {"status": before.status, **codec.encode(before)} if before else {}
+    new = {"status": after.status, **codec.encode(after)}
+    names = [name for name in codec.FIELD_ORDER if old.get(name) != new.get(name) and name != "memory_id"]
+    return [(name, old.get(name), new.get(name)) for name in names]
+
+
+def _tell(done: Resolved, dry_run: bool) -> None:
+    import json
+
+    def shown(value: Any) -> str:
+        return "-" if value in (None, [], "") else json.dumps(value, ensure_ascii=False, default=str)
+
+    changing, writing = ("would change", "would write") if dry_run else ("changed", "wrote")
+    for before, after in done.changes:
+        render.say(f"{changing if before else writing} {after.memory_id}: {_text(after)}")
+        for name, was, now in _fields(before, after):
+            told = f"{shown(was)} → {shown(now)}" if before else shown(now)
+            render.say(f"  {name}: {render.one_line(told, 200)}")
+    render.say("dry run: nothing was changed" if dry_run else "take it back with `memctl undo`")
+
+
+GROUP = options.Commands(
+    "Show what contradicts what, and settle it.\n\n"
+    "Found by rules, without a model, in facts and preferences; nothing is changed by looking.\n\n"
+    "Example: memctl conflicts",
+    {"resolve": resolve},
+    alone=list_conflicts,
+)

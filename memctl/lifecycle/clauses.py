@@ -1,0 +1,282 @@
+"""From a message to what its writer plainly states: clauses without questions, conditions, quotations and hedges."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cache
+
+LONGEST_SENTENCE = 400
+"""Characters; a longer one is pasted material, not something a person says about themselves."""
+
+HIDDEN = "\ufffc"
+"""Stands for a quotation that holds somebody's words."""
+
+STRONG_HEDGE, WEAK_HEDGE = 0.45, 0.6
+"""By what confidence is multiplied: "maybe", "可能" and their like; "I think", "好像" and theirs."""
+
+
+@dataclass(frozen=True)
+class Clause:
+    """A piece of a sentence that states something, without what opens it ("well, I think").
+
+    `certainty` in (0, 1]: the product of its hedges.
+    """
+
+    text: str
+    certainty: float = 1.0
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """A sentence of the user's: as said, and its clauses that state something.
+
+    `asks`: it ends in a question, whatever it states before; `conditional`: a part of it holds under a condition only.
+    """
+
+    text: str
+    clauses: tuple[Clause, ...]
+    asks: bool
+    conditional: bool
+
+    @property
+    def certainty(self) -> float:
+        return hedged(self.text)
+
+
+@cache
+def _re(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
+    return re.compile(pattern, flags)
+
+
+# What is not the user's own
+
+_TAG = r"[<\uff1c\ufe64]\s*/?\s*long_term_memory\b[^>\uff1e\ufe65]*[>\uff1e\ufe65]?"
+_FENCE = r"(?s)" + _TAG + r".*?(?:[<\uff1c\ufe64]\s*/\s*long_term_memory\s*[>\uff1e\ufe65]?|\Z)"
+_CODE = r"(?s)(?P<ticks>`{3,}|~{3,}).*?(?:(?P=ticks)|\Z)"
+_RECALLED_ITEM = r"(?m)^\s*[-*]\s*\[[^\]\n]*\bmem_\d{8}_[0-9a-f]+\][^\n]*(?:\n[ \t]{2,}\S[^\n]*)*"
+_QUOTED_LINE = r"(?m)^\s*[>\uff1e].*$"
+_INVISIBLE = re.compile(
+    "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\xad]"
+)
+
+
+def own_words(message: str) -> str:
+    """A message without recalled memories that were put into it, code and quoted lines."""
+    text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
+    for pattern in (_FENCE, _CODE, _RECALLED_ITEM, _QUOTED_LINE):
+        text = _re(pattern).sub("\n", text)
+    return text
+
+
+_SECRET = (
+    r"\b(?:pass(?:word|phrase|code)s?|pin(?: code| number)?|secret|api[ _-]?keys?|access tokens?|private keys?|"
+    r"credit card|card number|cvv|social security|ssn|iban)\b|密码|口令|密钥|验证码|信用卡|银行卡|身份证|卡号"
+)
+
+
+def secret(text: str) -> bool:
+    """Whether a sentence speaks of something that must not be kept, such as a password."""
+    return _re(_SECRET).search(text) is not None
+
+
+# Sentences
+
+_SENTENCE_END = r"(?<=[!?。！？…;；])|(?<=\.)(?=\s)|\n+"
+_ABBREVIATION = r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|approx|e\.g|i\.e|a\.m|p\.m)|\b[A-Z])\.$"
+
+_MATERIAL = (
+    r"^\W*(?:(?:please|pls|can you|could you|would you|help me(?: to)?|now)[ ,]+)*"
+    r"(?:(?:translate|proofread|rewrite|rephrase|summari[sz]e|paraphrase|polish|role-?play|act as|pretend|imagine|"
+    r"correct this|correct the|classify|analy[sz]e this)\b"
+    r"|(?:write|make up|tell|compose|draft|generate)\b.{0,30}\b(?:story|poem|song|dialogue|scene|monologue|speech|bio|"
+    r"cover letter|tweet|sentences?|examples?)\b)"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信)"
+)
+_ANNOUNCED = r"(?:\b(?:says?|said|wrote|writes|replied|asked|message|e-?mail|text|review|post|lyrics?)\b|说|写道|回复|原文|如下|内容)[^.。]{0,20}[:：]\s*$"
+
+
+def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sentence]:
+    """The sentences of a message up to where it turns into material for a task, such as a text to translate.
+
+    Args:
+        echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
+    """
+    for said in split(text):
+        if _re(_MATERIAL).search(said) or _re(_ANNOUNCED).search(said):
+            return
+        if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:
+            yield read(said)
+
+
+def split(text: str) -> Iterator[str]:
+    """A text's sentences, each with what ends it."""
+    begun = ""
+    for part in _re(_SENTENCE_END).split(text):
+        begun += part
+        if begun.endswith(".") and _re(_ABBREVIATION, 0).search(begun.lower()[-8:]):
+            continue
+        if begun.strip():
+            yield " ".join(begun.split())
+        begun = ""
+    if begun.strip():
+        yield " ".join(begun.split())
+
+
+def squashed(text: str) -> str:
+    """A text's letters and digits alone, to tell whether two say the same word for word."""
+    return "".join(character for character in text.lower() if character.isalnum())
+
+
+# Clauses
+
+_BREAK = (
+    r"(?:(?<!\d),\s|(?<=\d),\s(?!\d{4}\b)|[，；（）—–]|[;:()]\s|\s[-(]\s?|：)"
+    r"|\s+(?:and|but|so|because|since|though|although|while|whereas|which is why)\s+"
+    r"(?=(?:i|i'm|i've|we|we're|my|our|please|don't|then)\b)"
+    r"|\s+(?=and\s+(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
+)
+_FILLER = (
+    r"^(?:(?:hi|hey|hello|well|so|actually|also|oh|ok|okay|yes|yeah|yep|no|and|but|because|btw|by the way|fyi|honestly|"
+    r"personally|in fact|sorry|thanks|thank you|just so you know|for context|for the record|note that|these days|nowadays|"
+    r"currently|right now|to be clear|to be honest|anyway|plus|of course|sure|right|there|then|since|though|as you know|"
+    r"as i said|like i said|i should mention(?: that)?|in my free time)\b[\s,!.]*"
+    r"|(?:嗯|哦|啊|对了|其实|另外|还有|而且|不过|但是|但|因为|由于|所以|是的|你好|顺便说一下|顺便说|顺便|话说|补充一下|说实话|目前|现在|最近|"
+    r"那个|就是|这样|好的|比起[^，]{1,8}[，,])[，,！\s]*)+"
+)
+_HEDGES: tuple[tuple[str, float], ...] = (
+    (
+        r"\b(?:maybe|perhaps|possibly|might|may be|not (?:really |entirely |quite )?sure|unsure|no idea|who knows)\b"
+        r"|可能|也许|或许|说不定|不确定|不太确定|没准|搞不好|兴许",
+        STRONG_HEDGE,
+    ),
+    (
+        r"\b(?:i (?:kind of |sort of )?(?:think|guess|suppose|believe|assume|suspect)|probably|presumably|apparently|"
+        r"(?:sort|kind) of|kinda|sorta|it seems|seems? (?:like|to)|as far as i know|afaik|if i remember|i feel like|more or less)\b"
+        r"|好像|大概|似乎|应该是|应该(?=[喜对是会住])|估计|我觉得|我想是|我猜|貌似|八成|我感觉",
+        WEAK_HEDGE,
+    ),
+)
+_HEDGED_START = (
+    r"^(?:(?:maybe|perhaps|possibly|probably|presumably|apparently|i (?:kind of |sort of )?(?:think|guess|suppose|believe|"
+    r"assume|suspect|feel like)(?: that)?|it seems(?: that| like)?|as far as i know|afaik|i'm not (?:really |entirely |quite )?sure,? but)[\s,]+"
+    r"|(?:可能|也许|或许|大概|好像|似乎|估计|说不定|没准|应该是|我觉得|我猜|我想是|貌似)[，,\s]*)+"
+)
+_CONDITION_EN = (
+    r"\b(?:if|unless|suppose|supposing|imagine|pretend|assuming|wish|whether|let's say|in case|say i|would have|"
+    r"were i|had i|as though|as if|hypothetically)\b"
+)
+_CONDITION_ZH = r"如果|要是|假如|假设|假装|万一|除非|倘若|假使|的话|若是|想象|比如说我|例如我|就好了"
+_REPORT = (
+    r"^(?!i\b|i'|we\b|we').*\b(?:says?|said|told|tells|thinks?|thought|claims?|wrote|asks?|asked|believes?|insists?)\b"
+    r"|\baccording to\b|\bfor example\b|\be\.g\.|\bas .{1,20} says?\b|^(?:quote|example|title|subject|lyrics?)$"
+    r"|(?:^|[^我们])(?:(?<![小传学])说(?![日英法德俄中韩粤汉文话得服明法])|认为|以为|告诉|写道|声称|问我|问：|听说)"
+    r"|^(?!我觉|我也觉).*觉得|^例如|^比如|根据"
+)
+_OWN_REPORT = r"^(?:我|我们)(?:也|还|都|就|刚|早|不)*(?:说|会说|能说|告诉|认为|以为)"
+_SUBJECT_LEFT_OUT_EN = r"^and\s+(?=(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
+_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班))"
+_STATES_NOW = r"^(?:i|we)(?:'m| am|'re| are| (?:\w+ )?(?:work|live|speak|love|like|hate|prefer|use|play|enjoy))\b|^我"
+"""A clause after which "and love …" has the same subject."""
+
+_QUOTES = r"“([^”]*)”|「([^」]*)」|『([^』]*)』|\"([^\"]*)\"|(?<!\w)'([^']*\s[^']*)'(?!\w)|‘([^’]*)’"
+_SOMEBODYS_WORDS = r"\b(?:i|i'm|my|me|we|you)\b|我|你"
+
+
+def read(said: str) -> Sentence:
+    """A sentence and what it states."""
+    text = _re(_QUOTES).sub(_without_quotation, said)
+    asks = text.rstrip(' "”」)').endswith(("?", "？"))
+    conditional = _re(_CONDITION_EN).search(text) or _re(_CONDITION_ZH).search(text)
+    return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
+
+
+def _without_quotation(match: re.Match[str]) -> str:
+    inner = next(filter(None, match.groups()), "")
+    long = len(inner.split()) > 4 or len(inner) > 30
+    return HIDDEN if long or _re(_SOMEBODYS_WORDS).search(inner) else f" {inner} " if inner.isascii() else inner
+
+
+def _stated(text: str, asks: bool) -> Iterator[Clause]:
+    """The clauses up to the first that asks, sets a condition or reports what others say."""
+    if _re(_CONDITION_ZH).search(text):
+        return
+    if condition := _re(_CONDITION_EN).search(text):
+        text = text[: condition.start()]
+    parts = [part.strip(' .!。！…"~～') for part in _re(_BREAK).split(text.rstrip("?？")) if part and part.strip()]
+    if asks:
+        parts = parts[: _first_question(parts)]
+    subject = False
+    for number, part in enumerate(parts):
+        clause = _opened(part, subject)
+        if _asking(clause) or (_re(_REPORT).search(clause) and not _re(_OWN_REPORT).search(clause)):
+            return
+        subject = _re(_STATES_NOW).match(clause) is not None
+        bare = opened(clause)
+        if bare:
+            around = " ".join(near for near in parts[max(0, number - 1) : number + 2] if _only_hedges(near))
+            yield Clause(bare, hedged(clause if around in clause else f"{clause} {around}"))
+
+
+def _only_hedges(part: str) -> bool:
+    """Whether a clause says nothing but that its neighbour is not certain: "I live here, I think"."""
+    return (
+        hedged(part) < 1
+        and len(_re("|".join(words for words, _ in _HEDGES)).sub("", part).split()) <= 1
+        and len(part) < 24
+    )
+
+
+def _opened(part: str, subject: bool) -> str:
+    """A clause without what opens it, and with the subject that the one before gave it."""
+    if subject and _re(_SUBJECT_LEFT_OUT_EN).search(part):
+        return _re(_SUBJECT_LEFT_OUT_EN).sub("I ", part)
+    part = _re(_FILLER).sub("", part).strip()
+    return f"我{part}" if subject and _re(_SUBJECT_LEFT_OUT_ZH).search(part) else part
+
+
+def opened(text: str) -> str:
+    """A sentence without what opens it."""
+    start = _re(_HEDGED_START).match(text)
+    return _re(_FILLER).sub("", text[start.end() :] if start else text).strip()
+
+
+def hedged(text: str) -> float:
+    """The certainty that a text's hedges leave, 1 where there are none."""
+    certainty = 1.0
+    for pattern, factor in _HEDGES:
+        if _re(pattern).search(text):
+            certainty *= factor
+    return certainty
+
+
+# Questions
+
+_ASKS_EN = (
+    r"^(?:and |but |so |or |then )?(?:what|how|can|could|should|shall|is|are|am|do|does|did|where|which|who|whose|why|when|"
+    r"any|would|will|have you|has|may|might i|isn't|aren't|don't you|doesn't|can't you|won't|was|were)\b"
+)
+_ASKS_ZH = (
+    r"什么|怎么|怎样|如何|哪|谁|多少|几[个点时岁号]|是否|能不能|可不可以|要不要|是不是|有没有|会不会|该不该|好不好|对不对|为何|为什么|吗|"
+    r"^(?:请问|能|能否|可以|可否)"
+)
+_TAG_QUESTION = (
+    r"^(?:right|correct|no|yes|ok|okay|isn't it|don't i|do i|am i|aren't i|eh|huh|remember|true|or not|you know"
+    r"|对吧|对吗|是吧|是吗|不是吗|没错吧|好吗|吧|对不对|是不是)$"
+)
+
+
+def _first_question(parts: list[str]) -> int:
+    """How many clauses before the one that asks are statements; none where only a tag asks ("I live here, right?")."""
+    if not parts or _re(_TAG_QUESTION).search(parts[-1]) or len(parts) == 1:
+        return 0
+    for number, part in enumerate(parts):
+        if _asking(_re(_FILLER).sub("", part)):
+            return number
+    return 0
+
+
+def _asking(clause: str) -> bool:
+    return _re(_ASKS_EN).search(clause) is not None or _re(_ASKS_ZH).search(clause) is not None

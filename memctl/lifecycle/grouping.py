@@ -1,0 +1,312 @@
+"""Which memories say the same: near-duplicates that may be merged, pairs that are only alike, similar pieces of work.
+
+Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates when they are the
+same words in the same order (a phrase of time or place may have moved), or when one only goes on where the other ends.
+One number, negation, name or date more, and they are not: that may be a contradiction. Everything here grows with the
+number of memories, not with its square: texts meet by hash, or by their rarest words.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import unicodedata
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from itertools import combinations
+from typing import Any
+
+from memctl.index.stopwords import stop_terms
+from memctl.index.text import likeness, terms
+from memctl.models import Memory
+
+ALIKE = 0.45
+"""Share of telling words in common from which two memories are shown as alike."""
+
+LEAST_SHARED = 4
+"""Fewer telling words in common say nothing."""
+
+RAREST, COMMON = 5, 20
+"""A memory is compared with those that share one of its so many rarest words, if no more than so many have the word."""
+
+WIDESPREAD = 64
+"""A word that so many different pieces of work share says nothing of which belong together."""
+
+_UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
+_PUNCTUATION = "%&@#*/\\?§‰"
+"""Marks that change what is said; all others part words or end sentences."""
+
+_FILLERS = frozenset("a an the that really very just please quite also too 的 也 很 就 啊 呢 吧 呀 嘛 哦".split())
+_MOVABLE = frozenset("in on at during every for with when by".split())
+_GOES_ON = frozenset("in on at during for with when by because so near and as".split())
+
+_CONDITIONS = frozenset(
+    """
+    except unless if until till only but however though although instead rather else longer anymore former formerly
+    previously once before after since may might could would should will must
+    但 却 除 若 如 或 可 能 曾 前 后 後 今 明 仅 只 再 已 周 月 日 年
+    """.split()
+)
+_TURNING = _CONDITIONS | frozenset(
+    """
+    not no never none nobody nothing neither nor without cannot cant can't won't wont don't dont doesn't didn't isn't
+    aren't wasn't weren't hasn't haven't hadn't shouldn't wouldn't couldn't mustn't hardly barely almost nearly maybe
+    perhaps probably supposedly allegedly stopped stop quit used false wrong untrue denied failed refused yesterday
+    today tomorrow tonight monday tuesday wednesday thursday friday saturday sunday january february march april june
+    july august september october november december 不 没 別 别 未 无 無 非 否 莫 勿 停 戒 昨 错 假
+    """.split()
+)
+"""Words of which one more turns a statement: condition, change, time, negation, doubt."""
+
+_HAN_NUMBERS = frozenset("〇零一二两三四五六七八九十百千万亿半")
+
+
+@dataclass(frozen=True)
+class Saying:
+    """A memory and what its text says.
+
+    Args:
+        words: in order, folded, without words that add nothing.
+        breaks: positions in `words` before which a clause begins.
+        telling: the words it is about, for likeness.
+        marks: numbers, names, negations and words of time: two texts that differ in one do not say the same.
+    """
+
+    memory: Memory
+    words: tuple[str, ...]
+    breaks: frozenset[int]
+    telling: frozenset[str]
+    marks: frozenset[str]
+
+
+@dataclass(frozen=True)
+class Near:
+    """A memory that another one says in full; `likeness` is the share of words the two have in common."""
+
+    memory: Memory
+    likeness: float
+
+
+@dataclass(frozen=True)
+class Alike:
+    """Two memories that may say the same in other words: for a person, or a model, to judge."""
+
+    one: Memory
+    other: Memory
+    likeness: float
+
+
+@cache
+def _tokens() -> Any:
+    import regex
+
+    mark = rf"(?P<mark>!=|(?<![\w)])-(?=\d)|\p{{S}}|[{re.escape(_PUNCTUATION)}])"
+    word = rf"(?P<word>[{_UNSPACED}]|[[\p{{L}}\p{{M}}\p{{N}}_]--[{_UNSPACED}]]+(?:'\p{{L}}+)*)"
+    return regex.compile(rf"{word}|{mark}|(?P<end>[^\s\p{{L}}\p{{N}}\"'’‘“”«»*_`-])", regex.VERSION1)
+
+
+def said(memory: Memory) -> Saying:
+    """What the text of a memory says."""
+    text = unicodedata.normalize("NFKC", memory.content).replace("’", "'")
+    loud = text.isupper()
+    words: list[str] = []
+    marks: set[str] = set()
+    breaks: set[int] = set()
+    for match in _tokens().finditer(text):
+        if match["end"]:
+            breaks.add(len(words))
+            continue
+        given = match[0]
+        word = _folded(given, loud)
+        if word in _FILLERS:
+            continue
+        words.append(word)
+        if _is_mark(given, word, loud):
+            marks.add(word)
+    return Saying(memory, tuple(words), frozenset(breaks), telling(memory.content), frozenset(marks))
+
+
+def _folded(word: str, loud: bool) -> str:
+    """A word as it is compared: without case, unless capitals are what tells `US` from `us`, and without a plural s."""
+    if word.isupper() and len(word) > 1 and not loud:
+        return word
+    folded = word.casefold().removesuffix("'s")
+    plural = len(folded) > 3 and folded.isascii() and folded.endswith("s") and not folded.endswith("ss")
+    return folded[:-1] if plural else folded
+
+
+def _is_mark(given: str, word: str, loud: bool) -> bool:
+    if any(character.isnumeric() for character in given) or word in _HAN_NUMBERS or "_" in given:
+        return True
+    if given.casefold() in _TURNING or word in _TURNING or not any(map(str.isalpha, given)):
+        return True
+    named = given[0].isupper() and not loud
+    return named and not frozenset(terms(given)) <= stop_terms()
+
+
+def telling(text: str) -> frozenset[str]:
+    """The words a text is about: without stop words, single characters where a script has no spaces."""
+    found = frozenset(term for term in terms(text) if term.isascii() or len(term) == 1 or not _unspaced(term))
+    return found - stop_terms() or found
+
+
+def _unspaced(term: str) -> bool:
+    return _tokens().match(term).end() == 1 if _tokens().match(term) else False
+
+
+# Near-duplicates
+
+
+def near_duplicates(
+    sayings: Iterable[Saying], share: float, may_go: Callable[[Memory], bool]
+) -> list[tuple[Memory, list[Near]]]:
+    """Memories to keep, each with those that it says in full.
+
+    Every one that goes is near the one that is kept, not only near another that goes. The one that says most is kept;
+    of those that say the same: the pinned one, one with a reflection, the one with most mentions, confidence,
+    importance, the newest.
+
+    Args:
+        share: least share of words in common, in (0, 1].
+        may_go: whether a memory may be merged into another at all.
+    """
+    ranked = sorted(sayings, key=_keep_first)
+    same, whole = _by_words(ranked)
+    gone: set[str] = set()
+    groups = []
+    for saying in ranked:
+        if saying.memory.memory_id in gone or not saying.words:
+            continue
+        found = [
+            Near(other.memory, len(other.words) / len(saying.words))
+            for other in _contained(saying, same, whole, share)
+            if other is not saying and other.memory.memory_id not in gone and may_go(other.memory)
+        ]
+        if found:
+            gone |= {near.memory.memory_id for near in found}
+            groups.append((saying.memory, found))
+    return groups
+
+
+def _keep_first(saying: Saying) -> tuple[Any, ...]:
+    m = saying.memory
+    newest = -(m.created_at.timestamp() if m.created_at else 0.0)
+    rank = (-m.pinned, -bool(m.summary_md_ref), -m.mentions, -m.confidence, -m.importance, newest)
+    return (-len(saying.words), *rank, m.memory_id)
+
+
+_Table = Mapping[Hashable, list[Saying]]
+
+
+def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
+    """Texts by their words in any order, and by their words in order; only those of one kind of statement meet."""
+    same: dict[Hashable, list[Saying]] = defaultdict(list)
+    whole: dict[Hashable, list[Saying]] = defaultdict(list)
+    for saying in sayings:
+        block = statement(saying.memory)
+        same[block, tuple(sorted(saying.words))].append(saying)
+        whole[block, saying.words].append(saying)
+    return same, whole
+
+
+def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
+    """Texts that this one says in full."""
+    block, count = statement(saying.memory), len(saying.words)
+    for other in same[block, tuple(sorted(saying.words))]:
+        if other.words == saying.words or _moved(saying.words, other.words):
+            yield other
+    for length in range(count - 1, 0, -1):
+        if length < share * count:
+            return
+        if _goes_on(saying, length):
+            yield from whole.get((block, saying.words[:length]), ())
+
+
+def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
+    """Whether the texts differ only in where a phrase such as `in the morning` stands: first or last."""
+    return any(
+        one[at:] + one[:at] == other and (one[at] in _MOVABLE or one[0] in _MOVABLE) and 2 <= at <= len(one) - 2
+        for at in range(2, len(one) - 1)
+    )
+
+
+def _goes_on(saying: Saying, length: int) -> bool:
+    """Whether the text goes on after so many words with an addition that leaves what was said before as it is."""
+    added = saying.words[length:]
+    begins = length in saying.breaks or added[0] in _GOES_ON
+    return begins and not saying.marks & set(added) - set(saying.words[:length])
+
+
+def statement(memory: Memory) -> Hashable:
+    """What two memories must have in common, beside their words, to be one: an event is one of its day."""
+    about = memory.metadata
+    moment = memory.when if memory.kind == "episode" else memory.occurred_at
+    day = moment.date() if moment else None
+    held = [memory.value, *(about.get(name) for name in ("speaker", "target", "outcome"))]
+    kind = (memory.layer, memory.kind, memory.category, memory.key, memory.needs_revision)
+    return (*kind, memory.expires_at, memory.valid_from, memory.valid_to, day, json.dumps(held, sort_keys=True))
+
+
+# Alike
+
+
+def alike(sayings: Sequence[Saying], least: float = ALIKE) -> list[Alike]:
+    """Pairs about one subject that share many telling words, the most alike first.
+
+    Pairs that differ in a number, a name, a negation or a day are left out: those contradict each other, if anything.
+    """
+    counts = Counter(term for saying in sayings for term in saying.telling)
+    places: dict[tuple[Hashable, str], list[int]] = defaultdict(list)
+    for at, saying in enumerate(sayings):
+        shared = [term for term in saying.telling if 1 < counts[term] <= COMMON]
+        for term in sorted(shared, key=lambda term: (counts[term], term))[:RAREST]:
+            places[_loosely(saying.memory), term].append(at)
+    pairs = {pair for found in places.values() for pair in combinations(found, 2)}
+    judged = [_pair(sayings[one], sayings[other], least) for one, other in sorted(pairs)]
+    return sorted(filter(None, judged), key=lambda pair: (-pair.likeness, pair.one.memory_id, pair.other.memory_id))
+
+
+def _loosely(memory: Memory) -> Hashable:
+    return (memory.kind, memory.category, memory.key)
+
+
+def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
+    a, b = one.memory, other.memory
+    if (one.marks ^ other.marks) - _CONDITIONS or statement(a) != statement(b) or not _one_subject(a, b):
+        return None
+    if len(one.telling & other.telling) < LEAST_SHARED:
+        return None
+    shared = likeness(one.telling, other.telling)
+    return Alike(a, b, shared) if shared >= least else None
+
+
+def _one_subject(one: Memory, other: Memory) -> bool:
+    return bool(set(one.tags) & set(other.tags)) or (bool(one.subcategory) and one.subcategory == other.subcategory)
+
+
+# Similar work
+
+
+def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
+    """Groups of memories around the first of each, in the order given.
+
+    A memory joins the group whose first it is most like: by at least `share` of the words, or by `least` where they
+    also have a tag or the subcategory in common.
+    """
+    groups: list[list[Memory]] = []
+    firsts: list[tuple[Memory, frozenset[str]]] = []
+    places: dict[str, list[int]] = defaultdict(list)
+    for memory, bag in bags:
+        known = {at for word in bag if len(places[word]) <= WIDESPREAD for at in places[word]}
+        scored = [(likeness(bag, firsts[at][1]), -at) for at in known]
+        close = [(s, at) for s, at in scored if s >= share or (s >= least and _one_subject(memory, firsts[-at][0]))]
+        if close:
+            groups[-max(close)[1]].append(memory)
+            continue
+        for word in bag:
+            places[word].append(len(groups))
+        groups.append([memory])
+        firsts.append((memory, bag))
+    return groups

@@ -1,0 +1,218 @@
+"""Dates, days of the week, times of day and amounts in an English or Chinese text, as values that can be compared."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+
+from memctl.lifecycle.lexicon import MEASURES, MONTHS, NUMBER_WORDS, UNITS, WEEKDAYS
+
+Value = tuple[str | float, ...]
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """One value found in a text.
+
+    Args:
+        type: what it can be compared with: `date`, `weekday`, `clock`, or the dimension of an amount.
+        value: canonical; a date is (year, month, day) with 0 where it does not say.
+        text: as written.
+    """
+
+    type: str
+    value: Value
+    text: str
+
+    @property
+    def group(self) -> str:
+        """Day of the week and time of day together say when something happens."""
+        return "time" if self.type in ("weekday", "clock") else self.type
+
+
+PLACE = 0xE000
+"""Quantity n stands in the rewritten text as the private character `PLACE + n`."""
+
+_HAN = "零〇一二两三四五六七八九十百千"
+_N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
+_MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
+_DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里"
+_UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
+_NO_UNIT = frozenset(
+    "is are was and or in on at a an per the to of for by with but after before from than who that as".split()
+)
+_NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
+
+
+def quantities(text: str) -> tuple[str, list[Quantity]]:
+    """The text with each quantity replaced by a private character, and the quantities in the order of those."""
+    found: list[Quantity] = []
+    for pattern, read in _READERS if _HINT.search(text) else ():
+
+        def replaced(match: re.Match[str], read: _Reader = read) -> str:
+            quantity = read(match)
+            if quantity is None or PLACE + len(found) > 0xF8FF:
+                return match[0]
+            found.append(quantity)
+            return f" {chr(PLACE + len(found) - 1)} "
+
+        text = pattern.sub(replaced, text)
+    return text, found
+
+
+_Reader = Callable[[re.Match[str]], Quantity | None]
+
+
+def _date(match: re.Match[str]) -> Quantity | None:
+    parts = match.groupdict()
+    month = parts.get("name")
+    number = _month(month) if month else _number(parts.get("m"))
+    value = (_number(parts.get("y")), number, _number(parts.get("d")))
+    if value[1] > 12 or value[2] > 31:
+        return None
+    return Quantity("date", value, match[0].strip())
+
+
+def _month(name: str) -> float:
+    return float(next(n for n, month in enumerate(MONTHS, 1) if month.startswith(name.lower()[:3])))
+
+
+def _weekday(match: re.Match[str]) -> Quantity:
+    name = match["day"].lower()
+    day = "一二三四五六日".find({"天": "日"}.get(name, name)) if not name.isascii() else WEEKDAYS.index(name)
+    return Quantity("weekday", (float(day),), match[0].strip())
+
+
+def _clock(match: re.Match[str]) -> Quantity | None:
+    parts = match.groupdict()
+    hours, minutes = _number(parts["h"]), _number(parts.get("min"))
+    part = (parts.get("part") or "").lower().replace(".", "")
+    if parts.get("half"):
+        minutes = {"半": 30, "一刻": 15, "三刻": 45}[parts["half"]]
+    if (part in ("pm", "下午", "傍晚", "晚上", "夜里") and hours < 12) or (part == "晚上" and hours == 12):
+        hours += 12
+    if part == "am" and hours == 12:
+        hours = 0
+    return Quantity("clock", (hours * 60 + minutes,), match[0].strip()) if hours <= 24 and minutes < 60 else None
+
+
+def _named_hour(match: re.Match[str]) -> Quantity:
+    return Quantity("clock", (1440.0 if match[0].lower() == "midnight" else 720.0,), match[0])
+
+
+def _bare_hour(match: re.Match[str]) -> Quantity | None:
+    """`一点` alone means "a little"."""
+    parts = match.groupdict()
+    plain = not (parts["part"] or parts["half"] or parts["min"])
+    return None if plain and parts["h"] in ("一", "1") else _clock(match)
+
+
+def _amount(match: re.Match[str]) -> Quantity | None:
+    parts = match.groupdict()
+    number = float(parts["n"].replace(",", "")) * _MULTIPLES[(parts.get("mult") or "").lower()]
+    unit = (parts.get("currency") or parts.get("unit") or "").lower()
+    before = match.string[: match.start()].rstrip()
+    if re.fullmatch(r"years?", unit) and re.match(r"[\s-]*old", match.string[match.end() :]):
+        unit = "years-old"
+    name = re.search(r"([A-Z][\w.+-]*)$", before)
+    if unit not in UNITS and name and not unit:
+        return Quantity(f"version of {name[1].lower()}", (number,), f"{name[1]} {match[0].strip()}")
+    return _measured(number, "" if unit in _NO_UNIT else unit, match[0])
+
+
+def _measured(number: float, unit: str, text: str) -> Quantity:
+    dimension, factor = UNITS.get(unit, (f"number of {_singular(unit)}", 1.0))
+    return Quantity(dimension, (round(number * factor, 6),), text.strip())
+
+
+def _singular(unit: str) -> str:
+    return unit[:-1] if unit.endswith("s") and not unit.endswith("ss") else unit
+
+
+def _word_amount(match: re.Match[str]) -> Quantity | None:
+    unit = match["unit"].lower()
+    if unit in _NO_UNIT:
+        return None
+    if unit in ("year", "years") and re.match(r"\s+old", match.string[match.end() :]):
+        unit = "years-old"
+    return _measured(float(NUMBER_WORDS[match["n"].lower()]), unit, match[0])
+
+
+def _chinese_amount(match: re.Match[str]) -> Quantity | None:
+    """`一个`, `一杯` is an article, not a number."""
+    number = _number(match["n"]) * _MULTIPLES[match["mult"] or ""] + (0.5 if match["half"] else 0)
+    unit = match["unit"]
+    if number == 1 and unit not in UNITS:
+        return None
+    if match["half"] and unit == "月":
+        unit = "个月"
+    return _measured(number, unit, match[0])
+
+
+_MULTIPLES = {"": 1.0, "k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "万": 1e4, "亿": 1e8}
+
+
+def _number(text: str | None) -> float:
+    """The number some digits or Chinese numerals write; 0 for None."""
+    if not text:
+        return 0.0
+    if text[0].isdigit():
+        return float(text)
+    total, digit = 0, 0
+    for character in text:
+        place = {"十": 10, "百": 100, "千": 1000}.get(character)
+        if place:
+            total += (digit or 1) * place
+            digit = 0
+        else:
+            digit = "零一二三四五六七八九".find({"〇": "零", "两": "二"}.get(character, character))
+    return float(total + digit)
+
+
+def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
+    i = re.IGNORECASE
+    yield re.compile(r"(?<![\d-])(?P<y>\d{4})-(?P<m>\d{1,2})(?:-(?P<d>\d{1,2}))?(?![\d-])"), _date
+    yield (
+        re.compile(
+            rf"\b(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\s+(?:of\s+)?(?P<name>{_MONTH})\b\.?(?:,?\s+(?P<y>\d{{4}}))?", i
+        ),
+        _date,
+    )
+    yield (
+        re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<d>\d{{1,2}})(?:st|nd|rd|th)?\b(?!:)(?:,?\s+(?P<y>\d{{4}}))?", i),
+        _date,
+    )
+    yield re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
+    yield re.compile(rf"(?<=\b(?:in|of|by)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
+    yield (
+        re.compile(rf"(?:(?P<y>\d{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"),
+        _date,
+    )
+    yield re.compile(r"(?P<y>\d{4})\s*年"), _date
+    yield (
+        re.compile(rf"\b(?:every |each )?(?P<day>{'|'.join(WEEKDAYS)})s?\b", i),
+        _weekday,
+    )
+    yield re.compile(r"[每逢]?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
+    yield re.compile(r"\b(?P<h>\d{1,2}):(?P<min>\d{2})(?!:?\d)(?:\s*(?P<part>[ap]\.?m)\b\.?)?", i), _clock
+    yield re.compile(r"\b(?P<h>\d{1,2})\s*(?P<part>[ap]\.?m)\b\.?", i), _clock
+    yield re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
+    clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
+    yield re.compile(clock), _bare_hour
+    amount = (
+        rf"(?P<currency>[€$£¥])?\s?(?<![\w.-])(?P<n>{_NUMBER})(?![\w]*-\w)\s*(?:(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
+        rf"(?:[\s-]*(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z]))?(?![a-z\d])"
+    )
+    yield re.compile(amount, i), _amount
+    yield re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?P<unit>[a-z]+)\b", i), _word_amount
+    yield re.compile(rf"(?P<n>[{_HAN}]+)(?P<mult>[万亿])?(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)"), _chinese_amount
+
+
+_READERS = tuple(_readers())
+_NAMED = "|".join((*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon"))
+_HINT = re.compile(
+    rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{_NAMED})",
+    re.IGNORECASE,
+)
+"""What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""

@@ -1,0 +1,37 @@
+"""Recognising text that memctl itself gave to a prompt, so that what was recalled is not learned a second time."""
+
+from __future__ import annotations
+
+import re
+
+FENCE = "long_term_memory"
+"""The tag that `context.fence` puts around recalled memories."""
+
+_TAG = rf"[<\uff1c\ufe64]\s*{{}}\s*{FENCE}\b[^>\uff1e\ufe65]*[>\uff1e\ufe65]"
+_OPEN, _CLOSE = _TAG.format(""), _TAG.format("/")
+_BLOCK = re.compile(rf"{_OPEN}.*?{_CLOSE}", re.IGNORECASE | re.DOTALL)
+_ANY_TAG = re.compile(rf"{_OPEN}|{_CLOSE}", re.IGNORECASE)
+_ITEM = re.compile(r"^[ \t]*- \[[^\]\n]*\bmem_\d{8}_[0-9a-f]{12}\][^\n]*(?:\n {2,}[^\n]*)*$", re.MULTILINE)
+_PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$", re.MULTILINE)
+_RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
+_BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
+
+
+def without_recalled(text: str) -> str:
+    """A text without the blocks of recalled memories that were put into it.
+
+    Also when a block has lost its beginning or its end: its preface and items are known by their form. A text that
+    holds none comes back as it is.
+    """
+    if not holds_recalled(text):
+        return text
+    for pattern in (_BLOCK, _ANY_TAG, _ITEM, _PREFACE, _RECEIPT):
+        text = pattern.sub("", text)
+    return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def holds_recalled(text: str) -> bool:
+    """Whether memctl's own recalled text stands in a text."""
+    lowered = text.lower()
+    suspect = FENCE in lowered or "- [" in text or "rcp_" in text or "Recalled notes" in text
+    return suspect and any(p.search(text) for p in (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT))

@@ -1,0 +1,79 @@
+"""What a reflection is about, so that it can be made again when more is known."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.models import Filters, Memory
+
+
+@dataclass(frozen=True)
+class Scope:
+    """A selection that can be kept in a record: by category, kind, tag, target of episodes, and time span.
+
+    Empty means no restriction; a scope without any is no scope.
+    """
+
+    categories: tuple[str, ...] = ()
+    kinds: tuple[str, ...] = ()
+    tags: tuple[str, ...] = ()
+    target: str = ""
+    since: datetime | None = None
+    until: datetime | None = None
+
+    @property
+    def empty(self) -> bool:
+        return self == Scope()
+
+    @property
+    def filters(self) -> Filters:
+        """What of it an index can look up; the target is left to `holds`."""
+        return Filters(self.categories, self.kinds, self.tags, since=self.since, until=self.until)
+
+    def holds(self, memory: Memory) -> bool:
+        """Whether a memory that passes the filters belongs to it; what was itself made from others never does."""
+        return not made_from_others(memory) and (not self.target or memory.metadata.get("target") == self.target)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As it is kept in the record's metadata."""
+        plain = {f.name: getattr(self, f.name) for f in fields(self)}
+        return {
+            name: times.to_text(value)
+            if isinstance(value, datetime)
+            else list(value)
+            if isinstance(value, tuple)
+            else value
+            for name, value in plain.items()
+            if value
+        }
+
+
+def made_from_others(memory: Memory) -> bool:
+    """Whether a memory is a summary: a summary of summaries says nothing new."""
+    return memory.kind == "knowledge" and bool(memory.sources)
+
+
+def scope_of(memory: Memory) -> Scope:
+    """The scope kept in a reflection's record; the empty one where there is none, or somebody has been at it."""
+    found = memory.metadata.get("scope")
+    if not isinstance(found, Mapping):
+        return Scope()
+    try:
+        return Scope(
+            categories=tuple(map(str, found.get("categories", ()))),
+            kinds=tuple(map(str, found.get("kinds", ()))),
+            tags=tuple(map(str, found.get("tags", ()))),
+            target=str(found.get("target", "")),
+            since=_time(found.get("since")),
+            until=_time(found.get("until")),
+        )
+    except (TypeError, ValueError):
+        return Scope()
+
+
+def _time(value: object) -> datetime | None:
+    return times.from_value(value) if value else None

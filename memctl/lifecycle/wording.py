@@ -1,0 +1,179 @@
+"""How strategies, fixes and steps are put into words, in English and Chinese."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memctl.lifecycle.fixes import (
+    AT_LEAST,
+    AT_MOST,
+    CONVERT,
+    DROP,
+    DROPPED,
+    MISSING,
+    SET,
+    TAKE,
+    VALUE,
+    Fix,
+    Step,
+    json_type,
+    nothing,
+)
+from memctl.lifecycle.redaction import canonical
+
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_LONGEST_SHOWN = 120
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "title": "Error recovery: {tool}", "error": "Error", "type": "Error type", "message": "Error message",
+        "none": "(none)", "original": "Original arguments", "fixed": "Fixed arguments", "explanation": "Explanation",
+        "again": "nothing was changed: the same call succeeded when it was tried again",
+        "content": "Tool {tool} failed with {error}; it succeeded after correcting {names}.",
+        "content again": "Tool {tool} failed with {error}; the same call succeeded when it was tried again.",
+        "missing": "missing", "dropped": "dropped", "and": " and ", "comma": ", ", "because": ", ",
+        TAKE: "taken from `{source}` of the context", "argument": "taken over from the argument `{source}`",
+        "template": "made as `{template}` with `{source}` of the context",
+        AT_LEAST: "raised to at least {after}", AT_MOST: "lowered to at most {after}", CONVERT: "turned into {type}",
+        "integer": "a whole number", "number": "a number", "boolean": "true or false", "text": "text",
+        "list": "a list of one", "parts": "a list of its parts", "item": "the only item of the list",
+        "json": "what its JSON says", "fine": "is not what was wrong then; left as it is", "already": "is that already",
+        "blocked": "is inside of something that is no object: left as it is",
+        "absent": "the context has no `{found}`; give it", "wrong type": "the context has {found} there, not {type}",
+        "withheld": "the value was secret or too long and is not stored; give it",
+        "faulty empty": "`{name}` was {before}", "faulty": "`{name}` was {before}", "faulty drop": "`{name}` was given",
+        AT_LEAST + " why": "`{name}` was {before}, and a larger one worked",
+        AT_MOST + " why": "`{name}` was {before}, and a smaller one worked",
+        CONVERT + " why": "`{name}` was {before}, not {type}",
+        "failed": "{tool} failed with {error} when {causes}", "said": " ({message})",
+    },
+    "zh": {
+        "title": "错误恢复策略: {tool}", "error": "错误信息", "type": "错误类型", "message": "错误消息",
+        "none": "（无）", "original": "原始参数", "fixed": "修正后参数", "explanation": "修正说明",
+        "again": "未作修改：同样的调用重试后成功",
+        "content": "工具 {tool} 遇到 {error} 错误时，通过修正 {names} 成功恢复",
+        "content again": "工具 {tool} 遇到 {error} 错误时，原样重试后成功",
+        "missing": "缺失", "dropped": "去掉", "and": "、", "comma": "、", "because": "，",
+        TAKE: "取自上下文的 `{source}`", "argument": "沿用参数 `{source}` 的值",
+        "template": "由上下文的 `{source}` 按 `{template}` 拼成",
+        AT_LEAST: "调高到至少 {after}", AT_MOST: "调低到至多 {after}", CONVERT: "转换为{type}",
+        "integer": "整数", "number": "数字", "boolean": "布尔值", "text": "文本",
+        "list": "只有一项的列表", "parts": "拆开后的列表", "item": "列表中唯一的一项",
+        "json": "其 JSON 所表示的值", "fine": "不是当时的问题，保持不变", "already": "已经是这个值",
+        "blocked": "位于不是对象的值之内，保持不变",
+        "absent": "上下文里没有 `{found}`，请补上", "wrong type": "上下文里此处是{found}，而不是{type}",
+        "withheld": "该值涉密或过长，未保存，请自行填写",
+        "faulty empty": "`{name}` {before}", "faulty": "`{name}` 为 {before}", "faulty drop": "带有参数 `{name}`",
+        AT_LEAST + " why": "`{name}` 为 {before}，调高后成功",
+        AT_MOST + " why": "`{name}` 为 {before}，调低后成功",
+        CONVERT + " why": "`{name}` 为 {before}，不是{type}",
+        "failed": "{tool} 曾在{causes}时遇到 {error}", "said": "（{message}）",
+    },
+}  # fmt: skip
+
+_TYPES = {
+    "en": {"boolean": "true or false", "integer": "a whole number", "number": "a number", "text": "text",
+           "list": "a list", "object": "an object", "null": "nothing"},
+    "zh": {"boolean": "布尔值", "integer": "整数", "number": "数字", "text": "文本",
+           "list": "列表", "object": "对象", "null": "空值"},
+}  # fmt: skip
+
+
+def tongue(text: str) -> str:
+    """`zh` where Chinese stands in the text, else `en`."""
+    return "zh" if _HAN.search(text) else "en"
+
+
+def shown(value: Any, language: str) -> str:
+    """A value as code, cut where it is long."""
+    if value is MISSING:
+        return WORDS[language]["missing"]
+    text = value if isinstance(value, str) else canonical(value)
+    text = " ".join(text.split())
+    text = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    if isinstance(value, str) and not text:
+        text = '""'
+    mark = "``" if "`" in text else "`"
+    pad = " " if mark == "``" else ""
+    return f"{mark}{pad}{text}{pad}{mark}"
+
+
+def listed(names: Iterable[str], language: str) -> str:
+    """`a, b and c`."""
+    *most, last = [*names]
+    word = WORDS[language]
+    return f"{word['comma'].join(most)}{word['and']}{last}" if most else last
+
+
+def content(tool: str, error: str, found: Sequence[Fix], language: str) -> str:
+    """The one line by which a strategy is found."""
+    word = WORDS[language]
+    if not found:
+        return word["content again"].format(tool=tool, error=error)
+    names = list(dict.fromkeys(fix.path[0] for fix in found))
+    told = "、".join(names) if language == "zh" else listed(names, language)
+    return word["content"].format(tool=tool, error=error, names=told)
+
+
+def how(fix: Fix, language: str) -> str:
+    """How the new value is got; empty where it stands for itself."""
+    word = WORDS[language]
+    if fix.kind == TAKE and fix.source.startswith("arguments."):
+        return word["argument"].format(source=fix.source.removeprefix("arguments."))
+    if fix.kind == TAKE and fix.template:
+        return word["template"].format(template=fix.template.replace(VALUE, "{}"), source=fix.source)
+    if fix.kind in (TAKE, AT_LEAST, AT_MOST, CONVERT):
+        type_of = word.get(fix.type, "")
+        return word[fix.kind].format(source=fix.source, after=shown(fix.after, language), type=type_of)
+    return ""
+
+
+def explained(fix: Fix, language: str, why: str = "") -> str:
+    """A line on one argument: before, after, and how it came about."""
+    word = WORDS[language]
+    after = word["dropped"] if fix.kind == DROP else shown(fix.after, language)
+    reasons = [reason for reason in (how(fix, language), why) if reason]
+    line = f"`{fix.name}`: {shown(fix.before, language)} → {after}"
+    return word["because"].join([line, *reasons])
+
+
+def cause(fix: Fix, language: str) -> str:
+    """What was wrong with an argument."""
+    word = WORDS[language]
+    name, before = fix.name, shown(fix.before, language)
+    if fix.kind == DROP:
+        return word["faulty drop"].format(name=name)
+    if nothing(fix.before):
+        return word["faulty empty" if fix.before is MISSING else "faulty"].format(name=name, before=before)
+    told = word.get(f"{fix.kind} why", word["faulty"])
+    type_of = _TYPES[language].get(fix.type, word.get(fix.type, ""))
+    return told.format(name=name, before=before, type=type_of)
+
+
+def failed_when(tool: str, error: str, message: str, causes: Sequence[Fix], language: str) -> str:
+    """Why a call is likely to fail."""
+    word = WORDS[language]
+    told = word["failed"].format(
+        tool=tool, error=error, causes=listed([cause(fix, language) for fix in causes], language)
+    )
+    return told + (word["said"].format(message=message) if message else "")
+
+
+def step(found: Step, language: str) -> str:
+    """What became of one argument, and why."""
+    word = WORDS[language]
+    name = f"`{found.argument}`"
+    if found.action in (SET, DROPPED):
+        after = word["dropped"] if found.action == DROPPED else shown(found.after, language)
+        line = f"{name}: {shown(found.before, language)} → {after}"
+        reason = how(found.fix, language)
+        return word["because"].join([line, reason] if reason else [line])
+    if found.note == "type":
+        types = _TYPES[language]
+        wanted = "text" if found.fix.template else json_type(found.fix.after)
+        note = word["wrong type"].format(found=types[found.found], type=types[wanted])
+    else:
+        note = word[found.note].format(found=found.found)
+    return f"{name}: {note}"

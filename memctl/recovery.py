@@ -1,0 +1,265 @@
+"""Calls of tools that mend themselves by what earlier failures taught, in a retry loop of tenacity.
+
+    recovery = Recovery(store)
+    found = recovery.run(search_documents, {"query": ""}, context={"inputs": {"query": "cats"}})
+
+In a loop of one's own:
+
+    with recovery.call("search_documents", {"query": ""}, context=state) as call:
+        for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.mend):
+            with attempt:
+                found = search_documents(**call.arguments)
+
+Trouble with the memory never stands in the way of the call: it is noted in `call.notes`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import TracebackType
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from memctl.errors import MemctlError
+from memctl.lifecycle import strategies
+from memctl.store import MemoryStore
+from memctl.usecases.strategies import HISTORY, NONE, Advice
+
+if TYPE_CHECKING:
+    from tenacity import RetryCallState
+    from tenacity.wait import WaitBaseT
+
+T = TypeVar("T")
+Arguments = Mapping[str, Any]
+Fix = Callable[[Exception, dict[str, Any]], Arguments | None]
+"""The agent's own way to mend a call: given the error and the arguments, other arguments, or None."""
+
+OWN = "agent"
+"""Origin of a mend that the agent itself proposed; the others are those of `Advice`."""
+
+PASSING: tuple[type[Exception], ...] = (TimeoutError, ConnectionError)
+"""Errors after which the same call is worth trying again."""
+
+
+@dataclass(frozen=True)
+class Recovery:
+    """Runs calls, mends those that fail, and remembers what helped.
+
+    Args:
+        attempts: how often a call is made at most.
+        fix: asked where neither history nor a model has a proposal.
+        prevent: mend a call before it is made where history is sure that it will fail.
+        passing: errors after which the call is repeated unchanged, where nobody has a proposal; others are raised.
+        wait: tenacity's pause between attempts, such as `wait_exponential()`; none otherwise.
+    """
+
+    store: MemoryStore
+    attempts: int = 3
+    fix: Fix | None = None
+    prevent: bool = False
+    passing: tuple[type[Exception], ...] = PASSING
+    wait: WaitBaseT | None = None
+
+    def call(self, tool: str, arguments: Arguments, *, context: Arguments | None = None) -> RecoverableCall:
+        """A call that is going to be made in a loop of one's own; a context manager.
+
+        Args:
+            arguments: by name.
+            context: what the agent knows, such as `{"inputs": {"query": …}}`: where missing values are found.
+        """
+        return RecoverableCall(self, tool, arguments, context or {})
+
+    def run(
+        self, function: Callable[..., T], arguments: Arguments, *, tool: str = "", context: Arguments | None = None
+    ) -> T:
+        """Call a function, mending its arguments when it fails.
+
+        Args:
+            tool: the name to remember it by; the function's own otherwise.
+
+        Raises:
+            Exception: what the function raised last.
+        """
+        from tenacity import Retrying
+
+        with self.call(tool or _name(function), arguments, context=context) as call:
+            return Retrying(**self._options(call))(lambda: function(**call.arguments))
+
+    async def run_async(
+        self,
+        function: Callable[..., Awaitable[T]],
+        arguments: Arguments,
+        *,
+        tool: str = "",
+        context: Arguments | None = None,
+    ) -> T:
+        """As `run`, for a coroutine function."""
+        from tenacity import AsyncRetrying
+
+        with self.call(tool or _name(function), arguments, context=context) as call:
+
+            async def attempt() -> T:
+                return await function(**call.arguments)
+
+            return await AsyncRetrying(**self._options(call))(attempt)
+
+    def _options(self, call: RecoverableCall) -> dict[str, Any]:
+        from tenacity import retry_if_exception_type, stop_after_attempt, wait_none
+
+        def mend(state: RetryCallState) -> None:
+            advice = call.mend(state)
+            error = state.outcome.exception() if state.outcome else None
+            if advice.arguments is None and error is not None and not isinstance(error, self.passing):
+                raise error
+
+        return {
+            "stop": stop_after_attempt(self.attempts),
+            "retry": retry_if_exception_type(Exception),
+            "wait": self.wait or wait_none(),
+            "before_sleep": mend,
+            "reraise": True,
+        }
+
+
+@dataclass(frozen=True)
+class _Try:
+    """An attempt that failed, and what was to be done about it."""
+
+    error: BaseException
+    arguments: dict[str, Any]
+    advice: Advice
+
+    @property
+    def kind(self) -> str:
+        return type(self.error).__name__
+
+
+class RecoverableCall:
+    """One call with its attempts.
+
+    Attributes:
+        arguments: those of the next attempt.
+        advice: what was said about the last failure; None before the first.
+        prevented: what was mended before the first attempt; None where nothing was.
+        notes: what went wrong with the memory.
+    """
+
+    def __init__(self, recovery: Recovery, tool: str, arguments: Arguments, context: Arguments) -> None:
+        self.tool, self.context, self.recovery = strategies.tool_name(tool), context, recovery
+        self.arguments: dict[str, Any] = dict(arguments)
+        self.advice: Advice | None = None
+        self.prevented: strategies.Warned | None = None
+        self.notes: list[str] = []
+        self._tries: list[_Try] = []
+        self._untold: dict[str, str] = {}  # strategies that were applied and not judged yet: the error each is for
+        self._tried: set[str] = set()
+        if recovery.prevent:
+            self._prevent()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if error is None:
+            self._succeeded()
+        elif isinstance(error, Exception):
+            self._judge(_cause(error))
+
+    def mend(self, state: RetryCallState) -> Advice:
+        """For tenacity's `before_sleep`: get the next attempt's arguments ready."""
+        error = state.outcome.exception() if state.outcome else None
+        return self.failed(error) if isinstance(error, Exception) else Advice(NONE)
+
+    def failed(self, error: Exception) -> Advice:
+        """An attempt failed and another one follows: find arguments for it."""
+        self._judge(error)
+        advice = self._advice(error)
+        self._tries.append(_Try(error, self.arguments, advice))
+        if advice.arguments is not None:
+            self.arguments = advice.arguments
+        if advice.origin == HISTORY and advice.match:
+            self._apply(advice.match.strategy.memory.memory_id, type(error).__name__)
+        self.advice = advice
+        return advice
+
+    def _advice(self, error: Exception) -> Advice:
+        advice = Advice(NONE)
+        with self._noting():
+            advice = self.recovery.store.suggest_strategy(
+                self.tool, error, arguments=self.arguments, context=self.context, exclude=self._tried
+            )
+            self.notes += advice.notes
+        if advice.arguments is None and self.recovery.fix:
+            own = self.recovery.fix(error, dict(self.arguments))
+            return advice if own is None else Advice(OWN, dict(own))
+        return advice
+
+    def _apply(self, memory_id: str, error_type: str) -> None:
+        self._tried.add(memory_id)
+        self._untold[memory_id] = error_type
+
+    def _prevent(self) -> None:
+        with self._noting():
+            told = self.recovery.store.warn_call(self.tool, self.arguments, context=self.context)
+            usable = (one for one in told if one.sure and one.strategy.proposable and one.applied.usable)
+            if warned := next(usable, None):
+                self.prevented, self.arguments = warned, warned.applied.arguments
+                self._apply(warned.strategy.memory.memory_id, warned.strategy.error_type)
+
+    def _judge(self, error: BaseException) -> None:
+        """A strategy failed if the error it was for came again; another error tells nothing of it."""
+        kind = strategies.error_name(type(error).__name__)
+        for memory_id in [known for known, applied_to in self._untold.items() if applied_to == kind]:
+            del self._untold[memory_id]
+            told = strategies.failure(self.tool, error, "", self.arguments, self.context).told
+            with self._noting():
+                self.recovery.store.strategy_outcome(memory_id, False, reason=f"{kind}: {told}")
+
+    def _succeeded(self) -> None:
+        for memory_id in self._untold:
+            with self._noting():
+                self.recovery.store.strategy_outcome(memory_id, True)
+        self._untold.clear()
+        for first, last, fixed in self._learned():
+            with self._noting():
+                self.recovery.store.record_strategy(
+                    self.tool,
+                    first.error,
+                    original=first.arguments,
+                    fixed=fixed,
+                    context=self.context,
+                    explanations=last.advice.explanations,
+                )
+
+    def _learned(self) -> Iterator[tuple[_Try, _Try, dict[str, Any]]]:
+        """For each error that was overcome by something new: the first and last attempt with it, what worked then."""
+        start = 0
+        for at, one in enumerate(self._tries):
+            following = self._tries[at + 1] if at + 1 < len(self._tries) else None
+            if following is not None and following.kind == one.kind:
+                continue
+            if one.advice.origin != HISTORY:
+                yield self._tries[start], one, following.arguments if following else self.arguments
+            start = at + 1
+
+    @contextmanager
+    def _noting(self) -> Iterator[None]:
+        try:
+            yield
+        except (MemctlError, OSError) as problem:
+            self.notes.append(str(problem))
+
+
+def _name(function: Callable[..., Any]) -> str:
+    return str(getattr(function, "__name__", type(function).__name__))
+
+
+def _cause(error: Exception) -> BaseException:
+    """The function's error, where tenacity wrapped it."""
+    from tenacity import RetryError
+
+    wrapped = error.last_attempt.exception() if isinstance(error, RetryError) else None
+    return wrapped or error

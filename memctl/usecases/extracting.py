@@ -1,0 +1,176 @@
+"""Learning from conversations: what the user said becomes memories, what is not sure enough becomes candidates."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence, Set
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.engine import Engine
+from memctl.errors import ProviderError
+from memctl.files import document
+from memctl.gateway import View
+from memctl.lifecycle import adding, facts
+from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
+from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.retrieval import retrieve
+from memctl.usecases.learning import REJECTED
+
+if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
+    from memctl.lifecycle.extract import Extracted, ExtractReport, Proposal, Utterance
+
+RECALLED, EXPIRED = "recalled", "expired"
+
+_RAREST, _LOOKED_AT = 4, 12
+"""A memory that holds a sentence shares its rarest words: how many are looked up, and how many entries compared."""
+
+
+class Extracting(Engine):
+    """Extraction from conversations."""
+
+    def extract(
+        self,
+        conversation: str | Sequence[Utterance],
+        *,
+        dry_run: bool = False,
+        now: datetime | None = None,
+        use_model: bool = True,
+        command: str = "add --extract",
+    ) -> ExtractReport:
+        """Learn what a conversation tells about the user; all of it is one change.
+
+        Args:
+            conversation: its messages, or text in one of the forms `docs/extracting.md` lists.
+            now: when messages without a time were said.
+            use_model: ask the language model where one is configured; else, and when it fails, rules decide.
+
+        Raises:
+            InvalidDataError: the text looks like JSON and is broken.
+        """
+        from memctl.lifecycle.extract import ExtractReport
+        from memctl.transfer import conversations
+
+        now = now or times.utc_now()
+        said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
+        found, origin, notes = self._proposals(said, now, use_model)
+        drawn = [self._drawn(proposal, now) for proposal in found]
+        refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
+        result: list[Extracted] = []
+
+        def decide(view: View) -> Change:
+            puts, result[:] = learned(view, found, drawn, refused, self.settings.extract_threshold, now)
+            return Change(command, tuple(puts))
+
+        if dry_run:
+            self.refresh()
+            decide(self.view())
+        elif found:
+            self._apply(decide, now)
+        return ExtractReport(tuple(result), (*notes, *self._unheard(said)), origin)
+
+    def _proposals(
+        self, said: Sequence[Utterance], now: datetime, use_model: bool
+    ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
+        """What was found, by what, and what went otherwise than asked."""
+        from memctl.lifecycle import extract
+
+        if use_model:
+            try:
+                if (model := self.llm) is not None:
+                    parts = extract.pieces(said)
+                    answers = [model.complete(extract.prompt(p, self.user, now), extract.SCHEMA) for p in parts]
+                    pairs = zip(answers, parts, strict=True)
+                    found = [one for answer, p in pairs for one in extract.from_model(answer, p, self.user, now)]
+                    last = {one.identity: one for one in found}
+                    return tuple(last.values()), extract.MODEL, ()
+            except ProviderError as problem:
+                note = f"rules alone: {problem.message}"
+                return extract.rules(said, self.user, now), extract.RULES, (note,)
+        return extract.rules(said, self.user, now), extract.RULES, ()
+
+    def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
+        from memctl.lifecycle.extract import is_user
+
+        if said and not any(is_user(utterance.role, self.user) for utterance in said):
+            roles = ", ".join(dict.fromkeys(utterance.role for utterance in said if utterance.role))
+            return (f"no message is the user's; found {roles[:100]}; the user is `User`, `我` or {self.user}",)
+        return ()
+
+    def _drawn(self, proposal: Proposal, now: datetime) -> Memory:
+        """The record of a proposal, complete and checked."""
+        from memctl.lifecycle import extract
+
+        memory = extract.memory(proposal, self.settings.extract_threshold, now)
+        category = memory.category if memory.category in self.settings.categories else self.settings.categories[0]
+        given = frozenset({"kind", "category", "confidence"})
+        memory = adding.completed(
+            replace(memory, category=category), now, self.gateway.ids(now, datetime.now(UTC)), given
+        )
+        return adding.check(memory, self.settings.categories)
+
+
+def learned(
+    view: View,
+    proposals: Sequence[Proposal],
+    drawn: Sequence[Memory],
+    refused: Set[str],
+    threshold: float,
+    now: datetime,
+) -> tuple[list[Memory], list[Extracted]]:
+    """What becomes of each proposal, and the records to write.
+
+    Args:
+        drawn: the record of each proposal.
+        refused: texts that a person rejected.
+    """
+    from memctl.lifecycle.extract import Extracted
+
+    puts: dict[str, Memory] = {}
+    results = []
+    for proposal, memory in zip(proposals, view.unused(drawn), strict=True):
+        if memory.expires_at and memory.expires_at <= now:
+            results.append(Extracted(proposal, EXPIRED))
+        elif memory.content in refused:
+            results.append(Extracted(proposal, REJECTED))
+        elif _recalled(view, memory, now):
+            results.append(Extracted(proposal, RECALLED))
+        else:
+            changed, added = _learn(view, memory, puts, threshold, now)
+            puts |= {m.memory_id: m for m in changed}
+            results.append(Extracted(proposal, added.outcome, added.memory, added.replaced))
+    return list(puts.values()), results
+
+
+def _learn(
+    view: View, memory: Memory, puts: dict[str, Memory], threshold: float, now: datetime
+) -> tuple[list[Memory], Added]:
+    """A fact with a key must earn its place; the same text is counted; anything else is new."""
+    there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
+    same = [m for m in there if m.status in (ACTIVE, CANDIDATE) and (not memory.key or _same_fact(m, memory))]
+    if same:  # the same sentence: perhaps the same conversation once more, so nothing is surer than before
+        again = adding.mention(same[0], now)
+        return [again], Added(MENTIONED, again)
+    if memory.key:
+        known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
+        known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
+        return facts.extracted(memory, list(known.values()), now, threshold)
+    return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _same_fact(one: Memory, other: Memory) -> bool:
+    return (one.category, one.key, one.value) == (other.category, other.key, other.value)
+
+
+def _recalled(view: View, memory: Memory, now: datetime) -> bool:
+    """Whether a text is one sentence of a longer memory: then it was read there, and not said anew."""
+    from memctl.lifecycle.clauses import split, squashed
+
+    wanted = squashed(memory.content)
+    counts = view.index.term_counts(list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256])
+    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
+    rows = [scored.rowid for scored in view.index.full_text(rarest, Filters(), now, _LOOKED_AT)]
+    raws = (found.raw for found in view.index.found(rows) if found.path == document.FILE_NAME)
+    held = ([squashed(sentence) for sentence in split(document.decode_raw(raw).content)] for raw in raws)
+    return any(len(sentences) > 1 and wanted in sentences for sentences in held)

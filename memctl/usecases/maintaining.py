@@ -1,0 +1,126 @@
+"""Maintenance in one go: what a timer calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl import housekeeping, times
+from memctl.errors import RefusedError, UsageError
+from memctl.gateway import View
+from memctl.lifecycle import decay
+from memctl.models import Change, Memory
+from memctl.usecases.consolidating import Consolidating
+from memctl.usecases.fading import Fading
+
+EXPIRY, DECAY, CONSOLIDATE, TRASH, COMPACT = STEPS = ("expiry", "decay", "consolidate", "trash", "compact")
+
+LONG_ARCHIVED = "long archived"
+"""Reason in the trash of what `maintain` moved there."""
+
+
+@dataclass(frozen=True)
+class Step:
+    """What one step did, or would do.
+
+    Args:
+        done: sentences, one for each thing.
+        refused: why it did nothing; empty where it did.
+    """
+
+    name: str
+    done: tuple[str, ...] = ()
+    refused: str = ""
+
+
+class Maintaining(Consolidating, Fading):
+    """The maintenance of a user's folder."""
+
+    def maintain(
+        self,
+        *,
+        skip: Sequence[str] = (),
+        use_model: bool = True,
+        dry_run: bool = False,
+        allow_mass_change: bool = False,
+        now: datetime | None = None,
+    ) -> tuple[Step, ...]:
+        """Expiry, fading, consolidation, the trash for what was archived long ago, and compaction, in this order.
+
+        Each step is a change of its own, so `undo` takes them back one by one. One that is refused does not keep the
+        others from being done.
+
+        Args:
+            skip: names of steps to leave out.
+
+        Raises:
+            UsageError: there is no such step.
+        """
+        now = now or times.utc_now()
+        if unknown := [name for name in skip if name not in STEPS]:
+            raise UsageError(f"there is no step {unknown[0]!r}", hint=f"Steps: {', '.join(STEPS)}.")
+        acts: dict[str, Callable[[], Sequence[str]]] = {
+            EXPIRY: lambda: self._expire(dry_run, now),
+            DECAY: lambda: self._fade(dry_run, allow_mass_change, now),
+            CONSOLIDATE: lambda: self._consolidate(dry_run, allow_mass_change, use_model, now),
+            TRASH: lambda: self._clear_archive(dry_run, now),
+            COMPACT: lambda: self._compact(dry_run),
+        }
+        return tuple(_step(name, act) for name, act in acts.items() if name not in skip)
+
+    def _expire(self, dry_run: bool, now: datetime) -> list[str]:
+        """What every write does first, told for once."""
+        self.refresh()
+        due = housekeeping.housekeeping(self.view(), now)
+        if not dry_run:
+            self._apply(lambda view: Change(housekeeping.MAINTENANCE), now)
+        gone = [f"{memory_id} has expired: to the trash" for memory_id in due.removes]
+        return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
+
+    def _fade(self, dry_run: bool, allow_mass_change: bool, now: datetime) -> list[str]:
+        report = self.decay(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
+        if report.refused:
+            raise RefusedError(report.refused)
+        return [f"{f.memory.memory_id} archived: {f.reason}" for f in report.faded]
+
+    def _consolidate(self, dry_run: bool, allow_mass_change: bool, use_model: bool, now: datetime) -> list[str]:
+        report = self.consolidate(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change, use_model=use_model)
+        if report.refused:
+            raise RefusedError(report.refused)
+        merged = [
+            f"{gone.memory_id} merged into {merge.kept.memory_id}"
+            for merge in report.plan.merges
+            for gone in merge.merged
+        ]
+        made = [
+            f"{'made anew' if one.refreshed else 'new'}, {record.kind} of {len(one.sources)} episodes: {record.content}"
+            for one, record in report.made
+        ]
+        return [*merged, *made, *report.notes]
+
+    def _clear_archive(self, dry_run: bool, now: datetime) -> list[str]:
+        days = self.settings.archived_days
+
+        def decide(view: View) -> Change:
+            gone[:] = decay.long_archived(view.all(), now, days)
+            return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now)
+
+        gone: list[Memory] = []
+        self.refresh()
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
+
+    def _compact(self, dry_run: bool) -> list[str]:
+        freed = 0 if dry_run else self.index.compact()
+        return [f"index: {freed:,} bytes freed"] if freed else []
+
+
+def _step(name: str, act: Callable[[], Sequence[str]]) -> Step:
+    try:
+        return Step(name, tuple(act()))
+    except RefusedError as problem:
+        return Step(name, refused=problem.message)

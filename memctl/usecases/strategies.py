@@ -1,0 +1,476 @@
+"""Error-recovery strategies: learned from calls that were mended, asked when a call fails or is about to."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.context import diagnosis
+from memctl.engine import Engine
+from memctl.entries import memory_of
+from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
+from memctl.files import document, reflections
+from memctl.gateway import View
+from memctl.lifecycle import adding, fixes, patterns, reflect, strategies, strategy_report, wording
+from memctl.lifecycle.adding import ADDED, MENTIONED
+from memctl.lifecycle.fixes import Step
+from memctl.lifecycle.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
+from memctl.lifecycle.strategies import Failure, Match, Shared, Strategy, Warned
+from memctl.models import Change, FileEdit, Filters, Memory
+from memctl.usecases.reflecting import Reflected, sources_hash
+
+HISTORY, LLM, NONE = "history", "llm", "none"
+
+REPORT = "strategy_report"
+"""Tag of the record that refers to a report."""
+
+_REPORTING = "strategy report"
+_MOST_NAMED = 500
+"""Sources that the report's file names; the record names all."""
+
+_RELATED = 3
+_CONSIDERED = 5
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a strategy.
+
+    Args:
+        outcome: `added`, or `mentioned` where it was known.
+        body: the Markdown of this time; of a strategy that was known, its file is left as it is.
+    """
+
+    outcome: str
+    memory: Memory
+    body: str
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A strategy that was looked at: its score, and what kept it from being used (empty for the one that was)."""
+
+    match: Match
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a call that failed.
+
+    Args:
+        origin: `history`, `llm`, or `none`: nobody knows.
+        arguments: those to call with now; None where there is no proposal. The same ones, where trying again is enough.
+        match: the strategy, where it comes from history.
+        steps: what it does to each argument; empty where a model answered.
+        lines: the same in words, with a model's reasons.
+        explanations: a model's, by argument.
+        considered: the strategies looked at, best first.
+        notes: what made the answer worse than it should be.
+    """
+
+    origin: str
+    arguments: dict[str, Any] | None = None
+    match: Match | None = None
+    steps: tuple[Step, ...] = ()
+    lines: tuple[str, ...] = ()
+    reason: str = ""
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    considered: tuple[Considered, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Strategies(Engine):
+    """Learning from failed calls."""
+
+    def record_strategy(
+        self,
+        tool: str,
+        error: BaseException | str,
+        *,
+        original: Mapping[str, Any],
+        fixed: Mapping[str, Any],
+        message: str = "",
+        context: Mapping[str, Any] | None = None,
+        explanations: Mapping[str, str] | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> Recorded:
+        """Remember how a failed call was mended.
+
+        The same way again (tool, error type, shape of the fix) is the same record: its confidence and mentions rise.
+        Nothing that looks secret is stored.
+
+        Args:
+            error: the exception, or the name of its type with `message`.
+            original, fixed: all arguments of the call that failed, and of the one that succeeded. Equal ones say that
+                trying again was enough.
+            context: what the agent knew. A value found in it is kept as a reference, and so carries over to others.
+            explanations: why an argument was changed, by its name.
+
+        Raises:
+            UsageError: the tool or the error has no usable name.
+        """
+        now = now or times.utc_now()
+        failed = strategies.failure(tool, error, message, original, context)
+        told = {str(name): text for name, text in (explanations or {}).items() if text.strip()}
+        mended = plain(fixed)
+        secrets = failed.secrets | held_secrets(mended)
+        failed = replace(failed, message=strategies.storable(failed.message, secrets))
+        pattern = patterns.pattern(plain(original), mended, plain(failed.context), secrets)
+        result: list[Recorded] = []
+
+        def decide(view: View) -> Change:
+            recorded, change = _recorded(view, failed, mended, pattern, told, self.settings.categories, now)
+            result[:] = [recorded]
+            return change
+
+        if dry_run:
+            self.refresh()
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return result[0]
+
+    def suggest_strategy(
+        self,
+        tool: str,
+        error: BaseException | str,
+        *,
+        message: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+        definition: Mapping[str, Any] | None = None,
+        exclude: Collection[str] = (),
+        now: datetime | None = None,
+    ) -> Advice:
+        """What to do about a call that failed: what helped before, else what a model says, where one is configured.
+
+        Of the strategies whose score reaches the setting `strategy_threshold` the best that fits the arguments is used.
+
+        Args:
+            context: what the agent knows now, to take values from.
+            definition: the tool's, for the model.
+            exclude: ids of strategies that have been tried for this call.
+        """
+        now = now or times.utc_now()
+        failed = strategies.failure(tool, error, message, arguments, context)
+        self.refresh()
+        matches = strategies.ranked(self._candidates(failed, now), failed)
+        threshold = self.settings.strategy_threshold
+        considered = []
+        for match in matches:
+            if match.score < threshold or match.strategy.memory.memory_id in exclude:
+                continue
+            advice, problem = _from_history(match, failed)
+            considered.append(Considered(match, problem))
+            if advice:
+                return replace(advice, considered=tuple(considered[-_CONSIDERED:]))
+        known = tuple(considered[:_CONSIDERED])
+        related = [match.strategy.memory for match in matches[:_RELATED]]
+        return replace(self._asked(failed, related, definition or {}), considered=known)
+
+    def strategy_outcome(
+        self, memory_id: str, success: bool, *, reason: str = "", now: datetime | None = None
+    ) -> Memory:
+        """Note whether a strategy helped: its confidence rises or falls; a success counts as a use.
+
+        Raises:
+            NotFoundError: there is no such memory.
+            UsageError: it is no error-recovery strategy.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        wanted = self.full_id(memory_id)
+        result: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            held = view.need(wanted)
+            if not strategies.is_strategy(held):
+                raise UsageError(f"{wanted} is no error-recovery strategy", hint="`memctl strategy list` shows them.")
+            result[:] = [strategies.outcome(held, success, now, reason)]
+            return Change("strategy outcome", tuple(result))
+
+        self._apply(decide, now)
+        return result[0]
+
+    def strategies(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
+        """The strategies there are, the most trusted first; also those that are no longer proposed."""
+        self.refresh()
+        tags = [f"tool:{strategies.tool_name(tool)}"] if tool else []
+        tags += [f"error:{strategies.error_name(error)}"] if error else []
+        found = self._tagged(now or times.utc_now(), strategies.TAG, *tags)
+        return sorted(found.values(), key=lambda s: (-s.memory.confidence, -s.memory.access_count, s.memory.memory_id))
+
+    def shared_strategies(self, *, now: datetime | None = None) -> list[Shared]:
+        """What mends the same type of error in two or more tools."""
+        return strategies.shared(self.strategies(now=now))
+
+    def strategy_report(
+        self, *, tool: str = "", title: str = "", dry_run: bool = False, now: datetime | None = None
+    ) -> Reflected:
+        """Write or refresh the narrative over all strategies, or over those of one tool.
+
+        It is a reflection with a record of its own. A body that a person edited is never overwritten: the new one is
+        laid beside it as a proposal.
+
+        Raises:
+            NotFoundError: there are no strategies.
+        """
+        now = now or times.utc_now()
+        tool = strategies.tool_name(tool) if tool else ""
+        result: list[Reflected] = []
+
+        def decide(view: View) -> Change:
+            reflected, change = _report(view, tool, " ".join(title.split()), self.settings.categories, now)
+            result[:] = [reflected]
+            return change
+
+        if dry_run:
+            self.refresh()
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return result[0]
+
+    def warn_call(
+        self,
+        tool: str,
+        arguments: Mapping[str, Any],
+        *,
+        context: Mapping[str, Any] | None = None,
+        now: datetime | None = None,
+    ) -> list[Warned]:
+        """What history says against a call before it is made, the surest first; nothing where it says nothing."""
+        self.refresh()
+        found = self._tagged(now or times.utc_now(), strategies.TAG, f"tool:{strategies.tool_name(tool)}")
+        return strategies.warnings(found.values(), arguments, context or {})
+
+    # Finding
+
+    def _tagged(self, now: datetime, *tags: str) -> dict[str, Strategy]:
+        view = self.view()
+        return self._healed(lambda: tagged(view, now, *tags))
+
+    def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
+        """Every strategy that can reach the threshold: nothing but the message in common gives at most 0.2."""
+        found = {
+            **self._tagged(now, strategies.TAG, f"error:{failed.error_type}"),
+            **self._tagged(now, strategies.TAG, f"tool:{failed.tool}"),
+        }
+        if self.settings.strategy_threshold <= strategies.MESSAGE:
+            found |= self._tagged(now, strategies.TAG)
+        return list(found.values())
+
+    # Asking a model
+
+    def _asked(self, failed: Failure, related: Sequence[Memory], definition: Mapping[str, Any]) -> Advice:
+        """A model's advice; `none` where there is no model, or it does not answer."""
+        try:
+            if self.llm is None:
+                return Advice(NONE)
+            told = diagnosis.messages(_for_model(failed, definition), related)
+            answer = diagnosis.read(self.llm.complete(told, schema=diagnosis.SCHEMA))
+        except ProviderError as problem:
+            return Advice(NONE, notes=(f"the language model gave no advice: {problem.message}",))
+        if answer is None:
+            return Advice(NONE, notes=("the language model's advice cannot be understood",))
+        return _from_model(answer, failed)
+
+
+def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:
+    """The active strategies with all these tags, by id."""
+    found = view.index.matching(Filters(kinds=(strategies.KIND,), tags=tags), now)
+    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
+    read = (strategies.read(memory) for memory in memories)
+    kept = [s if s is None or s.message else strategies.read(s.memory, _message(view, s.memory)) for s in read]
+    return {strategy.memory.memory_id: strategy for strategy in kept if strategy is not None}
+
+
+def _message(view: View, memory: Memory) -> str:
+    """The error's message where only the Markdown has it (system A); that is what a model of then may have written."""
+    return strategies.message_in(_body(view, memory))
+
+
+def _body(view: View, memory: Memory) -> str:
+    """The Markdown of a strategy; empty where there is none that can be read."""
+    if not reflections.is_reference(memory.summary_md_ref):
+        return ""
+    try:
+        found = view.reflection(memory.summary_md_ref)
+    except MemctlError:
+        return ""
+    return found.body if found else ""
+
+
+# Recording
+
+
+def _recorded(
+    view: View, failed: Failure, mended: Mapping[str, Any], pattern: Mapping[str, Any], told: Mapping[str, str],
+    categories: Sequence[str], now: datetime,
+) -> tuple[Recorded, Change]:  # fmt: skip
+    tongue = _tongue(view, failed, told, now)
+    new = adding.check(strategies.record(failed, pattern, view.new_id(now), tongue, now), categories)
+    fresh = strategies.read(new)
+    if fresh is None:
+        raise UsageError("the arguments cannot be kept as a fix pattern")
+    body = strategies.detail(failed, mended, fresh.fixes, told, tongue)
+    near = tagged(view, now, *strategies.tags(failed.tool, failed.error_type))
+    held = next((s for s in near.values() if s.identity == fresh.identity), None)
+    if held:
+        again = strategies.again(held, pattern, now)
+        return Recorded(MENTIONED, again, body), Change("strategy record", (again,))
+    path = reflections.path_for(new.memory_id)
+    linked = replace(new, summary_md_ref=path)
+    data = reflections.render_generated(adding.front_matter(linked), body)
+    change = Change("strategy record", (linked,), files=(FileEdit(path, view.read(path), data),))
+    return Recorded(ADDED, linked, body), change
+
+
+def _tongue(view: View, failed: Failure, told: Mapping[str, str], now: datetime) -> str:
+    """The language of a strategy: that of the message or the explanations where it is Chinese, else of the others."""
+    if wording.tongue(failed.message + "".join(told.values())) == "zh":
+        return "zh"
+    others = view.index.matching(Filters(kinds=(strategies.KIND,), tags=(strategies.TAG,)), now)
+    last = [s for entry in others[-_RELATED:] if (s := strategies.read(memory_of(entry)))]
+    return strategies.language(last) if last else wording.tongue(str(plain(failed.arguments)))
+
+
+# Advice
+
+
+def _from_history(match: Match, failed: Failure) -> tuple[Advice | None, str]:
+    """The advice of a strategy, or why it has none for this call."""
+    tongue = match.strategy.tongue
+    if not match.strategy.fixes:
+        again = (wording.WORDS[tongue]["again"],)
+        return Advice(HISTORY, dict(failed.arguments), match, lines=again, reason=match.strategy.memory.content), ""
+    found = strategies.proposed(match, failed)
+    lines = tuple(wording.step(step, tongue) for step in found.steps)
+    if not found.usable:
+        return None, "; ".join(lines)
+    return Advice(HISTORY, found.arguments, match, found.steps, lines, match.strategy.memory.content), ""
+
+
+def _for_model(failed: Failure, definition: Mapping[str, Any]) -> dict[str, Any]:
+    """The failure as a model may see it."""
+    told = {
+        "tool": failed.tool,
+        "error_type": failed.error_type,
+        "error_message": failed.told,
+        "arguments": redacted(plain(failed.arguments), failed.secrets),
+        "context": redacted(plain(failed.context), failed.secrets),
+        "definition": redacted(plain(definition), failed.secrets),
+    }
+    return {name: value for name, value in told.items() if value}
+
+
+def _from_model(answer: diagnosis.Diagnosis, failed: Failure) -> Advice:
+    if answer.arguments is None:
+        return Advice(LLM, reason=answer.reason)
+    arguments = _given_back(plain(answer.arguments), failed.arguments)
+    changed = list(fixes.differences(plain(failed.arguments), plain(arguments)))
+    if not changed:
+        return Advice(LLM, reason=answer.reason, notes=("the language model changed nothing",))
+    tongue = wording.tongue(answer.reason + failed.message)
+    lines = []
+    for path, before, after in changed:
+        line = f"`{'.'.join(path)}`: {wording.shown(before, tongue)} → {wording.shown(after, tongue)}"
+        why = answer.explanations.get(".".join(path)) or answer.explanations.get(path[0], "")
+        lines.append(f"{line}{wording.WORDS[tongue]['because']}{why}" if why else line)
+    return Advice(LLM, arguments, lines=tuple(lines), reason=answer.reason, explanations=answer.explanations)
+
+
+def _given_back(proposed: Any, original: Any) -> Any:
+    """A model's arguments with what it was not shown put back; what it shortened otherwise is left as it was."""
+    if isinstance(proposed, dict):
+        held = original if isinstance(original, Mapping) else {}
+        parts = {name: _given_back(part, held.get(name, fixes.MISSING)) for name, part in proposed.items()}
+        return {name: part for name, part in parts.items() if part is not fixes.MISSING}
+    if isinstance(proposed, str) and (REDACTED in proposed or proposed == TOO_LONG):
+        return original
+    return original if fixes.same(proposed, original) else proposed
+
+
+# The report
+
+
+def _report(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Reflected, Change]:
+    scope = (f"tool:{tool}",) if tool else ()
+    found = sorted(tagged(view, now, strategies.TAG, *scope).values(), key=lambda s: s.memory.memory_id)
+    if not found:
+        what = f"of {tool} " if tool else ""
+        raise NotFoundError(f"there are no strategies {what}to report on", hint="`memctl strategy record` makes one.")
+    told = {s.memory.memory_id: strategies.explanations_in(_body(view, s.memory)) for s in found}
+    held = _held_report(view, scope, now)
+    kept = held.metadata.get("title") if held else ""
+    draft = strategy_report.draft(found, told, title or (kept if isinstance(kept, str) else ""), tool)
+    memories = [strategy.memory for strategy in found]
+    record = adding.check(_report_record(view, held, draft, memories, scope, now), categories)
+    return _written(view, record, draft.body, sources_hash(memories), now)
+
+
+def _held_report(view: View, scope: tuple[str, ...], now: datetime) -> Memory | None:
+    """The record of the report on this tool, or on all."""
+    found = view.index.matching(Filters(tags=(REPORT, *scope)), now)
+    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
+    known = [m for m in memories if reflections.is_reference(m.summary_md_ref)]
+    return next((m for m in known if {tag for tag in m.tags if tag.startswith("tool:")} == set(scope)), None)
+
+
+def _report_record(
+    view: View,
+    held: Memory | None,
+    draft: reflect.Draft,
+    found: Sequence[Memory],
+    scope: tuple[str, ...],
+    now: datetime,
+) -> Memory:
+    new_id = held.memory_id if held else view.new_id(now)
+    blank = Memory(
+        memory_id=new_id,
+        content=draft.summary,
+        kind="knowledge",
+        category=strategies.CATEGORY,
+        tags=("reflection", REPORT, *scope),
+        source="reflection",
+        created_at=now,
+        summary_md_ref=reflections.path_for(new_id),
+    )
+    record = replace(held, content=draft.summary, updated_at=now) if held else blank
+    return replace(
+        record,
+        sources=tuple(memory.memory_id for memory in found),
+        confidence=round(sum(memory.confidence for memory in found) / len(found), 2),
+        metadata={**record.metadata, "title": draft.title},
+    )
+
+
+def _written(view: View, record: Memory, body: str, digest: str, now: datetime) -> tuple[Reflected, Change]:
+    """The report's record and file; beside a file that a person edited, a proposal alone."""
+    path = record.summary_md_ref
+    current = view.reflection(path)
+    named = list(record.sources) if len(record.sources) <= _MOST_NAMED else []
+    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": named}
+    fields |= {"sources_hash": digest} | ({"updated_at": now} if current else {})
+    if current and current.body.strip() == body.strip():
+        return Reflected("unchanged", record, path, body), Change(_REPORTING)
+    if current and reflections.hand_edited(current):
+        return _proposed(view, record, body, fields)
+    edit = FileEdit(path, view.read(path), reflections.render_generated(fields, body))
+    outcome = "refreshed" if current else "written"
+    return Reflected(outcome, record, path, body), Change(_REPORTING, (record,), files=(edit,))
+
+
+def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) -> tuple[Reflected, Change]:
+    path = record.summary_md_ref.removesuffix(".md") + ".proposed.md"
+    beside = view.reflection(path)
+    shown = Reflected("proposed", record, path, body)
+    if beside and beside.body.strip() == body.strip():
+        return shown, Change(_REPORTING)
+    edit = FileEdit(path, view.read(path), reflections.render_generated(fields, body))
+    return shown, Change(_REPORTING, files=(edit,))
