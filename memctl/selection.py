@@ -44,10 +44,9 @@ class Selection:
 
 
 def select(memories: Iterable[Memory], chosen: Selection) -> list[Memory]:
-    """The memories that fit, in order, paged; ties by id."""
+    """The memories that fit, in order, paged; ties by id, which is the order in which they were written."""
     found = [m for m in memories if _fits(m, chosen)]
-    found.sort(key=lambda m: m.memory_id)
-    found.sort(key=SORTS[chosen.sort], reverse=not chosen.ascending)
+    found.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
     end = None if chosen.limit is None else chosen.offset + chosen.limit
     return found[chosen.offset : end]
 

@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.lifecycle import contradictions, settling
-from memctl.lifecycle.quantities import quantities
-from memctl.lifecycle.settling import Choice
+from memctl.lifecycle.conflicts import contradictions, settling
+from memctl.lifecycle.conflicts.quantities import quantities
+from memctl.lifecycle.conflicts.settling import Choice
 from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, KINDS, STATUSES, SUPERSEDED, Memory
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
@@ -89,7 +89,7 @@ def test_evidence_names_what_agrees_and_what_differs() -> None:
     (pair,) = found("The budget for the kitchen is 400k.", "The kitchen budget is 450k.")
 
     assert pair.kind == "value"
-    assert pair.evidence == ("same: budget, kitchen", "400k ≠ 450k")
+    assert pair.evidence == ("same: kitchen, budget", "400k ≠ 450k")
     assert pair.ids == ("mem_0", "mem_1")
 
 

@@ -18,8 +18,8 @@ from memctl import MemoryStore
 from memctl.config import Settings
 from memctl.context import fence
 from memctl.errors import InvalidDataError, ProviderError
-from memctl.lifecycle import dates, extract
-from memctl.lifecycle.extract import Proposal, Utterance
+from memctl.lifecycle.extraction import dates, extract
+from memctl.lifecycle.extraction.extract import Proposal, Utterance
 from memctl.transfer.conversations import parse
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)  # a Wednesday

@@ -184,7 +184,7 @@ def test_nothing_secret_reaches_a_file(store: MemoryStore) -> None:
         "login", "PermissionError", arguments={"password": ""}, context={"config": {"password": "new one"}, "key": "k"}
     )
     assert again.origin == "none", "the key was not stored, so nobody knows it"
-    assert "was secret" in again.considered[0].problem
+    assert "涉密" in again.considered[0].problem
 
 
 # What is kept, and how it carries over
@@ -937,9 +937,12 @@ def test_what_several_tools_share_is_found(store: MemoryStore) -> None:
     store.record_strategy("fetch", "ValueError", original={"q": ""}, fixed={"q": "dogs"}, now=NOW)
     for tool, seconds in (("fetch", 9), ("run_sql", 30)):
         store.record_strategy(tool, "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
+    store.record_strategy(
+        "run_report", "TimeoutError", original={"timeout_s": 1, "q": "a"}, fixed={"timeout_s": 9, "q": "b"}, now=NOW
+    )
     found = store.shared_strategies()
     assert [(each.error_type, each.tools) for each in found] == [
-        ("TimeoutError", ("fetch", "run_sql")),
+        ("TimeoutError", ("fetch", "run_report", "run_sql")),
         ("ValueError", ("find_images", "search_documents")),
     ]
 
@@ -969,6 +972,7 @@ def test_a_call_is_warned_of(store: MemoryStore) -> None:
         ({"mode": "fast"}, {"mode": "safe"}, "mode is not one of safe, slow", {"mode": "fast"}, True),
         ({"v": 1}, {}, "unexpected keyword argument 'v'", {"v": 2}, True),
         ({"v": 1}, {}, "", {"v": 2}, None),
+        ({"q": "cats"}, {"query": "cats"}, "", {"q": "dogs"}, True),
         ({}, {"encoding": "gb18030"}, "", {}, False),
         ({}, {"encoding": "gb18030"}, "missing 1 required argument: 'encoding'", {}, True),
         ({"a": "", "b": 1}, {"a": "x", "b": 2}, "", {"a": "", "b": 3}, None),

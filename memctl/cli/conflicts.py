@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.contradictions import Contradiction
+    from memctl.lifecycle.conflicts.contradictions import Contradiction
     from memctl.models import Memory
     from memctl.usecases.conflicts import OpenConflicts, Resolved
 

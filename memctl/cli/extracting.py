@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.extract import Extracted, ExtractReport, Utterance
+    from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Utterance
 
 _ENDINGS = (".txt", ".md", ".json", ".jsonl", ".log")
 

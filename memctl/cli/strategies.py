@@ -190,7 +190,11 @@ def outcome(
         return
     kept = "; no longer proposed" if memory.confidence < LEAST_CONFIDENCE else ""
     moved = f"confidence {before.confidence:.2f} → {memory.confidence:.2f}"
-    render.say(f"{memory.memory_id}: {moved}, used {memory.access_count} times{kept}")
+    render.say(f"{memory.memory_id}: {moved}, used {_times(memory.access_count)}{kept}")
+
+
+def _times(count: int) -> str:
+    return "once" if count == 1 else f"{count} times"
 
 
 def list_strategies(
@@ -234,27 +238,23 @@ def _row(strategy: Strategy) -> tuple[str, ...]:
 
     memory = strategy.memory
     numbers = (f"{memory.confidence:.2f}", str(strategy.successes), str(strategy.failures))
-    what = render.one_line("; ".join(in_words(strategy)), 100)
+    mark = "" if strategy.proposable else "(no longer proposed) "
+    what = render.one_line(mark + "; ".join(in_words(strategy)), 100)
     return (memory.memory_id, strategy.tool, strategy.error_type, *numbers, what)
 
 
 def _say_shared(found: list[Shared]) -> None:
-    from memctl.lifecycle.strategies import in_words
-
     if current.json:
         rows = [
             {
-                "error_type": each.error_type, "tools": list(each.tools), "fixes": in_words(each.strategies[0]),
+                "error_type": each.error_type, "tools": list(each.tools), "fix": each.words,
                 "memory_ids": [strategy.memory.memory_id for strategy in each.strategies],
             }
             for each in found
         ]  # fmt: skip
         render.as_json(rows)
         return
-    rows_shown = [
-        (each.error_type, ", ".join(each.tools), render.one_line("; ".join(in_words(each.strategies[0])), 100))
-        for each in found
-    ]
+    rows_shown = [(each.error_type, ", ".join(each.tools), render.one_line(each.words, 100)) for each in found]
     render.table(("error", "tools", "what was changed"), rows_shown)
 
 

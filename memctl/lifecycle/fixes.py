@@ -359,9 +359,15 @@ def faulty(fix: Fix, value: Any, *, strict: bool, named: bool = False, known: bo
         limit = fix.before if strict else fix.after
         beyond = value < limit if fix.kind == AT_LEAST else value > limit
         return bool(beyond or (strict and value == limit))
-    if withheld(fix.before):  # nobody knows what it was; that the context has another one now is telling
-        return fix.kind == TAKE and known and not strict
+    if withheld(fix.before):  # nobody knows whether it is the one of then, but the call has failed in the same way
+        return known and not strict
     return same(value, fix.before)
+
+
+def moved(found: Sequence[Fix]) -> frozenset[str]:
+    """Arguments whose value another one takes over: under their old name they are wrong whatever they hold."""
+    taken = {fix.source for fix in found}
+    return frozenset(fix.path[-1] for fix in found if fix.kind == DROP and f"{ARGUMENTS}.{fix.name}" in taken)
 
 
 def applied(
@@ -378,6 +384,7 @@ def applied(
         names: arguments that the error's message names.
         known: whether the tool is the one of the fixes.
     """
+    names = names | moved(found)
     place = scope(arguments, context)
     mended: dict[str, Any] = dict(arguments)
     steps = []

@@ -29,6 +29,7 @@ from memctl.lifecycle.fixes import (
     at_path,
     faulty,
     fixes,
+    moved,
     nothing,
 )
 from memctl.lifecycle.redaction import held_secrets, plain, redacted, redacted_text
@@ -433,7 +434,7 @@ def warnings(found: Iterable[Strategy], arguments: Mapping[str, Any], context: M
     """
     warned = []
     for strategy in sorted(found, key=_standing):
-        names = named_in(strategy.message, [fix.path[-1] for fix in strategy.fixes])
+        names = named_in(strategy.message, [fix.path[-1] for fix in strategy.fixes]) | moved(strategy.fixes)
         causes = tuple(fix for fix in strategy.fixes if fix.path[-1] in names) or strategy.fixes
         if causes and all(_shown(fix, arguments, names) for fix in causes):
             sure = all(_sure(fix, names) for fix in causes)
@@ -455,23 +456,30 @@ def _shown(fix: Fix, arguments: Mapping[str, Any], names: frozenset[str]) -> boo
 
 @dataclass(frozen=True)
 class Shared:
-    """One way to mend one type of error that worked for several tools."""
+    """One way to mend one type of error that worked for several tools. `fix` is None where trying again was enough."""
 
     error_type: str
     tools: tuple[str, ...]
     strategies: tuple[Strategy, ...]
+    fix: Fix | None
+
+    @property
+    def words(self) -> str:
+        """The fix, as the most trusted of the strategies has it."""
+        tongue = self.strategies[0].tongue
+        return wording.explained(self.fix, tongue) if self.fix else wording.WORDS[tongue]["again"]
 
 
 def shared(found: Iterable[Strategy]) -> list[Shared]:
-    """The same error type mended by fixes of the same shape in two or more tools, the most widely shared first."""
-    groups: dict[tuple[Any, ...], list[Strategy]] = {}
+    """The same error type mended by a fix of the same shape in two or more tools, the most widely shared first."""
+    groups: dict[tuple[Any, ...], list[tuple[Strategy, Fix | None]]] = {}
     for strategy in sorted(found, key=_standing):
-        if strategy.proposable:
-            shape = tuple(sorted(fix.shape for fix in strategy.fixes))
-            groups.setdefault((strategy.error_type, shape), []).append(strategy)
+        shapes: dict[tuple[str, ...], Fix | None] = {fix.shape: fix for fix in strategy.fixes} or {(): None}
+        for shape, fix in shapes.items() if strategy.proposable else ():
+            groups.setdefault((strategy.error_type, shape), []).append((strategy, fix))
     kept = [
-        Shared(error, tuple(sorted({s.tool for s in group})), tuple(group))
+        Shared(error, tuple(sorted({s.tool for s, _ in group})), tuple(s for s, _ in group), group[0][1])
         for (error, _), group in groups.items()
-        if len({s.tool for s in group}) > 1
+        if len({s.tool for s, _ in group}) > 1
     ]
-    return sorted(kept, key=lambda each: (-len(each.tools), each.error_type, each.tools))
+    return sorted(kept, key=lambda each: (-len(each.tools), each.error_type, each.tools, each.words))

@@ -20,7 +20,8 @@ _KINDS = ("take", "empty", "add", "type", "bound", "drop", "value", "again")
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "title": "Recovering from tool errors", "title tool": "Recovering from errors of {tool}",
-        "span": "From {n}, {first} to {last}{tried}.", "tries": "; tried {tries} since, with success {successes}",
+        "span": "From {n}, {when}{tried}.", "days": "{first} to {last}",
+        "tries": "; tried {tries} since, with success {successes}",
         "strategies": "{n} strategies", "strategy": "1 strategy", "times": "{n} times", "once": "once",
         "patterns": "Common error patterns", "successful": "Successful strategies", "by error": "By error",
         "shared": "The same in several tools", "failing": "What did not hold",
@@ -42,7 +43,8 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
     },
     "zh": {
         "title": "工具执行错误恢复经验", "title tool": "{tool} 工具的错误恢复经验",
-        "span": "来自 {n}，{first} 至 {last}{tried}。", "tries": "；此后试用 {tries}，成功 {successes}",
+        "span": "来自 {n}，{when}{tried}。", "days": "{first} 至 {last}",
+        "tries": "；此后试用 {tries}，成功 {successes}",
         "strategies": "{n} 条策略", "strategy": "1 条策略", "times": "{n} 次", "once": "1 次",
         "patterns": "常见错误模式", "successful": "成功策略", "by error": "按错误类型",
         "shared": "多个工具共有的模式", "failing": "不再奏效的策略",
@@ -131,7 +133,9 @@ def _span(found: Sequence[Strategy], tongue: str) -> str:
     successes, failures = sum(s.successes for s in found), sum(s.failures for s in found)
     tries, good = (_counted(n, tongue, "times") for n in (successes + failures, successes))
     tried = word["tries"].format(tries=tries, successes=good) if successes + failures else ""
-    return word["span"].format(n=_counted(len(found), tongue), first=days[0].date(), last=days[-1].date(), tried=tried)
+    first, last = days[0].date(), days[-1].date()
+    when = str(first) if first == last else word["days"].format(first=first, last=last)
+    return word["span"].format(n=_counted(len(found), tongue), when=when, tried=tried)
 
 
 def _grouped(found: Iterable[Strategy], by: str) -> list[tuple[str, list[Strategy]]]:
@@ -209,7 +213,7 @@ def _tools(group: Iterable[Strategy], tongue: str) -> str:
 
 def _shared(found: strategies.Shared, tongue: str) -> str:
     word = _WORDS[tongue]
-    told = word["semicolon"].join(_fixes(found.strategies[0], tongue))
+    told = wording.explained(found.fix, tongue) if found.fix else word["retry"]
     ids = word["comma"].join(strategy.memory.memory_id for strategy in found.strategies[:PER_TOOL])
     line = word["shared line"].format(error=found.error_type, tools=_tools(found.strategies, tongue), fixes=told)
     return line + _bracketed(ids, tongue)

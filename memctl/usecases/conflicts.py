@@ -11,9 +11,10 @@ from memctl import times
 from memctl.engine import Engine
 from memctl.errors import RefusedError, UsageError
 from memctl.gateway import View
-from memctl.lifecycle import adding, contradictions, settling
-from memctl.lifecycle.contradictions import Contradiction
-from memctl.lifecycle.settling import Choice
+from memctl.lifecycle import adding
+from memctl.lifecycle.conflicts import contradictions, settling
+from memctl.lifecycle.conflicts.contradictions import Contradiction
+from memctl.lifecycle.conflicts.settling import Choice
 from memctl.models import ACTIVE, CANDIDATE, Change, Memory
 
 HEADER = "conflicts"
@@ -87,11 +88,10 @@ class Conflicts(Engine):
         self.refresh()
         ids = (self.full_id(first), self.full_id(second))
         choice = self._choice(ids, keep, merge, both, until)
-        made = self.view().new_id(now)
         result: list[Resolved] = []
 
         def decide(view: View) -> Change:
-            result[:] = [Resolved(tuple(_settled(view, ids, choice, made, now)))]
+            result[:] = [Resolved(tuple(_settled(view, ids, choice, now)))]
             return _change(view, ids, result[0])
 
         if dry_run:
@@ -128,16 +128,12 @@ def _ids_of(entry: Mapping[str, Any]) -> frozenset[str]:
     return frozenset(each for each in named if isinstance(each, str)) if isinstance(named, list) else frozenset()
 
 
-def _settled(
-    view: View, ids: Sequence[str], choice: Choice, new_id: str, now: datetime
-) -> Iterable[tuple[Memory | None, Memory]]:
+def _settled(view: View, ids: Sequence[str], choice: Choice, now: datetime) -> Iterable[tuple[Memory | None, Memory]]:
     one, other = (_open(view.need(memory_id)) for memory_id in ids)
     before = {memory.memory_id: memory for memory in (one, other)}
-    for after in settling.settled(one, other, choice, new_id, now):
-        if after.memory_id not in before:
-            after = view.unused(after)
-            if not adding.can_be_stored(after):
-                raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
+    for after in settling.settled(one, other, choice, view.new_id(now), now):
+        if after.memory_id not in before and not adding.can_be_stored(after):
+            raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
         yield before.get(after.memory_id), after
 
 

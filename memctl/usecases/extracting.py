@@ -19,7 +19,7 @@ from memctl.retrieval import retrieve
 from memctl.usecases.learning import REJECTED
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
-    from memctl.lifecycle.extract import Extracted, ExtractReport, Proposal, Utterance
+    from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
 
 RECALLED, EXPIRED = "recalled", "expired"
 
@@ -49,7 +49,7 @@ class Extracting(Engine):
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
         """
-        from memctl.lifecycle.extract import ExtractReport
+        from memctl.lifecycle.extraction.extract import ExtractReport
         from memctl.transfer import conversations
 
         now = now or times.utc_now()
@@ -74,7 +74,7 @@ class Extracting(Engine):
         self, said: Sequence[Utterance], now: datetime, use_model: bool
     ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
         """What was found, by what, and what went otherwise than asked."""
-        from memctl.lifecycle import extract
+        from memctl.lifecycle.extraction import extract
 
         if use_model:
             try:
@@ -91,7 +91,7 @@ class Extracting(Engine):
         return extract.rules(said, self.user, now), extract.RULES, ()
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
-        from memctl.lifecycle.extract import is_user
+        from memctl.lifecycle.extraction.extract import is_user
 
         if said and not any(is_user(utterance.role, self.user) for utterance in said):
             roles = ", ".join(dict.fromkeys(utterance.role for utterance in said if utterance.role))
@@ -100,7 +100,7 @@ class Extracting(Engine):
 
     def _drawn(self, proposal: Proposal, now: datetime) -> Memory:
         """The record of a proposal, complete and checked."""
-        from memctl.lifecycle import extract
+        from memctl.lifecycle.extraction import extract
 
         memory = extract.memory(proposal, self.settings.extract_threshold, now)
         category = memory.category if memory.category in self.settings.categories else self.settings.categories[0]
@@ -125,7 +125,7 @@ def learned(
         drawn: the record of each proposal.
         refused: texts that a person rejected.
     """
-    from memctl.lifecycle.extract import Extracted
+    from memctl.lifecycle.extraction.extract import Extracted
 
     puts: dict[str, Memory] = {}
     results = []
@@ -165,7 +165,7 @@ def _same_fact(one: Memory, other: Memory) -> bool:
 
 def _recalled(view: View, memory: Memory, now: datetime) -> bool:
     """Whether a text is one sentence of a longer memory: then it was read there, and not said anew."""
-    from memctl.lifecycle.clauses import split, squashed
+    from memctl.lifecycle.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)
     counts = view.index.term_counts(list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256])

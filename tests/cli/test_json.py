@@ -41,6 +41,8 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("reject", "mem_20260805_39dbaefa6f46"),
     ("decay", "--dry-run"),
     ("decay",),
+    ("conflicts",),
+    ("conflicts", "resolve", "mem_20250402_34cbbc356378", "mem_20260519_3111ff8e4b1b", "--keep", "newest"),
     ("maintain", "--dry-run"),
     ("maintain",),
     ("consolidate", "--dry-run"),

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from memctl.lifecycle import dates
+from memctl.lifecycle.extraction import dates
 
 
 @dataclass(frozen=True)

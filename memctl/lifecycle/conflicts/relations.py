@@ -8,9 +8,9 @@ from dataclasses import dataclass, replace
 
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
-from memctl.lifecycle import lexicon
-from memctl.lifecycle.quantities import quantities
-from memctl.lifecycle.statements import FACT, PAST, SELF, Statement
+from memctl.lifecycle.conflicts import lexicon
+from memctl.lifecycle.conflicts.quantities import quantities
+from memctl.lifecycle.conflicts.statements import FACT, PAST, SELF, Statement
 
 NAME, ANY, PREFERENCE = "name", "any", "preference"
 

@@ -19,10 +19,10 @@ from heapq import nsmallest
 from itertools import combinations, islice
 from math import ceil
 
-from memctl.lifecycle import lexicon
-from memctl.lifecycle.quantities import Value
-from memctl.lifecycle.relations import Relation, contrary, relations
-from memctl.lifecycle.statements import FACT, PLAN, Statement, statements
+from memctl.lifecycle.conflicts import lexicon
+from memctl.lifecycle.conflicts.quantities import Value
+from memctl.lifecycle.conflicts.relations import Relation, contrary, relations
+from memctl.lifecycle.conflicts.statements import FACT, PLAN, Statement, statements
 from memctl.models import ACTIVE, CANDIDATE, Memory
 
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
@@ -199,7 +199,7 @@ def _opposed(said: Sequence[Statement]) -> Iterator[_Finding]:
         yes = _rarest(holding, no.core)
         for other in yes:
             if score := _denies(no, other):
-                both = _shown(no.core & other.core, other, no)
+                both = _shown(no.core & other.core, other)
                 marks = tuple(" ".join(s.marks) or "—" for s in (no, other))
                 evidence = (f"same: {both}", f"{no.text} ≠ {other.text}" if marks[0] == marks[1] else " ≠ ".join(marks))
                 yield no.source, other.source, POLARITY, score, evidence
@@ -291,7 +291,7 @@ def _compared(one: Statement, other: Statement) -> Iterator[_Finding]:
     if not score or not _exclusive(one, other, group, score):
         return
     texts = (" ".join(_ordered(s, group)) for s in (one, other))
-    evidence = (f"same: {_shown(one.terms & other.terms, one, other)}", " ≠ ".join(texts))
+    evidence = (f"same: {_shown(one.terms & other.terms, one)}", " ≠ ".join(texts))
     yield one.source, other.source, VALUE, 0.4 + 0.5 * score, evidence
 
 
@@ -399,13 +399,12 @@ def _keys(words: Iterable[str], blocks: Mapping[str, Sequence[Statement]]) -> li
     return single + [key for a, b in combinations(common, 2) if (key := f"{a}\1{b}") in blocks]
 
 
-def _shown(words: Iterable[str], *sources: Statement) -> str:
-    """Shared words as they are written; Chinese characters in a row."""
+def _shown(words: Iterable[str], one: Statement) -> str:
+    """Shared words and quantities as a statement writes them; Chinese characters in a row."""
     shared = set(words)
-    one = sources[0]
-    listed = [
-        word for word in one.words if word in shared or any(word in term for term in shared if not term.isascii())
-    ]
-    written = [one.shown.get(word, word) for word in dict.fromkeys(listed)]
-    chinese = sum(not word.isascii() for word in written) * 2 > len(written)
-    return ("" if chinese else ", ").join(dict.fromkeys(written)) or ", ".join(sorted(shared))
+    chinese = "".join(term for term in shared if not term.isascii())
+    listed = [word for word in one.words if word in shared or (not word.isascii() and word in chinese)]
+    listed += sorted(shared & one.shown.keys() - set(one.words))
+    written = list(dict.fromkeys(one.shown.get(word, word) for word in listed))
+    joint = "" if sum(not word.isascii() for word in written) * 2 > len(written) else ", "
+    return joint.join(written) or ", ".join(sorted(shared))

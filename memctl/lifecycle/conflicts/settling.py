@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.lifecycle.contradictions import COMPATIBLE, age_order
+from memctl.lifecycle.conflicts.contradictions import COMPATIBLE, age_order
 from memctl.lifecycle.decay import archived
 from memctl.lifecycle.facts import superseded
 from memctl.models import ACTIVE, CANDIDATE, Memory

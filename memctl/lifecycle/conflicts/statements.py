@@ -15,8 +15,8 @@ from itertools import pairwise
 
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
-from memctl.lifecycle import lexicon
-from memctl.lifecycle.quantities import PLACE, Quantity, Value, quantities
+from memctl.lifecycle.conflicts import lexicon
+from memctl.lifecycle.conflicts.quantities import PLACE, Quantity, Value, quantities
 
 FACT, PLAN, PAST, OPEN = "fact", "plan", "past", "open"
 """Moods: what is so, what is meant to be, what was, and what nobody says is so (questions, conditions, guesses)."""
@@ -224,6 +224,7 @@ class _Reader:
 
     def _quantity(self, quantity: Quantity) -> None:
         term = f"{quantity.type}={quantity.value}"
+        self.shown[term] = quantity.text
         self.limits.add(term) if quantity.group in ("time", "date") else self._place(term)
 
     def _mark(self, sign: int, raw: str) -> None:

@@ -1,0 +1,1 @@
+"""Finding memories that contradict one another, and settling which is true."""
