@@ -20,6 +20,7 @@ check: $(STAMP)
 
 bench: $(STAMP)
 	$(BIN)/python -m bench.speed
+	$(BIN)/python -m bench.life
 
 docs: $(STAMP)
 	$(BIN)/python scripts/make_reference.py

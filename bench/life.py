@@ -9,22 +9,22 @@ import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 from bench.corpus import memories
-from bench.speed import Row, as_markdown, machine
+from bench.speed import Row, as_markdown, machine, write_table
 from memctl import open_store
+from memctl.lifecycle.decay import POLICIES
 from memctl.models import Memory
 from memctl.store import MemoryStore
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)
 SIZES = (5_000, 10_000, 20_000)
-GOAL_SECONDS = 10.0
-"""For 10,000 memories."""
-
+MARK = "<!-- table: python -m bench.life --write -->"
 MOST_GROWTH = 2.5
 """Twice the memories may take so many times as long; four times would be quadratic."""
 
@@ -65,52 +65,79 @@ def seconds(action: Callable[[], object], tries: int) -> float:
     return statistics.median(times)
 
 
-def consolidating(directory: Path, sizes: Sequence[int], tries: int) -> list[Row]:
-    """`consolidate --dry-run` over stores of growing size."""
-    rows, taken = [], {}
+@dataclass(frozen=True)
+class Act:
+    """A command to measure: what it does, what it found in words, and the seconds it may take for 10,000 memories."""
+
+    name: str
+    run: Callable[[MemoryStore], object]
+    found: Callable[[object], str]
+    goal_seconds: float
+
+
+ACTS = (
+    Act(
+        "decay --dry-run",
+        lambda store: store.decay(policies=POLICIES, dry_run=True, now=NOW),
+        lambda report: f"{len(report.faded)} fade",
+        2.0,
+    ),
+    Act(
+        "consolidate --dry-run",
+        lambda store: store.consolidate(dry_run=True, now=NOW),
+        lambda report: _consolidated(report),
+        10.0,
+    ),
+    Act("conflicts", lambda store: store.conflicts(now=NOW), lambda found: f"{len(found.found)} pairs", 10.0),
+)
+
+
+def measure(directory: Path, sizes: Sequence[int], tries: int) -> list[Row]:
+    """Each act over stores of growing size, and how it grows."""
+    taken: dict[tuple[str, int], float] = {}
+    rows = []
     for count in sizes:
         with open_store(directory / str(count), user="bench", create=True) as store:
             store.add_many(list(lived(count)), allow_duplicate=True)
             base = seconds(lambda store=store: list(store.all()), tries)
-            taken[count] = seconds(lambda store=store: store.consolidate(dry_run=True, now=NOW), tries)
-            found = _found(store)
-        goal = GOAL_SECONDS * count / 10_000
-        rows.append(
-            Row(
-                f"`consolidate --dry-run`, {count:,} ({found})",
-                f"{taken[count]:.2f} s = {taken[count] / base:.1f} x",
-                f"reading every record: {base:.2f} s",
-                f"≤ {goal:g} s",
-                taken[count] <= goal,
-            )
-        )
-    for less, more in pairwise(sizes):
-        growth = taken[more] / taken[less]
-        what = f"growth of that from {less:,} to {more:,}"
-        rows.append(Row(what, f"{growth:.2f} x", "", f"≤ {MOST_GROWTH:g} x", growth <= MOST_GROWTH))
-    return rows
+            for act in ACTS:
+                taken[act.name, count] = seconds(lambda store=store, act=act: act.run(store), tries)
+                rows.append(_row(act, count, taken[act.name, count], base, act.found(act.run(store))))
+    return sorted(rows, key=lambda row: row.what.split(",")[0]) + [
+        _growth(act, less, more, taken[act.name, more] / taken[act.name, less])
+        for act in ACTS
+        for less, more in pairwise(sizes)
+    ]
 
 
-def _found(store: MemoryStore) -> str:
-    plan = store.consolidate(dry_run=True, now=NOW).plan
-    parts = [made.part for made in plan.made]
-    return f"{plan.superseded} merged, {parts.count('knowledge')} knowledge, {parts.count('skills')} strategies"
+def _row(act: Act, count: int, took: float, base: float, found: str) -> Row:
+    goal = act.goal_seconds * count / 10_000
+    what, beside = f"`{act.name}`, {count:,} ({found})", f"reading every record: {base:.2f} s"
+    return Row(what, f"{took:.2f} s = {took / base:.1f} x", beside, f"≤ {goal:g} s", took <= goal)
 
 
-def measure(directory: Path, *, quick: bool) -> list[Row]:
-    """The whole table."""
-    sizes = SIZES[:2] if quick else SIZES
-    return consolidating(directory, sizes, 1 if quick else 3)
+def _growth(act: Act, less: int, more: int, growth: float) -> Row:
+    what = f"growth of `{act.name}` from {less:,} to {more:,}"
+    return Row(what, f"{growth:.2f} x", "", f"≤ {MOST_GROWTH:g} x", growth <= MOST_GROWTH)
+
+
+def _consolidated(report: Any) -> str:
+    parts = [made.part for made in report.plan.made]
+    return f"{report.plan.superseded} merged, {parts.count('knowledge')} knowledge, {parts.count('skills')} strategies"
 
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--quick", action="store_true", help="smaller stores, fewer tries")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     options = parser.parse_args()
     where = machine()
     with tempfile.TemporaryDirectory() as directory:
-        rows = measure(Path(directory), quick=options.quick)
-    print(f"{where}\n\n{as_markdown(rows)}\n")
+        rows = measure(Path(directory), SIZES[:2] if options.quick else SIZES, 1 if options.quick else 3)
+    table = f"{where}\n\n{as_markdown(rows)}\n"
+    print(table)
+    if options.write:
+        write_table(MARK, table)
     return 0
 
 

@@ -286,6 +286,13 @@ def as_markdown(rows: Sequence[Row]) -> str:
     return "\n".join(lines)
 
 
+def write_table(mark: str, table: str) -> None:
+    """Put a table into the page, behind its mark and before the next heading."""
+    head, _, rest = PAGE.read_text("utf-8").partition(mark)
+    after = rest.find("\n## ")
+    PAGE.write_text(f"{head}{mark}\n\n{table.rstrip()}\n" + (rest[after:] if after >= 0 else ""), "utf-8")
+
+
 def machine() -> str:
     """What this was measured on."""
     load = os.getloadavg()[0]
@@ -307,8 +314,7 @@ def main() -> int:
     table = f"{where}\n\n{as_markdown(rows)}\n"
     print(table)
     if options.write:
-        head = PAGE.read_text("utf-8").split(MARK)[0]
-        PAGE.write_text(f"{head}{MARK}\n\n{table}", "utf-8")
+        write_table(MARK, table)
     peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     print(f"(peak memory of this process: {peak / 1024:.0f} MiB)")
     return 0
