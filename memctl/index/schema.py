@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 6
+VERSION = 7
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -19,7 +19,8 @@ CREATE TABLE entries (
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
     memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
     pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
-    summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT
+    summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
+    confidence REAL
 );
 CREATE INDEX entries_path ON entries (path, ref);
 CREATE INDEX entries_memory ON entries (memory_id);
@@ -29,6 +30,7 @@ CREATE INDEX entries_external ON entries (external_id) WHERE external_id IS NOT 
 CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND problem = '';
 CREATE INDEX entries_text ON entries (text_hash);
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
+CREATE INDEX entries_profile ON entries (confidence) WHERE kind IN ('fact', 'preference') AND status = 'active';
 CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;

@@ -20,7 +20,7 @@ from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
     "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
-    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by"
+    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, confidence"
 )
 
 
@@ -133,6 +133,24 @@ class SqliteIndex:
         """Records whose time is over; pinned ones stay."""
         return self._entries(
             "expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp(), order="expires, ref"
+        )
+
+    def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
+        """Active facts and preferences of at least this confidence, the surest first."""
+        return self._entries(
+            """kind IN ('fact', 'preference') AND status = 'active' AND confidence >= ? AND problem = ''
+            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            *(least, now.timestamp(), now.timestamp(), limit),
+            order="confidence DESC, importance DESC, rowid LIMIT ?",
+        )
+
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Found]:
+        """Active records with a tag, the most important first."""
+        return self._entries(
+            """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
+            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            *(tag, now.timestamp(), now.timestamp(), limit),
+            order="pinned DESC, importance DESC, rowid LIMIT ?",
         )
 
     def referring(self, path: str) -> set[str]:
@@ -249,7 +267,7 @@ class SqliteIndex:
         rowid = self._rowid(entry.path, entry.ref)
         if rowid is not None:
             self._clear(rowid)
-        marks = ",".join("?" * 24)
+        marks = ",".join("?" * 25)
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
         rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
         if entry.problem:
@@ -325,7 +343,7 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
         *(m.importance, int(m.pinned), int(m.needs_revision), m.summary_md_ref or None),
         f"{m.category}\0{m.key}" if m.key else None,
         m.external_id or None,
-        *(_begins(m), _seconds(_ended(m)), m.superseded_by or None),
+        *(_begins(m), _seconds(_ended(m)), m.superseded_by or None, m.confidence),
     )
 
 
