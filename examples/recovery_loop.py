@@ -56,7 +56,8 @@ def main(folder: str) -> None:
             found = agent.answer(question)
             print(f"{question}: {len(found)} documents found; failed calls: {agent.failures - before}")
         learned = store.strategies()[0]
-        print(f"{learned.memory.content} Confidence {learned.memory.confidence:.2f}, helped {learned.successes} time.")
+        print(learned.memory.content)
+        print(f"Confidence {learned.memory.confidence:.2f}; helped: {learned.successes}")
         warned = store.warn_call("search_documents", {"query": ""})[0]
         print(f"Before the call: {warned.why}")
 

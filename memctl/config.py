@@ -62,6 +62,11 @@ class Settings:
         0.85, "Share of words in common from which a new memory is told to be near another.", 0, 1
     )
     query_top: int = _setting(10, "Hits a query returns unless told otherwise.", 1, 1000)
+    context_tokens: int = _setting(16_000, "Tokens of the window that `context` fills.", 100, 10**8)
+    tokenizer: str = _setting(
+        "estimate",
+        "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
+    )
     lock_timeout: float = _setting(10.0, "Seconds a command waits for another that is writing.", 0, 3600)
     log_limit_mb: float = _setting(
         64.0, "Size at which the oldest half of the operation log (undo, history) is dropped.", 1, 10000

@@ -22,7 +22,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memctl.errors import MemctlError
-from memctl.lifecycle import strategies
+from memctl.lifecycle.recovering import strategies
 from memctl.store import MemoryStore
 from memctl.usecases.strategies import HISTORY, NONE, Advice
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from memctl.usecases.adding import Adding
 from memctl.usecases.changing import Changing
 from memctl.usecases.conflicts import Conflicts
+from memctl.usecases.context import Contexts
 from memctl.usecases.extracting import Extracting
 from memctl.usecases.learning import Learning
 from memctl.usecases.maintaining import Maintaining
@@ -12,7 +13,7 @@ from memctl.usecases.reflecting import Reflecting
 from memctl.usecases.strategies import Strategies
 
 
-class MemoryStore(Adding, Changing, Learning, Reflecting, Conflicts, Maintaining, Extracting, Strategies):
+class MemoryStore(Adding, Changing, Learning, Reflecting, Conflicts, Contexts, Maintaining, Extracting, Strategies):
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that

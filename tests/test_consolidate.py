@@ -19,9 +19,10 @@ from memctl import MemoryStore, open_store
 from memctl.context import fence
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.files import codec
-from memctl.lifecycle import consolidate, recalled
-from memctl.lifecycle.consolidate import Rules, plan
-from memctl.lifecycle.grouping import ALIKE, alike, near_duplicates, said
+from memctl.lifecycle import recalled
+from memctl.lifecycle.consolidating import consolidate
+from memctl.lifecycle.consolidating.consolidate import Rules, plan
+from memctl.lifecycle.consolidating.grouping import ALIKE, alike, near_duplicates, said
 from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.usecases import summaries
 

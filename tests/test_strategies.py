@@ -25,9 +25,9 @@ from memctl import Memory, MemoryStore, Recovery
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, UsageError
 from memctl.files import lock
-from memctl.lifecycle import fixes, patterns, strategies, strategy_report, wording
-from memctl.lifecycle.fixes import MISSING, applied
-from memctl.lifecycle.redaction import (
+from memctl.lifecycle.recovering import fixes, patterns, strategies, strategy_report, wording
+from memctl.lifecycle.recovering.fixes import MISSING, applied
+from memctl.lifecycle.recovering.redaction import (
     REDACTED,
     TOO_LONG,
     held_secrets,
@@ -37,7 +37,7 @@ from memctl.lifecycle.redaction import (
     secret_look,
     secret_name,
 )
-from memctl.lifecycle.strategies import Match, Strategy
+from memctl.lifecycle.recovering.strategies import Match, Strategy
 
 ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -461,7 +461,7 @@ def test_the_record_has_the_form_of_the_document(store: MemoryStore) -> None:
     assert raw == {
         "memory_id": memory.memory_id, "layer": "L2", "kind": "strategy", "category": "strategy",
         "subcategory": "error_recovery", "tags": ["error_recovery", "tool:search_documents", "error:ValueError"],
-        "content": "Tool search_documents failed with ValueError; it succeeded after correcting query.",
+        "content": "Tool search_documents failed with ValueError; it succeeded after correcting query (query from inputs.query).",
         "confidence": 0.7, "importance": 0.6, "reward": 0.0, "source": "task_result", "created_at": "2026-11-21T09:00:00Z",
         "summary_md_ref": f"reflections/{memory.memory_id}.md",
         "metadata": {
@@ -486,7 +486,10 @@ def test_the_record_has_the_form_of_the_document(store: MemoryStore) -> None:
 
 def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
     memory = learned(store, query="用户输入的搜索词", message="参数 'query' 不能为空")
-    assert memory.content == "工具 search_documents 遇到 ValueError 错误时，通过修正 query 成功恢复"
+    assert (
+        memory.content
+        == "工具 search_documents 遇到 ValueError 错误时，通过修正 query 成功恢复（query 取自 inputs.query）"
+    )
     reflection = store.reflection_of(memory)
     assert reflection
     assert "# 错误恢复策略: search_documents\n\n## 错误信息\n- **错误类型**: ValueError" in reflection.body
@@ -495,6 +498,14 @@ def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
     assert advised(
         store, {"query": ""}, message="参数 'query' 不能为空", context={"inputs": {"query": "猫"}}
     ).lines == ('`query`: `""` → `猫`，取自上下文的 `inputs.query`',)
+
+
+def test_chinese_values_do_not_make_an_english_record_chinese(store: MemoryStore) -> None:
+    learned(store, tool="fetch")
+    done = store.record_strategy("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
+    found = strategies.read(done.memory)
+    assert found
+    assert (found.tongue, found.memory.content.endswith("(q → 猫).")) == ("en", True)
 
 
 def test_the_same_again_is_the_same_record(store: MemoryStore) -> None:
@@ -510,11 +521,22 @@ def test_the_same_again_is_the_same_record(store: MemoryStore) -> None:
     same_as_rebuilt(store)
 
 
+def test_different_fixes_are_not_consolidated(store: MemoryStore) -> None:
+    for encoding in ("gb18030", "latin-1"):
+        store.record_strategy("read", "UnicodeDecodeError", original={}, fixed={"encoding": encoding}, now=NOW)
+    store.consolidate(now=NOW)
+    assert len(store.strategies()) == 2
+
+
 def test_the_newest_bound_counts(store: MemoryStore) -> None:
     for seconds in (30, 60):
         store.record_strategy("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
     [found] = store.strategies()
     assert (found.memory.mentions, found.fixes[0].after) == (2, 60)
+    assert found.memory.content.endswith("it succeeded after correcting timeout (timeout ≥ 60).")
+    store.put(replace(found.memory, content="mine"), expected=found.memory)
+    store.record_strategy("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 90}, now=NOW)
+    assert store.strategies()[0].memory.content == "mine"
 
 
 def test_a_dry_run_records_nothing(store: MemoryStore) -> None:
@@ -757,7 +779,7 @@ def test_a_model_is_asked_only_where_history_is_silent(store: MemoryStore) -> No
     assert model.asked == []
     found = advised(store, {"query": "", "limit": 1}, message="quite another thing")
     assert (found.origin, found.arguments, found.reason) == ("llm", {"query": "x"}, "empty")
-    assert found.lines == ('`query`: `""` → `x`, why', "`limit`: `1` → missing")
+    assert found.lines == ('`query`: `""` → `x`, why', "`limit`: `1` → dropped")
     assert "search_documents failed with ValueError; it succeeded" in model.asked[0], "what is alike is told"
 
 
@@ -886,6 +908,16 @@ def test_a_report_on_nothing(store: MemoryStore) -> None:
     store.strategy_report(now=NOW)
     store.undo()
     assert tracked(store.folder.root) == before
+
+
+def test_a_purged_strategy_takes_its_report_along(store: MemoryStore) -> None:
+    memory = learned(store, tool="zanzibar")
+    learned(store, tool="find_images")
+    report = store.strategy_report(now=NOW)
+    store.purge([memory.memory_id], now=NOW)
+    assert not (store.folder.root / report.path).exists()
+    assert b"zanzibar" not in b"".join(path.read_bytes() for path in store.folder.root.rglob("*") if path.is_file())
+    assert store.strategy_report(now=NOW).outcome == "written"
 
 
 def test_a_broken_report_file_is_named(store: MemoryStore) -> None:

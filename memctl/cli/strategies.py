@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Id, current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.strategies import Match, Shared, Strategy, Warned
+    from memctl.lifecycle.recovering.strategies import Match, Shared, Strategy, Warned
     from memctl.usecases.strategies import Advice
 
 _JSON_HELP = "a JSON object, - for standard input, or @FILE"
@@ -74,7 +74,7 @@ def record(
 
 
 def _say_fixes(memory: Any) -> None:
-    from memctl.lifecycle import strategies
+    from memctl.lifecycle.recovering import strategies
 
     if found := strategies.read(memory):
         render.say(f"  {memory.content}")
@@ -178,7 +178,7 @@ def outcome(
     Example: memctl strategy outcome mem_20250909 success
     """
     from memctl.errors import UsageError
-    from memctl.lifecycle.strategies import LEAST_CONFIDENCE
+    from memctl.lifecycle.recovering.strategies import LEAST_CONFIDENCE
 
     if result not in ("success", "failure"):
         raise UsageError(f"the result is success or failure; found {result!r}")
@@ -225,7 +225,7 @@ def list_strategies(
 
 
 def _strategy_json(strategy: Strategy) -> dict[str, Any]:
-    from memctl.lifecycle.strategies import in_words
+    from memctl.lifecycle.recovering.strategies import in_words
 
     return {
         "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
@@ -234,7 +234,7 @@ def _strategy_json(strategy: Strategy) -> dict[str, Any]:
 
 
 def _row(strategy: Strategy) -> tuple[str, ...]:
-    from memctl.lifecycle.strategies import in_words
+    from memctl.lifecycle.recovering.strategies import in_words
 
     memory = strategy.memory
     numbers = (f"{memory.confidence:.2f}", str(strategy.successes), str(strategy.failures))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 
 from memctl.models import Memory
 
@@ -19,13 +19,25 @@ _JOINERS = "\u200c\u200d"
 
 def fenced(memories: Sequence[Memory]) -> str:
     """Markdown ready to paste: one item a memory, its later lines indented under it."""
-    lines = [f"- [{_label(memory)}] {_inside(memory.content)}" for memory in memories]
-    return "\n".join([f"<{TAG}>", PREFACE, "", *(lines or ["(nothing is known about this)"]), f"</{TAG}>"])
+    lines = [section("", [(label(memory), memory.content)]) for memory in memories]
+    return enclosed("\n".join(lines or ["(nothing is known about this)"]))
 
 
-def _label(memory: Memory) -> str:
+def enclosed(text: str) -> str:
+    """Lines made by `section`, between the tags."""
+    return f"<{TAG}>\n{PREFACE}\n\n{text}\n</{TAG}>"
+
+
+def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
+    """A heading and items of a label and a text each, with nothing in them that could close the fence."""
+    lines = [f"- [{_inside(name)}] {_inside(text)}" if name else f"- {_inside(text)}" for name, text in items]
+    return "\n".join([f"## {heading}", *lines] if heading else lines)
+
+
+def label(memory: Memory) -> str:
+    """What stands before a memory in a prompt: category, day, id."""
     day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    return ", ".join(_inside(part) for part in (memory.category, day, memory.memory_id) if part)
+    return ", ".join(part for part in (memory.category, day, memory.memory_id) if part)
 
 
 def _inside(text: str) -> str:

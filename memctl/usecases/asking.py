@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -11,7 +12,7 @@ from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import DegradedError, MemctlError
 from memctl.files import document, receipts, reflections
-from memctl.models import Hit, Memory, Query, QueryResult, Reflection
+from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reflection
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
 from memctl.retrieval.rank import Weights
@@ -87,7 +88,7 @@ class Asking(Engine):
         """Records that fit, sorted; see `Selection`."""
         self.refresh()
         chosen = selection or Selection()
-        found = self.index.matching(chosen.filters, now or times.utc_now())
+        found = self.index.matching(replace(chosen.filters, documents=False), now or times.utc_now())
         return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
 
     def categories(self) -> set[str]:
@@ -118,4 +119,5 @@ class Asking(Engine):
 
 
 def _ids(hits: Sequence[Hit]) -> list[str]:
-    return [hit.memory.memory_id for hit in hits]
+    """The memories of an answer; passages of documents are none, and can be neither used up nor judged."""
+    return [hit.memory.memory_id for hit in hits if hit.memory.layer != LAYER_DOCUMENT]

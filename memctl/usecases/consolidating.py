@@ -12,9 +12,10 @@ from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedE
 from memctl.files import reflections
 from memctl.files.erase import tombstones
 from memctl.gateway import View
-from memctl.lifecycle import adding, consolidate
-from memctl.lifecycle.consolidate import PARTS, Made, Plan, Rules, Written
-from memctl.lifecycle.consolidate import plan as planned
+from memctl.lifecycle import adding
+from memctl.lifecycle.consolidating import consolidate
+from memctl.lifecycle.consolidating.consolidate import PARTS, Made, Plan, Rules, Written
+from memctl.lifecycle.consolidating.consolidate import plan as planned
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.providers.base import LLM
 from memctl.usecases import summaries

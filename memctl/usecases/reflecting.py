@@ -20,8 +20,10 @@ from memctl.usecases.asking import Asking
 
 GENERATED_BY = "generated_by"
 
-CONSOLIDATION = "consolidation"
-"""Source of records that `consolidate` makes and keeps fresh itself."""
+CONSOLIDATION, REPORT_TAG = "consolidation", "strategy_report"
+"""Source and tag of records that `consolidate` and `strategy report` make and keep fresh themselves."""
+
+MOST_LISTED = 500
 
 
 @dataclass(frozen=True)
@@ -106,7 +108,7 @@ class Reflecting(Asking):
         found = []
         for memory in self.all():
             document = self.readable_reflection(memory)[0] if memory.status == ACTIVE else None
-            if document is not None and document.generated_hash and memory.source != CONSOLIDATION:
+            if document is not None and document.generated_hash and not _kept_by_others(memory):
                 why = self._why_stale(view, memory, document, now)
                 if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
                     found.append(Stale(memory, document.path, why))
@@ -196,7 +198,7 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected,
     path = record.summary_md_ref
     before = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
-    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
+    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": _listed(record.sources)}
     fields |= {"sources_hash": digest, GENERATED_BY: subject.by if digest in subject.drafts else ""}
     if current is not None and reflections.hand_edited(current):
         return _proposal(view, record, current, draft, {**fields, "updated_at": now})
@@ -210,10 +212,20 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected,
     return Reflected(outcome, record, path, draft.body), change
 
 
+def _kept_by_others(memory: Memory) -> bool:
+    """Whether another command keeps a record and its reflection fresh."""
+    return memory.source == CONSOLIDATION or REPORT_TAG in memory.tags
+
+
+def _listed(sources: Sequence[str]) -> list[str]:
+    """Sources as they stand in a file; of very many only the record keeps the list: front matter has a limit."""
+    return list(sources) if len(sources) <= MOST_LISTED else []
+
+
 def _says_the_same(current: Reflection, draft: Draft, record: Memory, digest: str) -> bool:
     """Whether a file is the draft already, made from the same."""
     fields = current.fields
-    same_sources = list(record.sources) == fields.get("sources", []) and fields.get("sources_hash", digest) == digest
+    same_sources = _listed(record.sources) == fields.get("sources", []) and fields.get("sources_hash", digest) == digest
     return same_sources and current.body.strip() == draft.body.strip()
 
 

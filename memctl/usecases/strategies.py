@@ -14,11 +14,12 @@ from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
 from memctl.gateway import View
-from memctl.lifecycle import adding, fixes, patterns, reflect, strategies, strategy_report, wording
+from memctl.lifecycle import adding, reflect
 from memctl.lifecycle.adding import ADDED, MENTIONED
-from memctl.lifecycle.fixes import Step
-from memctl.lifecycle.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
-from memctl.lifecycle.strategies import Failure, Match, Shared, Strategy, Warned
+from memctl.lifecycle.recovering import fixes, patterns, strategies, strategy_report, wording
+from memctl.lifecycle.recovering.fixes import Step
+from memctl.lifecycle.recovering.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
+from memctl.lifecycle.recovering.strategies import Failure, Match, Shared, Strategy, Warned
 from memctl.models import Change, FileEdit, Filters, Memory
 from memctl.usecases.reflecting import Reflected, sources_hash
 
@@ -116,15 +117,11 @@ class Strategies(Engine):
         """
         now = now or times.utc_now()
         failed = strategies.failure(tool, error, message, original, context)
-        told = {str(name): text for name, text in (explanations or {}).items() if text.strip()}
-        mended = plain(fixed)
-        secrets = failed.secrets | held_secrets(mended)
-        failed = replace(failed, message=strategies.storable(failed.message, secrets))
-        pattern = patterns.pattern(plain(original), mended, plain(failed.context), secrets)
+        new = _prepared(failed, plain(fixed), explanations or {})
         result: list[Recorded] = []
 
         def decide(view: View) -> Change:
-            recorded, change = _recorded(view, failed, mended, pattern, told, self.settings.categories, now)
+            recorded, change = _recorded(view, new, self.settings.categories, now)
             result[:] = [recorded]
             return change
 
@@ -309,20 +306,34 @@ def _body(view: View, memory: Memory) -> str:
 # Recording
 
 
-def _recorded(
-    view: View, failed: Failure, mended: Mapping[str, Any], pattern: Mapping[str, Any], told: Mapping[str, str],
-    categories: Sequence[str], now: datetime,
-) -> tuple[Recorded, Change]:  # fmt: skip
-    tongue = _tongue(view, failed, told, now)
-    new = adding.check(strategies.record(failed, pattern, view.new_id(now), tongue, now), categories)
+@dataclass(frozen=True)
+class _New:
+    """A strategy to be: what failed, all arguments that worked, its pattern, and why, in what may be stored."""
+
+    failed: Failure
+    mended: Mapping[str, Any]
+    pattern: Mapping[str, Any]
+    explanations: Mapping[str, str]
+
+
+def _prepared(failed: Failure, mended: Mapping[str, Any], explanations: Mapping[str, str]) -> _New:
+    secrets = failed.secrets | held_secrets(mended)
+    failed = replace(failed, message=strategies.storable(failed.message, secrets))
+    pattern = patterns.pattern(plain(failed.arguments), mended, plain(failed.context), secrets)
+    return _New(failed, mended, pattern, {str(name): text for name, text in explanations.items() if text.strip()})
+
+
+def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Recorded, Change]:
+    failed, tongue = given.failed, _tongue(view, given, now)
+    new = adding.check(strategies.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
     fresh = strategies.read(new)
     if fresh is None:
         raise UsageError("the arguments cannot be kept as a fix pattern")
-    body = strategies.detail(failed, mended, fresh.fixes, told, tongue)
+    body = strategies.detail(failed, given.mended, fresh.fixes, given.explanations, tongue)
     near = tagged(view, now, *strategies.tags(failed.tool, failed.error_type))
     held = next((s for s in near.values() if s.identity == fresh.identity), None)
     if held:
-        again = strategies.again(held, pattern, now)
+        again = strategies.again(held, given.pattern, now)
         return Recorded(MENTIONED, again, body), Change("strategy record", (again,))
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
@@ -331,13 +342,13 @@ def _recorded(
     return Recorded(ADDED, linked, body), change
 
 
-def _tongue(view: View, failed: Failure, told: Mapping[str, str], now: datetime) -> str:
+def _tongue(view: View, given: _New, now: datetime) -> str:
     """The language of a strategy: that of the message or the explanations where it is Chinese, else of the others."""
-    if wording.tongue(failed.message + "".join(told.values())) == "zh":
+    if wording.tongue(given.failed.message + "".join(given.explanations.values())) == "zh":
         return "zh"
     others = view.index.matching(Filters(kinds=(strategies.KIND,), tags=(strategies.TAG,)), now)
     last = [s for entry in others[-_RELATED:] if (s := strategies.read(memory_of(entry)))]
-    return strategies.language(last) if last else wording.tongue(str(plain(failed.arguments)))
+    return strategies.language(last) if last else wording.tongue(str(plain(given.failed.arguments)))
 
 
 # Advice
@@ -379,7 +390,8 @@ def _from_model(answer: diagnosis.Diagnosis, failed: Failure) -> Advice:
     tongue = wording.tongue(answer.reason + failed.message)
     lines = []
     for path, before, after in changed:
-        line = f"`{'.'.join(path)}`: {wording.shown(before, tongue)} → {wording.shown(after, tongue)}"
+        new = wording.WORDS[tongue]["dropped"] if after is fixes.MISSING else wording.shown(after, tongue)
+        line = f"`{'.'.join(path)}`: {wording.shown(before, tongue)} → {new}"
         why = answer.explanations.get(".".join(path)) or answer.explanations.get(path[0], "")
         lines.append(f"{line}{wording.WORDS[tongue]['because']}{why}" if why else line)
     return Advice(LLM, arguments, lines=tuple(lines), reason=answer.reason, explanations=answer.explanations)

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memctl.lifecycle.fixes import (
+from memctl.lifecycle.recovering.fixes import (
     AT_LEAST,
     AT_MOST,
     CONVERT,
@@ -21,17 +21,18 @@ from memctl.lifecycle.fixes import (
     json_type,
     nothing,
 )
-from memctl.lifecycle.redaction import canonical
+from memctl.lifecycle.recovering.redaction import canonical
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
-_LONGEST_SHOWN = 120
+_LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_SAID, _MOST_BRIEF = 120, 40, 160, 6
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "title": "Error recovery: {tool}", "error": "Error", "type": "Error type", "message": "Error message",
         "none": "(none)", "original": "Original arguments", "fixed": "Fixed arguments", "explanation": "Explanation",
         "again": "nothing was changed: the same call succeeded when it was tried again",
-        "content": "Tool {tool} failed with {error}; it succeeded after correcting {names}.",
+        "content": "Tool {tool} failed with {error}; it succeeded after correcting {names} ({fixes}).",
+        "brief drop": "without {name}", "brief take": "{name} from {source}",
         "content again": "Tool {tool} failed with {error}; the same call succeeded when it was tried again.",
         "missing": "missing", "dropped": "dropped", "and": " and ", "comma": ", ", "because": ", ",
         TAKE: "taken from `{source}` of the context", "argument": "taken over from the argument `{source}`",
@@ -44,8 +45,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "absent": "the context has no `{found}`; give it", "wrong type": "the context has {found} there, not {type}",
         "withheld": "the value was secret or too long and is not stored; give it",
         "faulty empty": "`{name}` was {before}", "faulty": "`{name}` was {before}", "faulty drop": "`{name}` was given",
-        AT_LEAST + " why": "`{name}` was {before}, and a larger one worked",
-        AT_MOST + " why": "`{name}` was {before}, and a smaller one worked",
+        AT_LEAST + " why": "`{name}` was {before} (a larger one worked)",
+        AT_MOST + " why": "`{name}` was {before} (a smaller one worked)",
         CONVERT + " why": "`{name}` was {before}, not {type}",
         "failed": "{tool} failed with {error} when {causes}", "said": " ({message})",
     },
@@ -53,7 +54,8 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "title": "错误恢复策略: {tool}", "error": "错误信息", "type": "错误类型", "message": "错误消息",
         "none": "（无）", "original": "原始参数", "fixed": "修正后参数", "explanation": "修正说明",
         "again": "未作修改：同样的调用重试后成功",
-        "content": "工具 {tool} 遇到 {error} 错误时，通过修正 {names} 成功恢复",
+        "content": "工具 {tool} 遇到 {error} 错误时，通过修正 {names} 成功恢复（{fixes}）",
+        "brief drop": "去掉 {name}", "brief take": "{name} 取自 {source}",
         "content again": "工具 {tool} 遇到 {error} 错误时，原样重试后成功",
         "missing": "缺失", "dropped": "去掉", "and": "、", "comma": "、", "because": "，",
         TAKE: "取自上下文的 `{source}`", "argument": "沿用参数 `{source}` 的值",
@@ -66,10 +68,10 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "absent": "上下文里没有 `{found}`，请补上", "wrong type": "上下文里此处是{found}，而不是{type}",
         "withheld": "该值涉密或过长，未保存，请自行填写",
         "faulty empty": "`{name}` {before}", "faulty": "`{name}` 为 {before}", "faulty drop": "带有参数 `{name}`",
-        AT_LEAST + " why": "`{name}` 为 {before}，调高后成功",
-        AT_MOST + " why": "`{name}` 为 {before}，调低后成功",
+        AT_LEAST + " why": "`{name}` 为 {before}（调高后成功）",
+        AT_MOST + " why": "`{name}` 为 {before}（调低后成功）",
         CONVERT + " why": "`{name}` 为 {before}，不是{type}",
-        "failed": "{tool} 曾在{causes}时遇到 {error}", "said": "（{message}）",
+        "failed": "{tool} 曾遇到 {error}，当时 {causes}", "said": "（{message}）",
     },
 }  # fmt: skip
 
@@ -108,13 +110,28 @@ def listed(names: Iterable[str], language: str) -> str:
 
 
 def content(tool: str, error: str, found: Sequence[Fix], language: str) -> str:
-    """The one line by which a strategy is found."""
+    """The one line by which a strategy is found, and which says enough to act on."""
     word = WORDS[language]
     if not found:
         return word["content again"].format(tool=tool, error=error)
     names = list(dict.fromkeys(fix.path[0] for fix in found))
     told = "、".join(names) if language == "zh" else listed(names, language)
-    return word["content"].format(tool=tool, error=error, names=told)
+    fixes = word["comma"].join(_briefly(fix, language) for fix in found[:_MOST_BRIEF])
+    return word["content"].format(tool=tool, error=error, names=told, fixes=fixes)
+
+
+def _briefly(fix: Fix, language: str) -> str:
+    """A fix in a few words: `encoding → gb18030`, `query from inputs.query`."""
+    word = WORDS[language]
+    if fix.kind == DROP:
+        return word["brief drop"].format(name=fix.name)
+    if fix.kind == TAKE:
+        return word["brief take"].format(name=fix.name, source=fix.source)
+    after = " ".join((fix.after if isinstance(fix.after, str) else canonical(fix.after)).split())
+    after = after if len(after) <= _LONGEST_BRIEF else after[: _LONGEST_BRIEF - 1] + "…"
+    sign = {AT_LEAST: " ≥ ", AT_MOST: " ≤ "}.get(fix.kind, " → ")
+    shown_as = word[fix.type] if fix.kind == CONVERT else after or '""'
+    return f"{fix.name}{sign}{shown_as}"
 
 
 def how(fix: Fix, language: str) -> str:
@@ -155,10 +172,10 @@ def cause(fix: Fix, language: str) -> str:
 def failed_when(tool: str, error: str, message: str, causes: Sequence[Fix], language: str) -> str:
     """Why a call is likely to fail."""
     word = WORDS[language]
-    told = word["failed"].format(
-        tool=tool, error=error, causes=listed([cause(fix, language) for fix in causes], language)
-    )
-    return told + (word["said"].format(message=message) if message else "")
+    why = listed([cause(fix, language) for fix in causes], language)
+    message = message if len(message) <= _LONGEST_SAID else message[: _LONGEST_SAID - 1] + "…"
+    said = word["said"].format(message=message) if message else ""
+    return word["failed"].format(tool=tool, error=error, causes=why) + said
 
 
 def step(found: Step, language: str) -> str:

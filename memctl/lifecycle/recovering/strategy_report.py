@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memctl.lifecycle import fixes, strategies, wording
-from memctl.lifecycle.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
+from memctl.lifecycle.recovering import fixes, strategies, wording
+from memctl.lifecycle.recovering.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
+from memctl.lifecycle.recovering.strategies import Strategy
 from memctl.lifecycle.reflect import Draft
-from memctl.lifecycle.strategies import Strategy
 
 PER_TOOL, MOST_TOOLS, PER_SECTION = 8, 20, 20
 """Strategies of one tool, tools, and lines of the other sections that are told; the rest is counted."""

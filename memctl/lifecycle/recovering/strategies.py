@@ -16,9 +16,10 @@ from typing import Any
 
 from memctl.errors import UsageError
 from memctl.index.text import likeness, terms
-from memctl.lifecycle import adding, wording
+from memctl.lifecycle import adding
 from memctl.lifecycle.feedback import CONFIDENCE_DOWN, CONFIDENCE_UP
-from memctl.lifecycle.fixes import (
+from memctl.lifecycle.recovering import wording
+from memctl.lifecycle.recovering.fixes import (
     AT_LEAST,
     AT_MOST,
     CONVERT,
@@ -32,7 +33,7 @@ from memctl.lifecycle.fixes import (
     moved,
     nothing,
 )
-from memctl.lifecycle.redaction import held_secrets, plain, redacted, redacted_text
+from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.models import Memory
 
 SUBCATEGORY = TAG = "error_recovery"
@@ -100,7 +101,9 @@ class Strategy:
 
     @property
     def tongue(self) -> str:
-        return wording.tongue(self.memory.content)
+        """The language it is told in; names and values may be in another."""
+        told = self.memory.content.partition("(")[0]
+        return wording.tongue(told.replace(self.tool, "").replace(self.error_type, ""))
 
 
 @dataclass(frozen=True)
@@ -294,10 +297,13 @@ def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, tongue: 
 
 def again(held: Strategy, new: Mapping[str, Any], now: datetime) -> Memory:
     """The record of a strategy that was recorded again; the newest figures of its bounds count."""
-    metadata = dict(held.memory.metadata)
+    metadata, content = dict(held.memory.metadata), held.memory.content
     if any(fix.kind in (AT_LEAST, AT_MOST) for fix in held.fixes):
         metadata["fix_pattern"] = new
-    more = replace(held.memory, mentions=held.memory.mentions + 1, metadata=metadata, updated_at=now)
+        if content == wording.content(held.tool, held.error_type, held.fixes, held.tongue):
+            content = wording.content(held.tool, held.error_type, fixes(new), held.tongue)
+    mentions = held.memory.mentions + 1
+    more = replace(held.memory, content=content, mentions=mentions, metadata=metadata, updated_at=now)
     return _believed(more, held.memory.confidence + CONFIDENCE_UP * (1 - held.memory.confidence))
 
 

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.lifecycle import fixes
-from memctl.lifecycle.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
-from memctl.lifecycle.redaction import canonical, redacted, redacted_text, secret_name
+from memctl.lifecycle.recovering import fixes
+from memctl.lifecycle.recovering.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
+from memctl.lifecycle.recovering.redaction import canonical, redacted, redacted_text, secret_name
 
 _MOST_SOURCES = 5_000
 

@@ -16,7 +16,8 @@ from typing import Any, TypeVar
 
 from memctl.files import codec
 from memctl.index.text import likeness
-from memctl.lifecycle import grouping, reflect
+from memctl.lifecycle import reflect
+from memctl.lifecycle.consolidating import grouping
 from memctl.lifecycle.recalled import holds_recalled
 from memctl.lifecycle.reflect import Draft, Point
 from memctl.models import ACTIVE, SUPERSEDED, Memory

@@ -1,0 +1,1 @@
+"""Consolidation: near-duplicates, knowledge from episodes, strategies from successes."""

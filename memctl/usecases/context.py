@@ -1,0 +1,270 @@
+"""Building the context of a model's call: what is known that matters, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.context import tokens
+from memctl.context.assemble import EXCERPT as CUT
+from memctl.context.assemble import OUT, SUMMARY, Piece, Placed, cost, packed, rendered, trimmed
+from memctl.context.budget import HISTORY, MEMORY, SHARES, SYSTEM, Allocation, allocate, lent
+from memctl.context.fence import enclosed, label
+from memctl.context.tokens import Count
+from memctl.entries import memory_of
+from memctl.errors import UsageError
+from memctl.files import receipts, reflections
+from memctl.lifecycle.reflect import shortened
+from memctl.models import Hit, Memory, Query, QueryResult
+from memctl.retrieval import rank
+from memctl.usecases.asking import Asking
+
+TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
+    "Current task",
+    "Constraints and preferences",
+    "What worked before",
+    "Relevant memories",
+    "From documents",
+    "About the user",
+)
+"""In the order of injection (A): constraints and preferences, strategies, recent and relevant experience."""
+
+MUST, GUIDE, ANSWER, BACKGROUND = range(4)
+"""What is packed first where there is little room: the task and constraints, what guides the answer (preferences and
+strategies that fit the question), what answers it, then who the user is."""
+
+CONSTRAINT_TAG = "constraint"
+MOST_CONSTRAINTS = 30
+MOST_STRATEGIES, MOST_EPISODES, MOST_KNOWLEDGE, MOST_PROFILE, MOST_FACTS = 5, 5, 3, 20, 10
+LEAST_CONFIDENCE, LEAST_IMPORTANCE = 0.6, 0.3
+"""Of profile facts; of episodes (C)."""
+
+ASKED = 40
+"""Hits that are looked at for a context."""
+
+EXCERPT_CHARACTERS = 400
+FORMATS = ("md", "messages", "json")
+
+
+@dataclass(frozen=True)
+class ContextPack:
+    """A context, ready for a model.
+
+    Args:
+        text: the long-term part and the task, as Markdown between `<long_term_memory>` tags.
+        messages: the whole as chat messages: system prompt, long-term part, history, the question.
+        tokens: what `messages` take, by `tokenizer`; never more than the allocation's total without its reserve.
+        granted: tokens each part was allowed after lending, and `used` what it took.
+        placed: every memory that was thought of, with what became of it and why.
+        left_out: positions of messages of the history that did not fit.
+        receipt: names this answer for `feedback`.
+        notes: what made it worse than it should be.
+    """
+
+    text: str
+    messages: tuple[Mapping[str, Any], ...]
+    tokens: int
+    tokenizer: str
+    allocation: Allocation
+    granted: Mapping[str, int]
+    used: Mapping[str, int]
+    placed: tuple[Placed, ...]
+    left_out: tuple[int, ...]
+    receipt: str = ""
+    notes: tuple[str, ...] = ()
+
+
+class Contexts(Asking):
+    """Contexts for a model's call."""
+
+    def build_context(
+        self,
+        question: str,
+        *,
+        messages: Sequence[Mapping[str, Any]] = (),
+        task_state: str = "",
+        system: str = "",
+        budget: int | None = None,
+        task: str = "medium",
+        tokenizer: str = "",
+        now: datetime | None = None,
+        receipt: bool = True,
+    ) -> ContextPack:
+        """Gather what is known that matters for a question and pack it into a window.
+
+        Args:
+            question: what the model will be asked; empty for the profile alone.
+            messages: the history, as OpenAI-style messages.
+            task_state: the task at hand as Markdown.
+            system: the system prompt.
+            budget: tokens of the whole window; the setting `context_tokens` where None.
+            task: `simple`, `medium` or `complex`: how the window is divided.
+            tokenizer: instead of the setting's.
+
+        Raises:
+            UsageError: no such kind of task, or a budget that is too small for anything.
+        """
+        now = now or times.utc_now()
+        total = self.settings.context_tokens if budget is None else budget
+        if task not in SHARES:
+            raise UsageError(f"there is no kind of task {task!r}", hint=f"Kinds: {', '.join(SHARES)}.")
+        if total < LEAST_BUDGET:
+            raise UsageError(f"a budget of {total} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
+        counter = tokens.load(tokenizer or self.settings.tokenizer)
+        answer = self._answer_to(question, now)
+        pieces = self._pieces(answer, task_state, now)
+        needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
+        allocation = allocate(total, task, knowledge=needs_documents, messages=len(messages))
+        pack = _assembled(question, system, messages, pieces, allocation, counter.count)
+        notes = tuple(note for note in (counter.note, *answer.degraded) if note)
+        written = self._receipt(question, answer, pack, now) if receipt else ""
+        return replace(pack, tokenizer=counter.name, notes=notes, receipt=written)
+
+    def _answer_to(self, question: str, now: datetime) -> QueryResult:
+        asked = Query(question, top=ASKED)
+        if not question.strip():
+            self.refresh()
+            return replace(self.query(replace(asked, text=" "), now=now, receipt=False), hits=())
+        return self.query(asked, now=now, receipt=False)
+
+    def _receipt(self, question: str, answer: QueryResult, pack: ContextPack, now: datetime) -> str:
+        """Note what was given; what counts as used is what answered the question and was put in."""
+        given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section != TASK]
+        used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
+        return receipts.write(self.folder.receipts, question, given, [i for i in given if i in used], now)
+
+    def _pieces(self, answer: QueryResult, task_state: str, now: datetime) -> list[Piece]:
+        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the task at hand", MUST)] if task_state.strip() else []
+        found = [*self._constraints(now), *self._from_hits(answer), *self._profile(now)]
+        once = {piece.name: piece for piece in reversed(found)}
+        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
+        return pieces + _without_told_twice(kept)
+
+    def _constraints(self, now: datetime) -> list[Piece]:
+        """Memories with the tag `constraint`: they hold whatever is asked."""
+        found = [memory_of(entry) for entry in self.index.tagged(CONSTRAINT_TAG, MOST_CONSTRAINTS, now)]
+        return [self._piece(CONSTRAINTS, memory, memory.importance, "a constraint", MUST) for memory in found]
+
+    def _from_hits(self, answer: QueryResult) -> list[Piece]:
+        """What answers the question, so many of each kind, each under its heading."""
+        useful = {id(hit) for hit in rank.used(answer.hits)} if answer.hits else set()
+        counts: dict[str, int] = {}
+        found = []
+        for hit in answer.hits:
+            group = _group(hit)
+            faint = hit.memory.kind == "episode" and hit.memory.importance <= LEAST_IMPORTANCE
+            if id(hit) in useful and not faint and counts.get(group, 0) < _MOST[group]:
+                counts[group] = counts.get(group, 0) + 1
+                weight = 1 + hit.memory.reward if group == "strategy" else hit.score
+                why = f"answers the question (score {hit.score:.2f}, relevance {hit.relevance:.2f})"
+                priority = GUIDE if group in ("strategy", "preference") else ANSWER
+                found.append(self._piece(_SECTION[group], hit.memory, weight, why, priority, hit.via))
+        return found
+
+    def _profile(self, now: datetime) -> list[Piece]:
+        """The surest facts and preferences, whatever is asked (C)."""
+        found = [memory_of(entry) for entry in self.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
+        return [
+            self._piece(
+                CONSTRAINTS if memory.kind == "preference" else PROFILE,
+                memory,
+                memory.confidence,
+                f"profile (confidence {memory.confidence:.2f})",
+                BACKGROUND,
+            )
+            for memory in found
+        ]
+
+    def _piece(self, section: str, memory: Memory, weight: float, why: str, priority: int, via: str = "") -> Piece:
+        name = via if _is_document(memory) else memory.memory_id
+        return Piece(section, name, label(memory), memory.content, weight, why, priority, self._shorter(memory))
+
+    def _shorter(self, memory: Memory) -> Callable[[], Iterable[tuple[str, str]]]:
+        """Forms to try where the whole does not fit: its reflection, if that is shorter, then its beginning."""
+
+        def forms() -> Iterable[tuple[str, str]]:
+            content = memory.content
+            if reflections.is_reference(memory.summary_md_ref):
+                found = self.readable_reflection(memory)[0]
+                if found and len(found.body.strip()) < len(content):
+                    yield SUMMARY, found.body.strip()
+            if len(content) > EXCERPT_CHARACTERS:
+                yield CUT, shortened(content, EXCERPT_CHARACTERS)
+
+        return forms
+
+
+LEAST_BUDGET = 100
+
+_SECTION = {"strategy": STRATEGIES, "preference": CONSTRAINTS, "document": DOCUMENTS}
+_SECTION |= {"fact": RELEVANT, "episode": RELEVANT, "knowledge": RELEVANT}
+_MOST = {
+    "strategy": MOST_STRATEGIES, "preference": MOST_FACTS, "document": MOST_KNOWLEDGE,
+    "fact": MOST_FACTS, "episode": MOST_EPISODES, "knowledge": MOST_KNOWLEDGE,
+}  # fmt: skip
+
+
+def _is_document(memory: Memory) -> bool:
+    """Whether it is a part of a document, which is no record."""
+    return memory.layer not in ("L2", "L3")
+
+
+def _group(hit: Hit) -> str:
+    return "document" if _is_document(hit.memory) else hit.memory.kind
+
+
+def _without_told_twice(pieces: Sequence[Piece]) -> list[Piece]:
+    """One piece of each text."""
+    once: dict[str, Piece] = {}
+    for piece in pieces:
+        once.setdefault(" ".join(piece.text.split()), piece)
+    return list(once.values())
+
+
+def _assembled(
+    question: str,
+    system: str,
+    messages: Sequence[Mapping[str, Any]],
+    pieces: Sequence[Piece],
+    allocation: Allocation,
+    count: Count,
+) -> ContextPack:
+    """Divide the window, fill it, and count the whole again: a tokenizer may count a whole higher than its parts."""
+    asked = [] if _is_last(question, messages) or not question.strip() else [{"role": "user", "content": question}]
+    prompt = [{"role": "system", "content": system}] if system else []
+    fixed = sum(cost(message, count) for message in (*prompt, *asked))
+    room = allocation.system + allocation.memory + allocation.history
+    if fixed > room:
+        raise UsageError(
+            f"the system prompt and the question take {fixed} tokens, more than the {room} there are",
+            hint="Give a larger --budget, or a shorter prompt.",
+        )
+    frame = count(enclosed("")) + 8
+    wanted = {
+        SYSTEM: fixed,
+        MEMORY: frame + sum(count(f"- [{p.label}] {p.text}") + 2 for p in pieces) + 8 * len(SECTIONS) if pieces else 0,
+        HISTORY: sum(cost(message, count) for message in messages),
+    }
+    granted = lent(allocation, wanted)
+    over = 0
+    while True:
+        placed = packed(pieces, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
+        sections = rendered(placed, SECTIONS)
+        text = enclosed("\n\n".join(sections)) if sections else ""
+        memory = [{"role": "system", "content": text}] if text else []
+        kept, left_out = trimmed(messages, max(0, granted[HISTORY] - over), count)
+        whole = [*prompt, *memory, *kept, *asked]
+        used = {SYSTEM: fixed, MEMORY: sum(cost(m, count) for m in memory), HISTORY: sum(cost(m, count) for m in kept)}
+        if sum(used.values()) <= room:
+            return ContextPack(
+                text, tuple(whole), sum(used.values()), "", allocation, granted, used, tuple(placed), tuple(left_out)
+            )
+        over += max(1, sum(used.values()) - room)
+
+
+def _is_last(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the history ends with the question already."""
+    return bool(messages) and messages[-1].get("role") == "user" and messages[-1].get("content") == question
