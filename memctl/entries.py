@@ -1,12 +1,14 @@
-"""Between files and index: what of a record or a reflection can be found, and how to read it back."""
+"""Between files and index: what of a record, a reflection or a document can be found, and how to read it back."""
 
 from __future__ import annotations
 
+from collections import Counter
 from datetime import datetime
 
-from memctl.files import codec, document, reflections
+from memctl.files import codec, document, knowledge, reflections
+from memctl.files.knowledge import Chunk
 from memctl.index.protocol import Entry, Found
-from memctl.models import LAYER_REFLECTION, Memory, Reflection
+from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, Memory, Reflection
 from memctl.times import from_value
 
 
@@ -71,10 +73,52 @@ def _time_or_none(value: object) -> datetime | None:
         return None
 
 
+def passage_entries(data: bytes, path: str) -> list[Entry]:
+    """A document's passages. Each is known by what it says, so that one which only moved is the same entry."""
+    seen: Counter[str] = Counter()
+    entries = []
+    for chunk in knowledge.chunks(data, path):
+        raw = f"{chunk.heading_path}\n{chunk.text}".encode()
+        digest = codec.digest(raw)
+        seen[digest] += 1
+        shown = _passage(chunk, path)
+        text = _passage_text(raw, path)
+        entries.append(Entry(path, f"{digest}.{seen[digest]}", digest, raw, chunk.line, shown, text))
+    return entries
+
+
+def passage_of(found: Found) -> Chunk:
+    """A passage as the index keeps it."""
+    heading, _, text = found.raw.decode().partition("\n")
+    return Chunk(text, heading, found.line, found.line + text.count("\n"))
+
+
+def _passage(chunk: Chunk, path: str) -> Memory:
+    """A passage seen as a memory of layer DOC. It has no category and no date, so filters by these leave it out."""
+    place = {"path": path, "heading": chunk.heading_path, "line": chunk.line, "end_line": chunk.end_line}
+    return Memory(
+        memory_id=f"{path}:{chunk.line}",
+        content=chunk.text,
+        layer=LAYER_DOCUMENT,
+        kind="knowledge",
+        category="",
+        source="document",
+        metadata=place,
+    )
+
+
+def _passage_text(raw: bytes, path: str) -> str:
+    """The words by which a passage is found; under no heading it has the name of its file."""
+    heading, _, text = raw.decode().partition("\n")
+    return f"{heading or knowledge.stem(path)}\n{text}"
+
+
 def memory_of(entry: Found) -> Memory:
     """Decode what the index keeps of an entry."""
     if entry.path == document.FILE_NAME:
         return document.decode_raw(entry.raw)
+    if knowledge.is_document(entry.path):
+        return _passage(passage_of(entry), entry.path)
     return reflection_memory(reflections.parse(entry.raw, entry.path))
 
 
@@ -82,5 +126,7 @@ def text_of(found: Found) -> str:
     """The words of an entry, for embedding it later."""
     if found.path == document.FILE_NAME:
         return searchable(memory_of(found))
+    if knowledge.is_document(found.path):
+        return _passage_text(found.raw, found.path)
     reflection = reflections.parse(found.raw, found.path)
     return f"{reflection.title}\n{reflection.body}"

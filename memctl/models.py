@@ -15,6 +15,8 @@ ACTIVE, CANDIDATE, SUPERSEDED, ARCHIVED = STATUSES
 
 LAYER_RECORD = "L2"
 LAYER_REFLECTION = "L3"
+LAYER_DOCUMENT = "DOC"
+"""A passage of a document below `knowledge/`: no record, and in no file of memctl's."""
 
 
 @dataclass(frozen=True)
@@ -115,6 +117,8 @@ class Filters:
     as_of: datetime | None = None
     """Only what was believed at this time, whatever has become of it since: recorded by then, and neither superseded,
     archived, expired nor past its `valid_to`. `statuses` does not count then."""
+    documents: bool | None = None
+    """True: only passages of documents; False: none; None: both, as far as the other filters let them through."""
 
 
 @dataclass(frozen=True)
@@ -153,7 +157,7 @@ class Hit:
 
     `score` orders the hits of one question and equals the sum of `parts`; `relevance` is absolute and comparable
     between questions. Both lie in [0, 1]. `via` names the reflection or document that matched, when it was not the
-    record's own text.
+    record's own text. `owner` is the user whose memory it is, where several users' memories were asked.
     """
 
     memory: Memory
@@ -162,6 +166,7 @@ class Hit:
     parts: Mapping[str, float]
     via: str = ""
     matched: tuple[str, ...] = ()
+    owner: str = ""
 
 
 @dataclass(frozen=True)

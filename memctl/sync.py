@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from memctl.entries import record_entry, reflection_entry, text_of
+from memctl.entries import passage_entries, record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
-from memctl.files import atomic, codec, document, reflections
+from memctl.files import atomic, codec, document, knowledge, reflections
 from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import Entry, FileState, FileUpdate
@@ -80,8 +80,8 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
         except FileNotFoundError:
             continue
         state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-        regular = stat.S_ISREG(found.st_mode)
-        states[path] = state if regular else replace(state, problem=_irregular(path, found), readable=False)
+        problem = _unfit(path, found)
+        states[path] = replace(state, problem=problem, readable=False) if problem else state
     return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
 
 
@@ -94,18 +94,26 @@ def _named_in_unicode(name: str) -> bool:
     return True
 
 
-def _irregular(path: str, found: os.stat_result) -> str:
-    """Links may lead anywhere and pipes never end: neither is followed."""
+def _unfit(path: str, found: os.stat_result) -> str:
+    """Why a file is not to be opened, empty where it may be. Links may lead anywhere and pipes never end."""
+    if stat.S_ISREG(found.st_mode):
+        large = path.startswith(knowledge.FOLDER) and found.st_size > knowledge.LARGEST_FILE
+        return f"{path}: {knowledge.too_large()}" if large else ""
     what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
     return f"{path} is {what}, which memctl does not read; put the real file there"
 
 
 def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
     yield document.FILE_NAME
-    yield from _markdown_below(folder.reflections, reflections.FOLDER, closed)
+    yield from _below(folder.reflections, reflections.FOLDER, _is_reflection, closed)
+    yield from _below(folder.knowledge, knowledge.FOLDER, knowledge.is_document, closed)
 
 
-def _markdown_below(directory: Path, prefix: str, closed: list[str]) -> Iterator[str]:
+def _is_reflection(path: str) -> bool:
+    return path.endswith(".md") and not path.endswith(".proposed.md")
+
+
+def _below(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
     try:
         entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
     except (FileNotFoundError, NotADirectoryError):
@@ -117,8 +125,8 @@ def _markdown_below(directory: Path, prefix: str, closed: list[str]) -> Iterator
         if entry.name.startswith(".") or not _named_in_unicode(entry.name):
             continue
         if entry.is_dir(follow_symlinks=False):
-            yield from _markdown_below(Path(entry.path), f"{prefix}{entry.name}/", closed)
-        elif entry.name.endswith(".md") and not entry.name.endswith(".proposed.md"):
+            yield from _below(Path(entry.path), f"{prefix}{entry.name}/", wanted, closed)
+        elif wanted(prefix + entry.name):
             yield prefix + entry.name
 
 
@@ -215,16 +223,26 @@ def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
 
 def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes) -> _Outcome:
     known = index.hashes(state.path)
+    header: Mapping[str, object] | None = None
+    lines: Mapping[str, int] = {}
     if state.path == document.FILE_NAME:
         doc = document.parse(data, state.path)
         entries, problem = record_entries(doc)
-        header: Mapping[str, object] | None = doc.header
+        header = doc.header
+    elif knowledge.is_document(state.path):
+        entries, problem = passage_entries(data, state.path), ""
+        lines = _moved(entries, index.lines(state.path))
     else:
-        entries, problem, header = [reflection_entry(reflections.parse(data, state.path), data)], "", None
+        entries, problem = [reflection_entry(reflections.parse(data, state.path), data)], ""
     fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
     removed = known.keys() - {entry.ref for entry in entries}
     new = replace(state, problem=problem)
-    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header))
+    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header, lines))
+
+
+def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
+    """Where passages that were known stand now, if elsewhere than before."""
+    return {entry.ref: entry.line for entry in entries if known.get(entry.ref, entry.line) != entry.line}
 
 
 def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:

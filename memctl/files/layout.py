@@ -19,6 +19,9 @@ USER_VARIABLE = "MEMCTL_USER"
 _USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
 
+_LONGEST_SESSION_ID = 200
+"""Bytes: a name in a folder may have 255, and the queue puts up to 40 behind it."""
+
 GITATTRIBUTES = "memory.json merge=memctl diff=memctl\nreflections/*.md merge=memctl\nfeedback.jsonl merge=union\n"
 GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 
@@ -40,6 +43,18 @@ class UserFolder:
     @property
     def reflections(self) -> Path:
         return self.root / "reflections"
+
+    @property
+    def sessions(self) -> Path:
+        return self.root / "sessions"
+
+    @property
+    def pending(self) -> Path:
+        return self.sessions / "pending"
+
+    @property
+    def knowledge(self) -> Path:
+        return self.root / "knowledge"
 
     @property
     def feedback_log(self) -> Path:
@@ -68,6 +83,10 @@ class UserFolder:
     @property
     def receipts(self) -> Path:
         return self.state / "receipts.jsonl"
+
+    @property
+    def session_locks(self) -> Path:
+        return self.state / "locks"
 
     @property
     def trash(self) -> Path:
@@ -103,10 +122,24 @@ def check_user_name(name: str) -> str:
     Raises:
         UsageError: it holds a path, control characters, or is reserved by a system.
     """
+    return _checked_name(name, "a user name", "such as alice or 小林")
+
+
+def check_session_id(name: str) -> str:
+    """The id of a session, which is a file's name too: as for users, and short enough with what is put behind it.
+
+    Raises:
+        UsageError: as for users.
+    """
+    return _checked_name(name, "the id of a session", "such as main or 2026-11-21", _LONGEST_SESSION_ID)
+
+
+def _checked_name(name: str, what: str, example: str, longest: int = 255) -> str:
     normal = unicodedata.normalize("NFC", name)
-    if not _USER_NAME.fullmatch(normal) or normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED:
-        hint = "Use letters, digits, and . _ - @ + inside (at most 64 characters), such as alice or 小林."
-        raise UsageError(f"{name!r} cannot be a user name", hint=hint)
+    reserved = normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED
+    if not _USER_NAME.fullmatch(normal) or reserved or len(normal.encode()) > longest:
+        hint = f"Use letters, digits, and . _ - @ + inside (at most 64 characters), {example}."
+        raise UsageError(f"{name!r} cannot be {what}", hint=hint)
     return normal
 
 

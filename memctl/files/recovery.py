@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import replace
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, document, edit, journal
+from memctl.files import atomic, codec, document, edit, journal
 from memctl.files.erase import Erasure, erase
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.models import LineEdit
+
+_LONGEST_NAME = 200
+"""Bytes; systems allow 255, and `hand-edit-…-` may be put before it."""
 
 
 def recover(folder: UserFolder) -> None:
@@ -36,7 +40,7 @@ def recover(folder: UserFolder) -> None:
 def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes | None) -> None:
     """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost."""
     full = folder.resolve(path)
-    keep = folder.displaced / path.replace("/", "__")
+    keep = folder.displaced / _displaced_name(path)
     if not path.startswith(".memctl/"):
         atomic.make_directory(keep.parent)
     if data is None:
@@ -50,6 +54,12 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
         keep_hand_edit(keep)
     elif displaced is not None:
         keep.unlink(missing_ok=True)
+
+
+def _displaced_name(path: str) -> str:
+    """A file's name for where it lies meanwhile: its path, or a hash of it where that is too long for a name."""
+    flat = path.replace("/", "__")
+    return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
 
 
 def write_line(folder: UserFolder, line: LineEdit) -> None:
@@ -145,7 +155,7 @@ def _temporary(folder: UserFolder) -> list[Path]:
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
     places = (folder.root, folder.trash, folder.state)
     found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
-    return [*found, *folder.reflections.rglob(pattern)]
+    return [*found, *folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from memctl.models import Memory
 
@@ -33,7 +33,7 @@ class Entry:
     """One thing that can be found.
 
     Args:
-        path: the file it stands in; `ref` names it there (a memory's id; empty for a whole file).
+        path: the file it stands in; `ref` names it there (a memory's id; empty for a whole file; the hash of a passage).
         hash: of `raw`, its exact bytes in the file.
         memory: the record it is, or belongs to; None where the record cannot be read (`problem` says why).
         text: what to search in.
@@ -71,6 +71,8 @@ class Found:
 class FileUpdate:
     """What became of one file: its new state (None: it is gone), entries new or changed, and refs that went.
 
+    `lines` says where entries that are the same stand now, by ref, where that changed.
+
     `base` is the state this was worked out against: where the index has another by now, the update is dropped, because
     somebody else has looked at the file since (the next sync looks again). `header` is what stands beside the records
     of `memory.json`, where that changed.
@@ -82,6 +84,7 @@ class FileUpdate:
     entries: Sequence[Entry] = ()
     removed: Sequence[str] = ()
     header: Mapping[str, object] | None = None
+    lines: Mapping[str, int] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

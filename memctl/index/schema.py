@@ -13,7 +13,7 @@ CREATE TABLE files (
     hash TEXT, seen_ns INTEGER, problem TEXT NOT NULL DEFAULT '', readable INTEGER NOT NULL DEFAULT 1
 ) WITHOUT ROWID;
 
--- What can be found: a record of memory.json, a reflection, later a part of a document.
+-- What can be found: a record of memory.json, a reflection, a passage of a document.
 CREATE TABLE entries (
     rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL,
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,

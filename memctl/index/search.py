@@ -23,6 +23,10 @@ _OVERFETCH = 1_000
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem"
 
 
+DOCUMENT = "({0}.path >= 'knowledge/' AND {0}.path < 'knowledge0')"
+"""Whether the path of a row of a table is that of a document."""
+
+
 @dataclass(frozen=True)
 class Where:
     """A condition on `entries e` with its arguments."""
@@ -56,6 +60,8 @@ def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
         if wanted:
             parts.append(f"e.{column} IN ({_marks(wanted)})")
             arguments += wanted
+    if filters.documents is not None:
+        parts.append(f"{'' if filters.documents else 'NOT '}{DOCUMENT.format('e')}")
     for tag in filters.tags:
         parts.append("EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.entry = e.rowid)")
         arguments.append(tag)
@@ -67,8 +73,8 @@ def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
         if flag is not None:
             parts.append(f"e.{column} = ?")
             arguments.append(int(flag))
-    plain = Filters(statuses=(ACTIVE,))
-    return Where(" AND ".join(parts), tuple(arguments), selective=filters != plain or bool(layers))
+    plain = filters in (Filters(statuses=(ACTIVE,)), Filters(statuses=(ACTIVE,), documents=False))
+    return Where(" AND ".join(parts), tuple(arguments), selective=not plain or bool(layers))
 
 
 def _marks(values: Sequence[Any]) -> str:

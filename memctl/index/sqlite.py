@@ -83,6 +83,10 @@ class SqliteIndex:
         """Hash of each entry of a file, by ref."""
         return dict(db.rows(self.connection, "SELECT ref, hash FROM entries WHERE path = ?", (path,)))
 
+    def lines(self, path: str) -> dict[str, int]:
+        """In which line of a file each entry begins, by ref."""
+        return dict(db.rows(self.connection, "SELECT ref, line FROM entries WHERE path = ?", (path,)))
+
     def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of entries of a file, by ref."""
         sql = "SELECT ref, raw FROM entries WHERE path = ? AND ref = ?"
@@ -94,6 +98,28 @@ class SqliteIndex:
         WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
         found = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
         return None if found is None else str(found)
+
+    # Passages of documents
+
+    def has_documents(self) -> bool:
+        """Whether there are documents at all."""
+        sql = f"SELECT 1 FROM files f WHERE {search.DOCUMENT.format('f')} LIMIT 1"
+        return db.row(self.connection, sql) is not None
+
+    def passages(self) -> dict[str, int]:
+        """How many passages each document has."""
+        sql = f"SELECT path, count(*) FROM entries e WHERE {search.DOCUMENT.format('e')} GROUP BY path"
+        return dict(db.rows(self.connection, sql))
+
+    def passages_of(self, path: str) -> list[Found]:
+        """The passages of a document, in its order."""
+        return self._entries("path = ?", path, order="line, rowid")
+
+    def document_of(self, rows: Iterable[int]) -> dict[int, str]:
+        """The documents of those rows that are passages."""
+        numbers = ",".join(map(str, rows))
+        sql = f"SELECT rowid, path FROM entries e WHERE rowid IN ({numbers}) AND {search.DOCUMENT.format('+e')}"
+        return dict(db.rows(self.connection, sql))
 
     def total(self) -> int:
         return search.total(self.connection)
@@ -241,6 +267,10 @@ class SqliteIndex:
             self._remove(update.path, ref)
         for entry in update.entries:
             self._put(entry, new_vectors.get((entry.path, entry.ref)))
+        self.connection.executemany(
+            "UPDATE entries SET line = ? WHERE path = ? AND ref = ?",
+            [(line, update.path, ref) for ref, line in update.lines.items()],
+        )
         if update.state is None:
             self.connection.execute("DELETE FROM files WHERE path = ?", (update.path,))
         else:

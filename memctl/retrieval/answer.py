@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.entries import memory_of, searchable
-from memctl.files import document
+from memctl.files import document, knowledge
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.text import likeness
-from memctl.models import Filters, Hit, Memory, Query, Route
+from memctl.models import LAYER_DOCUMENT, Filters, Hit, Memory, Query, Route
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.retrieve import Candidate, Question
@@ -46,9 +46,7 @@ def _answer(
     question = retrieve.prepare(query.text, counts, index.total())
     candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)
     blended = rank.blend(candidates, weights)
-    best = sorted(candidates, key=lambda c: (-sum(blended[c.rowid]), c.rowid))[
-        : max(DECODED * query.top, LEAST_DECODED)
-    ]
+    best = _shortlist(index, candidates, blended, query.top)
     route = route_of(query.text)
     hits, entries = [], {}
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
@@ -56,8 +54,9 @@ def _answer(
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
             parts = rank.parts(blended[candidate.rowid], memory, weights, now, route.present)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
-            entries[memory.memory_id, via] = (candidate, found)
+            entries.setdefault((memory.memory_id, via), (candidate, found))
     ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
+    ranked = rank.spread(ranked, rank.document_of, query.top)
 
     def judged(hit: Hit) -> Hit:
         """The hit with its absolute relevance, which takes a look at its words."""
@@ -67,16 +66,33 @@ def _answer(
 
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
-    if not query.route:
-        return Answer(tuple(map(judged, ranked[: query.top])), Route(present=route.present), degraded)
-    chosen, widened = rank.routed(ranked, route, query.top)
-    return Answer(tuple(map(judged, chosen[: query.top])), replace(route, widened=widened), degraded)
+    if query.route:
+        ranked, widened = rank.routed(ranked, route, query.top)
+        route = replace(route, widened=widened)
+    else:
+        route = Route(present=route.present)
+    return Answer(tuple(map(judged, rank.order(ranked[: query.top]))), route, degraded)
+
+
+def _shortlist(
+    index: SqliteIndex, candidates: Sequence[Candidate], blended: Mapping[int, tuple[float, float]], top: int
+) -> list[Candidate]:
+    """The candidates worth decoding: the best, and as many passages of documents, a few of each before more of one."""
+    best = sorted(candidates, key=lambda c: (-sum(blended[c.rowid]), c.rowid))
+    wanted = max(DECODED * top, LEAST_DECODED)
+    document_of = index.document_of([c.rowid for c in best]) if index.has_documents() else {}
+    passages = [c for c in best if c.rowid in document_of]
+    others = [c for c in best if c.rowid not in document_of]
+    return others[:wanted] + rank.spread(passages, lambda c: document_of[c.rowid], top)[:wanted]
 
 
 def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
     """The memory an entry answers with, and the file that matched where that is not the record itself."""
     if found.path == document.FILE_NAME:
         return memory_of(found), ""
+    if knowledge.is_document(found.path):
+        passage = memory_of(found)
+        return passage, passage.memory_id
     record = index.record_of(found)
     return memory_of(record or found), found.path
 
@@ -84,6 +100,8 @@ def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
 def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     """Whether the record behind a reflection passes the filters too."""
     when = memory.when
+    if memory.layer == LAYER_DOCUMENT:
+        return True  # it is the entry itself, which has passed them
     if filters.as_of:
         return False  # a reflection says what is known today
     return (
@@ -113,7 +131,7 @@ def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: dat
     bag = frozenset(retrieve.question_terms(content))
     counts = index.term_counts(list(bag)[:256])
     rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:RAREST]
-    rows = [scored.rowid for scored in index.full_text(rarest, Filters(), now, NEAR_CANDIDATES)]
+    rows = [scored.rowid for scored in index.full_text(rarest, Filters(documents=False), now, NEAR_CANDIDATES)]
     near = []
     for found in index.found(rows):
         if found.path == document.FILE_NAME:

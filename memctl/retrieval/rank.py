@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from memctl import times
-from memctl.models import LAYER_REFLECTION, Hit, Memory, Route
+from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, Hit, Memory, Route
 from memctl.retrieval.retrieve import Candidate
+
+T = TypeVar("T")
 
 SHARES: Mapping[str, float] = {"importance": 0.3, "confidence": 0.2, "reward": 0.5}
 SHARES_PRESENT: Mapping[str, float] = {"importance": 0.2, "confidence": 0.15, "reward": 0.35, "recency": 0.3}
@@ -24,6 +28,10 @@ USED_SHARE, USED_RELEVANCE = 0.5, 0.4
 
 OUTSIDE_SHARE = 0.5
 """A hit outside the route stays if it scores at least this share of the best one inside."""
+
+
+OF_ONE_DOCUMENT = 3
+"""How many of ten hits may be passages of one document, as long as there is anything else to show."""
 
 
 @dataclass(frozen=True)
@@ -97,6 +105,27 @@ def order(hits: Sequence[Hit]) -> list[Hit]:
     return sorted(hits, key=lambda hit: (-hit.score, hit.memory.memory_id))
 
 
+def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> list[T]:
+    """The items, best first, those beyond the share of their document behind all others.
+
+    Args:
+        document_of: the document an item belongs to; empty for what may stand as often as it likes.
+    """
+    share = OF_ONE_DOCUMENT * -(-top // 10)
+    seen: Counter[str] = Counter()
+    first, later = [], []
+    for item in items:
+        document = document_of(item)
+        seen[document] += 1
+        (later if document and seen[document] > share else first).append(item)
+    return first + later
+
+
+def document_of(hit: Hit) -> str:
+    """The document a hit is a passage of, empty where it is none."""
+    return str(hit.memory.metadata["path"]) if hit.memory.layer == LAYER_DOCUMENT else ""
+
+
 def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool]:
     """Follow the route as far as that costs nothing.
 
@@ -112,7 +141,7 @@ def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool
 
 
 def _inside(hit: Hit, route: Route) -> bool:
-    layer = LAYER_REFLECTION if hit.via else hit.memory.layer
+    layer = LAYER_REFLECTION if hit.via and not document_of(hit) else hit.memory.layer
     return layer in route.layers and (not route.categories or hit.memory.category in route.categories)
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log1p
 
@@ -78,21 +78,29 @@ def _idf(count: int, total: int) -> float:
 def candidates(
     index: SqliteIndex, embedder: Embedder | None, question: Question, filters: Filters, now: datetime
 ) -> tuple[list[Candidate], str]:
-    """Entries found by either signal, with the scores of both.
+    """Entries found by either signal, with the scores of both; as many of documents as of everything else.
 
     Returns:
         the candidates, and a sentence on why vectors could not be used; empty when they could.
     """
-    lexical = {s.rowid: s.score for s in index.full_text(question.words, filters, now, CANDIDATES)}
+    pools = _pools(index, filters)
+    lexical = {s.rowid: s.score for pool in pools for s in index.full_text(question.words, pool, now, CANDIDATES)}
     if embedder is None or not question.words:
         return _joined(lexical, {}), ""
     try:
         vector = embedder.embed_query(question.embedded)
     except ProviderError as problem:
         return _joined(lexical, {}), f"full text only: {problem.message}. {problem.hint}".strip()
-    cosines = {s.rowid: s.score for s in index.nearest(vector, filters, now, CANDIDATES)}
+    cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, CANDIDATES)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
     return _joined(lexical, cosines), ""
+
+
+def _pools(index: SqliteIndex, filters: Filters) -> Sequence[Filters]:
+    """Documents are looked through apart, so that a thousand passages cannot keep a memory from being a candidate."""
+    if filters.documents is not None or not index.has_documents():
+        return (filters,)
+    return (replace(filters, documents=False), replace(filters, documents=True))
 
 
 def _joined(lexical: Mapping[int, float], cosines: Mapping[int, float]) -> list[Candidate]:

@@ -1,0 +1,451 @@
+"""Sessions on disk: one JSON file each in the form of system E, content laid aside, and the queue of what was evicted.
+
+A change reads, decides and writes under the session's lock, so two processes lose nothing of one another's. A whole
+state that was loaded earlier is saved only if the file is still what it was. What leaves a window is in the queue, on
+disk, before it leaves the file.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memctl import times
+from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
+from memctl.files import atomic, lock
+from memctl.files.layout import UserFolder, check_session_id
+
+STRIPES = 16
+"""Lock files for all sessions together: a lock a session would leave a file for each that ever was."""
+
+LARGEST = 64 * 1024 * 1024
+
+_OWN = ("sessionId", "components", "timestamp")
+_REFERENCE = re.compile(r"(?P<session>[^/\\\0]+)/(?P<name>[0-9a-f]{32})")
+_QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
+_LONE_SURROGATE = re.compile("[\ud800-\udfff]")
+
+
+@dataclass(frozen=True)
+class Session:
+    """A session's file.
+
+    Args:
+        components: the state of each component, by its name; memctl gives back unchanged what it does not know.
+        timestamp: when it was saved, as it stands in the file.
+        extra: fields of the file memctl does not know.
+        digest: of the file's bytes when it was read; empty for a session that has no file yet.
+    """
+
+    session_id: str
+    components: Mapping[str, Any] = field(default_factory=dict)
+    timestamp: str = ""
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    digest: str = ""
+
+    def with_component(self, name: str, state: Any) -> Session:
+        """The session with one component's state set; taken out where it is None."""
+        others = {key: value for key, value in self.components.items() if state is not None or key != name}
+        return replace(self, components=others | ({name: state} if state is not None else {}))
+
+    @property
+    def saved_at(self) -> datetime | None:
+        """When it was saved; None where the file does not say."""
+        try:
+            return times.from_value(self.timestamp) if self.timestamp else None
+        except ValueError:
+            return None
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Messages that left a window, or were left at a session's end, and wait to become an episode.
+
+    Args:
+        queue_id: also the `external_id` of the episode, so that there is one.
+        messages: in the form of a session's file.
+        reason: `evicted`, `ended` or `idle`.
+    """
+
+    queue_id: str
+    session_id: str
+    at: datetime
+    messages: tuple[Mapping[str, Any], ...]
+    reason: str = "evicted"
+
+
+# Sessions
+
+
+def path_of(folder: UserFolder, session_id: str) -> Path:
+    """Where a session's file lies.
+
+    Raises:
+        UsageError: it can be no session's id.
+        RefusedError: a link leads out of the folder.
+    """
+    return folder.resolve(f"sessions/{check_session_id(session_id)}.json")
+
+
+def ids(folder: UserFolder) -> list[str]:
+    """Ids of the sessions there are."""
+    found = folder.sessions.glob("*.json") if folder.sessions.is_dir() else ()
+    return sorted(path.name.removesuffix(".json") for path in found if path.is_file() and _is_id(path.stem))
+
+
+def _is_id(name: str) -> bool:
+    try:
+        return check_session_id(name) == name
+    except UsageError:
+        return False
+
+
+def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
+    """A session; None where it has no file.
+
+    Raises:
+        InvalidDataError: the file is broken, or that of another session.
+    """
+    path = path_of(folder, session_id)
+    data = atomic.read(path)
+    return None if data is None else parse(data, check_session_id(session_id), _shown(path))
+
+
+def load(folder: UserFolder, session_id: str) -> Session:
+    """A session.
+
+    Raises:
+        NotFoundError: it has no file; near ids are suggested.
+        InvalidDataError: as `load_if_exists`.
+    """
+    from difflib import get_close_matches
+
+    if found := load_if_exists(folder, session_id):
+        return found
+    near = get_close_matches(session_id, ids(folder), 3)
+    hint = f"Did you mean {' or '.join(near)}?" if near else "`memctl session list` shows the sessions."
+    raise NotFoundError(f"no session {session_id!r}", hint=hint)
+
+
+def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float) -> Session:
+    """Write a session as a whole, if its file is still what it was loaded from.
+
+    Raises:
+        ConflictError: somebody else saved it, or deleted it, since.
+    """
+    with locked(folder, session.session_id, timeout=timeout):
+        present = load_if_exists(folder, session.session_id)
+        if (present.digest if present else "") != session.digest:
+            hint = "Load it again and make the change anew; nothing was overwritten."
+            raise ConflictError(f"session {session.session_id} was saved by someone else in the meantime", hint=hint)
+        return write(folder, session, now)
+
+
+def change(
+    folder: UserFolder, session_id: str, decide: Callable[[Session], Session], now: datetime, *, timeout: float
+) -> Session:
+    """Read, decide and write under the session's lock; what nobody saved begins empty.
+
+    Raises:
+        LockedError, StorageError, InvalidDataError: nothing was changed.
+    """
+    with locked(folder, session_id, timeout=timeout):
+        before = load_if_exists(folder, session_id) or Session(check_session_id(session_id))
+        after = decide(before)
+        return after if after == before else write(folder, after, now)
+
+
+def write(folder: UserFolder, session: Session, now: datetime) -> Session:
+    """Put a session's file in place as a whole; call it with the lock held."""
+    stamped = replace(session, timestamp=times.to_text(now))
+    data = dump(stamped)
+    atomic.replace(path_of(folder, session.session_id), data)
+    return replace(stamped, digest=_digest(data))
+
+
+def delete(folder: UserFolder, session_id: str) -> bool:
+    """Remove a session's file and what was laid aside for it; call it with the lock held. False where nothing was."""
+    path = path_of(folder, session_id)
+    there = path.is_file()
+    atomic.remove(path)
+    clear_offloaded(folder, session_id)
+    return there
+
+
+@contextmanager
+def locked(folder: UserFolder, session_id: str, *, timeout: float) -> Iterator[None]:
+    """Hold the lock of a session. Whoever holds it must not wait for the user's lock: a purge takes them in that order.
+
+    Raises:
+        LockedError: somebody else holds it for longer than `timeout` seconds.
+    """
+    stripe = blake2b(check_session_id(session_id).encode(), digest_size=4).digest()[0] % STRIPES
+    with lock.exclusive(_stripe(folder, stripe), timeout=timeout):
+        yield
+
+
+@contextmanager
+def all_locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
+    """Hold the locks of all sessions."""
+    with ExitStack() as stack:
+        for stripe in range(STRIPES):
+            stack.enter_context(lock.exclusive(_stripe(folder, stripe), timeout=timeout))
+        yield
+
+
+def _stripe(folder: UserFolder, number: int) -> Path:
+    return folder.session_locks / f"sessions-{number:02d}"
+
+
+# The file
+
+
+def parse(data: bytes, session_id: str, path: str) -> Session:
+    """A session from its file's bytes.
+
+    Raises:
+        InvalidDataError: no JSON object in the form of system E, or another session's; with the line.
+    """
+    found = _decoded(data, path)
+    named, components = found.get("sessionId", session_id), found.get("components", {})
+    if not isinstance(components, Mapping):
+        raise InvalidDataError("`components` must be an object: NAME and state", path=path)
+    if named != session_id:
+        hint = "Rename the file, or set `sessionId` to its name."
+        raise InvalidDataError(f"holds the session {named!r}", path=path, hint=hint)
+    stamp = found.get("timestamp", "")
+    extra = {name: value for name, value in found.items() if name not in _OWN}
+    return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, _digest(data))
+
+
+def _decoded(data: bytes, path: str) -> dict[str, Any]:
+    if len(data) > LARGEST:
+        raise InvalidDataError(f"is larger than {LARGEST // 1024**2} MiB", path=path)
+    try:
+        text = data.decode("utf-8-sig")
+        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
+    except json.JSONDecodeError as problem:
+        raise InvalidDataError(
+            f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=_HINT
+        ) from None
+    except UnicodeDecodeError:
+        raise InvalidDataError("is not valid UTF-8", path=path, hint=_HINT) from None
+    except (ValueError, RecursionError) as problem:
+        reason = "is nested too deep" if isinstance(problem, RecursionError) else str(problem)
+        raise InvalidDataError(reason, path=path, hint=_HINT) from None
+    if not isinstance(found, dict):
+        raise InvalidDataError("must hold a JSON object", path=path, line=1, hint=_HINT)
+    return found
+
+
+_HINT = "The file is left as it is; mend it by hand, or move it away."
+
+
+def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) != len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
+    return found
+
+
+def _refused(constant: str) -> Any:
+    raise ValueError(f"{constant} is no JSON number")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if number in (float("inf"), float("-inf")):
+        raise ValueError(f"the number {text[:40]} is too large")
+    return number
+
+
+def dump(session: Session) -> bytes:
+    """The file's bytes.
+
+    Raises:
+        InvalidDataError: a component's state has no form in JSON.
+    """
+    whole = {"sessionId": session.session_id, "components": dict(session.components), "timestamp": session.timestamp}
+    return encoded({**whole, **session.extra}, f"session {session.session_id}")
+
+
+def encoded(value: Mapping[str, Any], what: str) -> bytes:
+    """JSON as it is written: Unicode unescaped, half a character (a cut emoji of a model) escaped.
+
+    Raises:
+        InvalidDataError: it has no such form.
+    """
+    try:
+        text = json.dumps(value, ensure_ascii=False, indent=2, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InvalidDataError(f"{what} cannot be written as JSON: {problem}") from None
+    return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
+
+
+def digest(value: Any) -> str:
+    """What tells two states apart."""
+    return _digest(json.dumps(value, ensure_ascii=True, sort_keys=True, default=str).encode())
+
+
+def _digest(data: bytes) -> str:
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def _shown(path: Path) -> str:
+    return f"sessions/{path.name}"
+
+
+# What is laid aside
+
+
+def reference(session_id: str, text: str) -> str:
+    """The reference under which a text is, or will be, laid aside: `SESSION/NAME`; the same for the same text."""
+    return f"{session_id}/{_digest(text.encode('utf-8', 'surrogatepass'))}"
+
+
+def offload(folder: UserFolder, session_id: str, text: str) -> str:
+    """Lay a text aside, durable, and return its reference."""
+    ref = reference(check_session_id(session_id), text)
+    atomic.replace(_offloaded(folder, ref), text.encode("utf-8", "surrogatepass"))
+    return ref
+
+
+def read_offloaded(folder: UserFolder, ref: str) -> str:
+    """A text that was laid aside.
+
+    Raises:
+        NotFoundError: it is gone with its session, or was never there.
+        UsageError: no such reference can be.
+    """
+    data = atomic.read(_offloaded(folder, ref))
+    if data is None:
+        raise NotFoundError(f"nothing is laid aside under {ref!r}", hint="It goes when its session ends.")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def offloaded(folder: UserFolder, session_id: str) -> list[str]:
+    """References of all that is laid aside for a session."""
+    place = _offload_folder(folder, session_id)
+    found = sorted(place.glob("*.txt")) if place.is_dir() else []
+    return [f"{session_id}/{path.stem}" for path in found]
+
+
+def clear_offloaded(folder: UserFolder, session_id: str, keep: Sequence[str] = ()) -> None:
+    """Remove what is laid aside for a session, but for the references that are still in use."""
+    for ref in offloaded(folder, session_id):
+        if ref not in keep:
+            atomic.remove(folder.resolve(_offload_name(ref)))
+    place = _offload_folder(folder, session_id)
+    if place.is_dir() and not any(place.iterdir()):
+        place.rmdir()
+
+
+def _offload_folder(folder: UserFolder, session_id: str) -> Path:
+    return folder.resolve(f"sessions/{check_session_id(session_id)}.d")
+
+
+def _offloaded(folder: UserFolder, ref: str) -> Path:
+    match = _REFERENCE.fullmatch(ref)
+    if match is None or not _is_id(match["session"]):
+        raise UsageError(f"{ref!r} is no reference to content", hint="A reference is SESSION/ and 32 hex digits.")
+    return folder.resolve(_offload_name(ref))
+
+
+def _offload_name(ref: str) -> str:
+    session_id, _, name = ref.partition("/")
+    return f"sessions/{session_id}.d/{name}.txt"
+
+
+# The queue
+
+
+def queue_id(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
+    """The id under which messages are queued."""
+    told = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
+    return f"evt_{now:%Y%m%d%H%M%S}_{blake2b(told, digest_size=8).hexdigest()}"
+
+
+def enqueue(folder: UserFolder, queued: Queued) -> None:
+    """Put messages into the queue, durable; call it with the session's lock held, before they leave its file."""
+    atomic.replace(_queue_path(folder, queued.session_id, queued.queue_id), encoded(_as_json(queued), "the queue"))
+
+
+def _as_json(queued: Queued) -> dict[str, Any]:
+    return {
+        "queueId": queued.queue_id,
+        "sessionId": queued.session_id,
+        "at": times.to_text(queued.at),
+        "reason": queued.reason,
+        "messages": list(queued.messages),
+    }
+
+
+def queue(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
+    """What waits, oldest first: session and queue id; of one session or of all."""
+    found = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
+    parts = [path.name.removesuffix(".json").rpartition(".") for path in found]
+    known = [(owner, name) for owner, _, name in parts if _QUEUED.fullmatch(name) and _is_id(owner)]
+    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1][:18], pair))
+
+
+def read_queued(folder: UserFolder, session_id: str, name: str) -> Queued | None:
+    """What waits under an id; None where it is done with.
+
+    Raises:
+        InvalidDataError: the file is broken.
+    """
+    path = _queue_path(folder, session_id, name)
+    data = atomic.read(path)
+    if data is None:
+        return None
+    shown = f"sessions/pending/{path.name}"
+    found = _decoded(data, shown)
+    messages = found.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
+        raise InvalidDataError("`messages` must be a list of objects", path=shown, hint=_HINT)
+    try:
+        at = times.from_value(found.get("at"))
+    except ValueError as problem:
+        raise InvalidDataError(f"`at`: {problem}", path=shown, hint=_HINT) from None
+    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")))
+
+
+def is_queued(folder: UserFolder, session_id: str, name: str) -> bool:
+    return _queue_path(folder, session_id, name).is_file()
+
+
+def dequeue(folder: UserFolder, session_id: str, name: str) -> None:
+    """Take out of the queue what has become an episode."""
+    atomic.remove(_queue_path(folder, session_id, name))
+
+
+def _queue_path(folder: UserFolder, session_id: str, name: str) -> Path:
+    return folder.resolve(f"sessions/pending/{check_session_id(session_id)}.{name}.json")
+
+
+# Purging and tidying
+
+
+def all_files(folder: UserFolder) -> list[Path]:
+    """Every file below `sessions/`."""
+    return sorted(path for path in folder.sessions.rglob("*") if path.is_file()) if folder.sessions.is_dir() else []
+
+
+def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
+    """Remove what writes of a process that died left behind; returns how many."""
+    pattern = f"{atomic.TEMPORARY_PREFIX}*"
+    if not folder.sessions.is_dir() or not any(folder.sessions.rglob(pattern)):
+        return 0
+    with all_locked(folder, timeout=timeout):
+        found = [*folder.sessions.rglob(pattern)]
+        for path in found:
+            atomic.remove(path)
+    return len(found)
