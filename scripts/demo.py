@@ -1,4 +1,4 @@
-"""The main job on a copy of `sample_store/`: add, query, reflect, decay, undo, inspect. Run by `make demo`."""
+"""The main job on a copy of `sample_store/`: add, query, feedback, conflicts, reflect, decay, undo, context. Run by `make demo`."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 MEMCTL = Path(sys.executable).with_name("memctl")
+
+RESOLVE = "conflicts resolve mem_20250402_34cbbc356378 mem_20260519_3111ff8e4b1b --keep newest"
 
 STEPS = (
     ("What does the store hold?", "inspect"),
@@ -29,15 +31,34 @@ STEPS = (
     ),
     ("Chinese works the same way.", '--user xiaolin query "小林现在住在哪里，能做饭吗？" -n 2'),
     (
+        "Was an answer right? What helped rises, what misled sinks and is marked for revision.",
+        'feedback mem_20250215 down --reason "Clara has moved"',
+    ),
+    ("What contradicts what? Nothing is merged by itself.", "conflicts"),
+    ("Settle one: the newer is right, the older stays readable.", RESOLVE),
+    (
+        "Learn from what was said; what is doubtful waits to be confirmed.",
+        'add --extract "User: I moved to Porto last week. Maybe I will get a dog."',
+    ),
+    (
         "Write a reflection over what is known about one topic.",
         'reflect --tag payments-api --title "What we know about the payments API"',
+    ),
+    ("Episodes on one target become knowledge.", "consolidate --dry-run"),
+    (
+        "A call failed: what mended it before?",
+        "strategy suggest --tool run_sql --error QueryCanceled"
+        ' --message "canceling statement due to statement timeout" --args \'{"timeout_s": 5}\'',
     ),
     ("What would fade? (Nothing is changed.)", "decay --dry-run"),
     ("Let it fade: archived, not lost.", "decay"),
     ("Second thoughts.", "undo"),
     ("One memory in full: links, history, forecast.", "inspect mem_20250122"),
     ("Is everything as it should be?", "doctor --deep"),
-    ("Text ready for a prompt, memories fenced as data.", 'query "may I suggest a pesto recipe?" -n 2 --md'),
+    (
+        "What a model should know for its next call, within a budget, and why.",
+        'context "may I suggest a pesto recipe for dinner?" --budget 1200 --explain',
+    ),
 )
 
 

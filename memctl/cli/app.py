@@ -31,6 +31,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "restore": "everyday:restore",
         "undo": "everyday:undo",
         "feedback": "learning:feedback",
+        "context": "context:context",
     },
     "Life of memories": {
         "confirm": "learning:confirm",
@@ -41,7 +42,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "maintain": "life:maintain",
         "conflicts": "conflicts:GROUP",
     },
-    "Agents": {"strategy": "strategies:GROUP"},
+    "Agents": {"strategy": "strategies:GROUP", "mcp": "mcp:GROUP"},
     "Looking": {"inspect": "looking:inspect", "log": "looking:log"},
     "Care": {
         "sync": "care:sync",

@@ -260,6 +260,13 @@ def complete_id(incomplete: str) -> list[str]:
         return []
 
 
+def complete_client(incomplete: str) -> list[str]:
+    """MCP clients, for the shell."""
+    from memctl.agent.clients import CLIENTS
+
+    return [name for name in CLIENTS if name.startswith(incomplete)]
+
+
 def complete_trashed(incomplete: str) -> list[str]:
     """Ids of what can be restored, for the shell."""
     try:
@@ -365,3 +372,9 @@ AsOf = Annotated[
 ]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]
+With = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--with", help="Also read this user's memories; may be repeated.", metavar="NAME", autocompletion=complete_user
+    ),
+]

@@ -1,0 +1,112 @@
+"""`context`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import Now, current
+
+if TYPE_CHECKING:
+    from memctl.usecases.context import ContextPack
+
+
+def context(
+    text: Annotated[
+        list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT")
+    ],
+    budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
+    task: Annotated[
+        str,
+        typer.Option(
+            help="simple, medium or complex: how the window is divided.", metavar="TASK",
+            autocompletion=lambda incomplete: [t for t in ("simple", "medium", "complex") if t.startswith(incomplete)],
+        ),
+    ] = "medium",
+    system: Annotated[str, typer.Option(help="The system prompt.", metavar="TEXT")] = "",
+    tokenizer: Annotated[str, typer.Option(help="What counts tokens, instead of the setting.", metavar="NAME")] = "",
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", help="md (the long-term part), messages (chat messages as JSON), or json (all of it).",
+            metavar="FORMAT",
+            autocompletion=lambda incomplete: [f for f in ("md", "messages", "json") if f.startswith(incomplete)],
+        ),
+    ] = "md",
+    explain: Annotated[
+        bool, typer.Option("--explain", help="Say of each memory why it is in or out, and how the window is divided.")
+    ] = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Build the context of a model's call, within a budget of tokens.
+
+    Constraints and preferences come first, then strategies, then what answers the question, then who the user is.
+    Memories stand between tags, as data. What does not fit gives way to its summary, or is left out.
+
+    Example: memctl context "plan the next migration" --budget 4000 --explain
+    """
+    from memctl.errors import UsageError
+    from memctl.usecases.context import FORMATS
+
+    if form not in FORMATS:
+        raise UsageError(f"there is no format {form!r}", hint=f"Formats: {', '.join(FORMATS)}.")
+    question = options.standard_input() if text == ["-"] else " ".join(text)
+    with options.opened() as store:
+        pack = store.build_context(
+            question, budget=budget, task=task, system=system, tokenizer=tokenizer,
+            now=options.moment(now),
+        )  # fmt: skip
+    for note in pack.notes:
+        render.warn(f"note: {note}")
+    if current.json or form == "json":
+        current.json = True
+        render.as_json(_pack_json(pack))
+        return
+    if form == "messages":
+        current.json = True
+        render.as_json(list(pack.messages))
+        return
+    render.say(pack.text or "nothing is known that matters here")
+    if explain:
+        _explained(pack)
+    if pack.receipt:
+        render.warn(f"receipt {pack.receipt}")
+
+
+def _explained(pack: ContextPack) -> None:
+    a = pack.allocation
+    render.say()
+    rows = [
+        (part, str(share), str(pack.granted[part]), str(pack.used[part]))
+        for part, share in (("system", a.system), ("memory", a.memory), ("history", a.history))
+    ]
+    render.table(("part", "share", "granted", "used"), [*rows, ("reserve", str(a.reserve), "", "")], right=(1, 2, 3))
+    render.say(f"{pack.tokens} of {a.total} tokens, counted by {pack.tokenizer}\n")
+    render.table(
+        ("section", "memory", "how", "tokens", "why"),
+        [(p.section, p.name, p.how, str(p.tokens), p.why) for p in pack.placed],
+        right=(3,),
+    )
+    if pack.left_out:
+        render.say(f"messages left out: {', '.join(str(at + 1) for at in pack.left_out)}")
+
+
+def _pack_json(pack: ContextPack) -> dict[str, Any]:
+    a = pack.allocation
+    return {
+        "text": pack.text,
+        "messages": list(pack.messages),
+        "tokens": pack.tokens,
+        "tokenizer": pack.tokenizer,
+        "allocation": {"system": a.system, "memory": a.memory, "history": a.history, "reserve": a.reserve},
+        "granted": dict(pack.granted),
+        "used": dict(pack.used),
+        "placed": [
+            {"section": p.section, "name": p.name, "how": p.how, "tokens": p.tokens, "why": p.why} for p in pack.placed
+        ],
+        "messages_left_out": list(pack.left_out),
+        "receipt": pack.receipt,
+        "notes": list(pack.notes),
+    }

@@ -1,0 +1,202 @@
+"""`memctl mcp`: the server for assistants that speak MCP, and how they are told of it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import current
+
+if TYPE_CHECKING:
+    from memctl.agent.clients import Edit
+
+PORT = 8765
+TOKEN_VARIABLE = "MEMCTL_MCP_TOKEN"
+LEAST_TOKEN = 16
+
+
+def _serve(
+    context: typer.Context,
+    with_: options.With = None,
+    http: Annotated[bool, typer.Option("--http", help="Serve over HTTP on this machine instead of stdio.")] = False,
+    port: Annotated[
+        int, typer.Option(help="With --http: the port; 0 takes a free one.", min=0, max=65535, metavar="N")
+    ] = PORT,
+) -> None:
+    if context.invoked_subcommand is not None:
+        if with_ or http:
+            from memctl.errors import UsageError
+
+            raise UsageError(f"options of the server stand after `{context.invoked_subcommand}`, or not at all")
+        return
+    _run(with_ or [], port if http else None)
+
+
+def _run(readable: list[str], port: int | None) -> None:
+    """Serve until the client goes, or until interrupted."""
+    from memctl.agent.shared import open_shared
+
+    mcp = _server_module()
+    with open_shared(current.store, current.user, readable) as shared:
+        if port is None:
+            mcp.serve_stdio(shared)
+            return
+        token, told = _token()
+        listening = mcp.listen(port)
+        render.warn(f"memctl for {', '.join(shared.stores)}: http://{mcp.HOST}:{listening.getsockname()[1]}{mcp.PATH}")
+        render.warn(told)
+        mcp.serve_http(shared, listening, token)
+
+
+def _server_module() -> Any:
+    from memctl.errors import ProviderError
+
+    try:
+        from memctl.agent import mcp
+    except ImportError as problem:
+        hint = 'Install what the server needs: `pip install "memctl[mcp]"`.'
+        raise ProviderError(f"the MCP SDK cannot be loaded: {problem}", hint=hint) from None
+    return mcp
+
+
+def _token() -> tuple[str, str]:
+    """The token that clients must show, and what to say about it."""
+    import os
+    import secrets
+
+    from memctl.errors import UsageError
+
+    given = os.environ.get(TOKEN_VARIABLE, "")
+    if not given:
+        made = secrets.token_urlsafe(32)
+        return made, f"token (for this run; {TOKEN_VARIABLE} sets a lasting one): {made}"
+    if len(given) < LEAST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
+        hint = f"At least {LEAST_TOKEN} letters, digits and signs, such as `openssl rand -hex 32` prints."
+        raise UsageError(f"{TOKEN_VARIABLE} cannot be a token", hint=hint)
+    return given, f"token: as {TOKEN_VARIABLE} says"
+
+
+def install(
+    client: Annotated[
+        str,
+        typer.Argument(
+            metavar="CLIENT",
+            help="claude-code, claude-desktop, cursor, codex or vscode.",
+            autocompletion=options.complete_client,
+        ),
+    ],
+    with_: options.With = None,
+    write: Annotated[
+        bool, typer.Option("--write", help="Edit the client's file; the one of before is kept beside it.")
+    ] = False,
+    command: Annotated[str, typer.Option(help="What starts memctl; the one that runs now otherwise.")] = "",
+) -> None:
+    """Tell a client of this memory: print its configuration, or write it.
+
+    Other entries of its file stay as they are. The same again changes nothing.
+
+    Example: memctl mcp install claude-code --write
+    """
+    import os
+
+    from memctl import times
+    from memctl.agent import clients
+    from memctl.errors import UsageError
+
+    if client not in clients.CLIENTS:
+        raise UsageError(f"there is no client {client!r}", hint=f"Clients: {', '.join(clients.CLIENTS)}.")
+    server = clients.entry(client, command or _executable(), _arguments(with_ or []))
+    path = clients.config_path(client, os.environ)
+    if not write:
+        _print(client, str(path), clients.snippet(client, server))
+        return
+    change = clients.edit(client, path, server)
+    backup = clients.write(change, times.utc_now()) if change.needed else None
+    _say_written(client, change, str(backup or ""))
+
+
+def _executable() -> str:
+    """This memctl, by its whole path: programs with a window do not know the shell's."""
+    import shutil
+    import sys
+    from pathlib import Path
+
+    beside = Path(sys.executable).with_name("memctl")
+    return str(beside) if beside.exists() else shutil.which("memctl") or "memctl"
+
+
+def _arguments(readable: list[str]) -> list[str]:
+    """The server's command line: store and users spelled out, for a client starts it anywhere."""
+    from memctl.agent.shared import open_shared
+
+    with open_shared(current.store, current.user, readable) as shared:
+        own, *others = shared.stores
+        beside = [word for name in others for word in ("--with", name)]
+        return ["--store", str(shared.own.folder.root.parent), "--user", own, "mcp", *beside]
+
+
+def _print(client: str, path: str, text: str) -> None:
+    from memctl.agent.clients import CLIENTS
+
+    if current.json:
+        render.as_json({"client": client, "path": path, "text": text, "written": False})
+        return
+    render.say(f"for {CLIENTS[client].title}, in {path}:\n\n{text}")
+    render.say(f"`memctl mcp install {client} --write` puts it there.")
+
+
+def _say_written(client: str, change: Edit, backup: str) -> None:
+    from memctl.agent.clients import CLIENTS
+
+    if current.json:
+        told = {"client": client, "path": str(change.path), "text": change.after, "written": change.needed}
+        render.as_json(told | {"backup": backup})
+        return
+    if not change.needed:
+        render.say(f"{CLIENTS[client].title} knows this memory already: {change.path}")
+        return
+    render.say(f"wrote {change.path}\n{change.diff.rstrip()}")
+    if backup:
+        render.say(f"the file of before: {backup}")
+    render.say(CLIENTS[client].after)
+
+
+def tools(
+    schema: Annotated[str, typer.Option(help="Print the schemas: openai or anthropic.", metavar="FORM")] = "",
+) -> None:
+    """List the tools that an assistant is given, with their cost in tokens.
+
+    With --schema they are printed for function calling, without a server.
+
+    Example: memctl mcp tools --schema openai
+    """
+    import json
+
+    from memctl.agent.tools import TOOLS, as_anthropic, as_openai
+    from memctl.context import tokens
+    from memctl.errors import UsageError
+
+    forms = {"openai": as_openai, "anthropic": as_anthropic}
+    if schema and schema not in forms:
+        raise UsageError(f"there is no form {schema!r}", hint=f"Forms: {', '.join(forms)}.")
+    if schema or current.json:
+        render.as_json(forms[schema or "openai"]())
+        return
+    costs = [tokens.estimate(json.dumps(one)) for one in as_anthropic()]
+    rows = [
+        (tool.name, str(cost), "reads" if tool.read_only else "takes away" if tool.destructive else "adds")
+        for tool, cost in zip(TOOLS, costs, strict=True)
+    ]
+    render.table(("tool", "tokens", "what it does to memory"), rows, right=(1,))
+    render.say(f"all together about {sum(costs)} tokens")
+
+
+GROUP = options.Commands(
+    "Serve the memory to assistants that speak MCP (needs `memctl[mcp]`).\n\n"
+    "Without a command it serves one client on standard input and output; clients start it themselves. With --http it "
+    "serves any number on this machine.\n\nExample: memctl mcp --http --port 8765",
+    {"install": install, "tools": tools},
+    alone=_serve,
+)
