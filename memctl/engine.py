@@ -13,7 +13,7 @@ from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import NotFoundError, StorageError
-from memctl.files import document, journal
+from memctl.files import document, journal, knowledge
 from memctl.files.erase import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
@@ -156,8 +156,15 @@ class Engine:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
         return View(self.index, self.folder, self.gateway.ids)
 
-    def _apply(self, decide: Callable[[View], Change], now: datetime) -> Change:
-        """Apply a change, after moving what has expired to the trash and giving new reflections records."""
+    def _apply(self, decide: Callable[[View], Change], now: datetime, *, dry_run: bool = False) -> Change:
+        """Apply a change, after moving what has expired to the trash and giving new reflections records.
+
+        Args:
+            dry_run: only decide on it.
+        """
+        if dry_run:
+            self.refresh()
+            return decide(self.view())
 
         def tidy(view: View) -> Change:
             return housekeeping.housekeeping(view, now)
@@ -180,6 +187,9 @@ class Engine:
             return starting[0]
         if not starting and self.report and self.report.blocked:
             raise self.report.blocked
+        if not starting and given.startswith(knowledge.FOLDER):
+            hint = f"`memctl knowledge show {given}` prints it; change it in an editor."
+            raise NotFoundError(f"{given} is in a document: it is no memory and cannot be judged or changed", hint=hint)
         message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
         raise NotFoundError(message, hint=self._near_ids(given, starting))
 

@@ -309,34 +309,38 @@ def restore(
             help="Ids of archived or forgotten memories.", metavar="ID...", autocompletion=options.complete_trashed
         ),
     ],
+    dry_run: DryRun = False,
 ) -> None:
     """Bring back what was archived or forgotten.
 
     Example: memctl restore mem_20251214_1a2b
     """
     with options.opened() as store:
-        back = store.restore(ids)
+        back = store.restore(ids, dry_run=dry_run)
     if current.json:
-        render.as_json({"restored": [m.memory_id for m in back]})
+        render.as_json({"dry_run": dry_run, "restored": [m.memory_id for m in back]})
     for memory in back:
-        render.say(f"restored {memory.memory_id}: {render.one_line(memory.content, 80)}")
+        render.say(
+            f"{'would restore' if dry_run else 'restored'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
+        )
 
 
 def undo(
     before_purge: Annotated[
         bool, typer.Option("--before-purge", help="Step over a purge, which cannot be taken back.")
     ] = False,
+    dry_run: DryRun = False,
 ) -> None:
     """Take back the last change.
 
     Example: memctl undo
     """
     with options.opened() as store:
-        operation = store.undo(before_purge=before_purge)
+        operation = store.undo(before_purge=before_purge, dry_run=dry_run)
     if current.json:
-        render.as_json(
-            {"undone": operation.op, "command": operation.command, "records": [s.memory_id for s in operation.records]}
-        )
+        done = {"undone": operation.op, "dry_run": dry_run, "command": operation.command}
+        render.as_json(done | {"records": [step.memory_id for step in operation.records]})
     what = ", ".join(step.memory_id for step in operation.records[:5]) or ", ".join(f.path for f in operation.files[:5])
     more = len(operation.records) - 5
-    render.say(f"undid `{operation.command}` of {operation.at}: {what}{f' and {more} more' if more > 0 else ''}")
+    told = f"{'would undo' if dry_run else 'undid'} `{operation.command}` of {operation.at}"
+    render.say(f"{told}: {what}{f' and {more} more' if more > 0 else ''}")

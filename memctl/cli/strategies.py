@@ -169,6 +169,7 @@ def outcome(
     memory_id: Id,
     result: Annotated[str, typer.Argument(help="success or failure.", metavar="RESULT")],
     reason: Annotated[str, typer.Option(help="Why it failed.")] = "",
+    dry_run: DryRun = False,
 ) -> None:
     """Say whether a strategy helped.
 
@@ -184,13 +185,14 @@ def outcome(
         raise UsageError(f"the result is success or failure; found {result!r}")
     with options.opened() as store:
         before = store.get(memory_id)
-        memory = store.strategy_outcome(before.memory_id, result == "success", reason=reason)
+        memory = store.strategy_outcome(before.memory_id, result == "success", reason=reason, dry_run=dry_run)
     if current.json:
-        render.as_json({"result": result, "memory": render.memory_json(memory)})
+        render.as_json({"result": result, "dry_run": dry_run, "memory": render.memory_json(memory)})
         return
     kept = "; no longer proposed" if memory.confidence < LEAST_CONFIDENCE else ""
     moved = f"confidence {before.confidence:.2f} → {memory.confidence:.2f}"
-    render.say(f"{memory.memory_id}: {moved}, used {_times(memory.access_count)}{kept}")
+    would = "dry run: " if dry_run else ""
+    render.say(f"{would}{memory.memory_id}: {moved}, used {_times(memory.access_count)}{kept}")
 
 
 def _times(count: int) -> str:

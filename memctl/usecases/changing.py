@@ -79,7 +79,7 @@ class Changing(Asking):
         self._apply(decide, now)
         return gone
 
-    def restore(self, ids: Sequence[str], *, now: datetime | None = None) -> list[Memory]:
+    def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """Bring back what was archived or forgotten.
 
         Raises:
@@ -94,7 +94,7 @@ class Changing(Asking):
             back[:] = [memory for memory, _ in steps]
             return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
 
-        self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return back
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
@@ -134,7 +134,9 @@ class Changing(Asking):
         advice = purging.git_advice(self.folder, what.ids)
         return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
 
-    def undo(self, *, before_purge: bool = False, now: datetime | None = None) -> journal.Operation:
+    def undo(
+        self, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None
+    ) -> journal.Operation:
         """Take back the last change.
 
         Args:
@@ -156,7 +158,11 @@ class Changing(Asking):
             present = self.index.raws(document.FILE_NAME, [step.memory_id for step in operation.records])
             return undoing.inverse(operation, present, {step.path: view.read(step.path) for step in operation.files})
 
-        self.gateway.apply(decide, now)
+        if dry_run:
+            self.refresh()
+            decide(self.view())
+        else:
+            self.gateway.apply(decide, now)
         return taken[0]
 
 

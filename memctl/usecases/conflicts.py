@@ -94,10 +94,7 @@ class Conflicts(Engine):
             result[:] = [Resolved(tuple(_settled(view, ids, choice, now)))]
             return _change(view, ids, result[0])
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:

@@ -106,10 +106,7 @@ class Consolidating(Engine):
             result[:] = [ConsolidationReport(found, change, proposals, refused.message if refused else "", notes)]
             return change
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     @property

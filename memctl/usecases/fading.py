@@ -91,10 +91,7 @@ class Fading(Engine):
             result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def _rules(self, policies: Sequence[str]) -> Rules:

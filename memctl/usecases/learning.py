@@ -118,10 +118,7 @@ class Learning(Asking):
             result[:] = [_judged(view, ids, judgement, reason, answer, now)]
             return Change("feedback", result[0].after, lines=(feedback.line(result[0].feedback),))
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def judgements(self) -> tuple[list[Feedback], list[int]]:
@@ -157,10 +154,7 @@ class Learning(Asking):
                 changed.update({m.memory_id: m for m in facts.confirmed(candidate, [r for r in rivals if r], now)})
             return Change("confirm", tuple(changed.values()))
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return list(changed.values())
 
     def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
@@ -178,10 +172,7 @@ class Learning(Asking):
             gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
             return housekeeping.to_trash("reject", view, gone, REJECTED, now)
 
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return gone
 
 

@@ -108,10 +108,7 @@ class Maintaining(Consolidating, Fading):
 
         gone: list[Memory] = []
         self.refresh()
-        if dry_run:
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _compact(self, dry_run: bool) -> list[str]:

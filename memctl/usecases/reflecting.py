@@ -167,11 +167,7 @@ class Reflecting(Asking):
             result[:] = [replace(reflected, notes=notes)]
             return change
 
-        if dry_run:
-            self.refresh()
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:

@@ -125,11 +125,7 @@ class Strategies(Engine):
             result[:] = [recorded]
             return change
 
-        if dry_run:
-            self.refresh()
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def suggest_strategy(
@@ -171,7 +167,7 @@ class Strategies(Engine):
         return replace(self._asked(failed, related, definition or {}), considered=known)
 
     def strategy_outcome(
-        self, memory_id: str, success: bool, *, reason: str = "", now: datetime | None = None
+        self, memory_id: str, success: bool, *, reason: str = "", dry_run: bool = False, now: datetime | None = None
     ) -> Memory:
         """Note whether a strategy helped: its confidence rises or falls; a success counts as a use.
 
@@ -191,7 +187,7 @@ class Strategies(Engine):
             result[:] = [strategies.outcome(held, success, now, reason)]
             return Change("strategy outcome", tuple(result))
 
-        self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def strategies(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
@@ -226,11 +222,7 @@ class Strategies(Engine):
             result[:] = [reflected]
             return change
 
-        if dry_run:
-            self.refresh()
-            decide(self.view())
-        else:
-            self._apply(decide, now)
+        self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def warn_call(

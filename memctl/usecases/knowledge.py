@@ -1,0 +1,253 @@
+"""Documents: adding them to `knowledge/`, listing, showing, searching, removing."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+
+from memctl import times
+from memctl.entries import passage_of
+from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.files import knowledge
+from memctl.gateway import View
+from memctl.models import Change, FileEdit, Filters, Query, QueryResult
+from memctl.transfer import documents
+from memctl.transfer.documents import Skipped, Source
+from memctl.usecases.asking import Asking
+
+ADDED, REPLACED, UNCHANGED = "added", "replaced", "unchanged"
+
+
+@dataclass(frozen=True)
+class Document:
+    """A document, by its path in the user's folder. `problem` says why it is not read, or not read anew."""
+
+    path: str
+    size: int
+    passages: int
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class AddedDocument:
+    """A document that came in; `outcome` is `added`, `replaced` or `unchanged`."""
+
+    path: str
+    outcome: str
+    passages: int
+    converted_from: str = ""
+
+
+@dataclass(frozen=True)
+class AddedDocuments:
+    """What `knowledge_add` did, and what it left out."""
+
+    documents: tuple[AddedDocument, ...]
+    skipped: tuple[Skipped, ...] = ()
+
+
+@dataclass(frozen=True)
+class Excerpt:
+    """A whole document, or one passage of it; lines count from 1, and `heading` is empty for a whole one."""
+
+    path: str
+    line: int
+    end_line: int
+    heading: str
+    text: str
+
+
+class Knowledge(Asking):
+    """Documents of one user: files below `knowledge/`, whoever put them there."""
+
+    def knowledge_add(
+        self,
+        path: str | Path,
+        *,
+        as_name: str = "",
+        replace: bool = False,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> AddedDocuments:
+        """Copy a file, or all documents of a folder, into `knowledge/`. One operation, which `undo` takes back.
+
+        Args:
+            as_name: the name below `knowledge/` instead of its own; of a file, with `/` at the end, the folder for it.
+            replace: let it take the place of documents that say something else.
+
+        Raises:
+            NotFoundError, UsageError, InvalidDataError, StorageError: there is nothing to add.
+            RefusedError: a document of that name is there and says something else.
+        """
+        now = now or times.utc_now()
+        given = Path(path).expanduser()
+        self.refresh()
+        sources, skipped = documents.gather(given, self.folder.root)
+        placed, unfit = _placed(sources, _base(given, as_name))
+        if not placed:
+            raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
+        outcome: list[AddedDocument] = []
+
+        def decide(view: View) -> Change:
+            edits = [FileEdit(name, view.read(name), source.data) for name, source in placed.items()]
+            outcome[:] = [_added(edit, placed[edit.path]) for edit in edits]
+            _check_replaced(outcome, replace)
+            return Change("knowledge add", files=tuple(edit for edit in edits if edit.before != edit.after))
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return AddedDocuments(tuple(outcome), (*skipped, *unfit))
+
+    def knowledge_list(self) -> list[Document]:
+        """Every document, by path."""
+        self.refresh()
+        return self._documents()
+
+    def _documents(self) -> list[Document]:
+        counts = self.index.passages()
+        states = [s for path, s in sorted(self.index.files().items()) if knowledge.is_document(path)]
+        return [Document(s.path, s.size, counts.get(s.path, 0), s.problem) for s in states]
+
+    def knowledge_show(self, name: str) -> Excerpt:
+        """A document, or with `NAME:LINE` the passage that holds this line (or the next one, for a blank line).
+
+        Raises:
+            NotFoundError: there is no such document or line.
+            InvalidDataError, StorageError: it cannot be read.
+        """
+        self.refresh()
+        name, line = self._place(name)
+        path = self._matching(name)[0].path
+        if path != _full(name):
+            raise NotFoundError(f"{name} is a folder", hint="`memctl knowledge list` shows the documents.")
+        if line:
+            return self._passage(path, line)
+        text = knowledge.decode(self.view().read(path) or b"", path)
+        return Excerpt(path, 1, text.rstrip("\n").count("\n") + 1, "", text)
+
+    def _place(self, name: str) -> tuple[str, int]:
+        """Name and line; a document may itself be named with a colon and a number."""
+        found = re.fullmatch(r"(.+):(\d{1,9})", name, re.DOTALL)
+        if found is None or any(each.path == _full(name) for each in self._documents()):
+            return name, 0
+        return found[1], int(found[2])
+
+    def _passage(self, path: str, line: int) -> Excerpt:
+        chunks = [passage_of(found) for found in self.index.passages_of(path)]
+        first = next((chunk for chunk in chunks if chunk.end_line >= line), None)
+        if first is None or line < 1:
+            raise NotFoundError(f"{path} has no passage at line {line}")
+        text = "".join(chunk.text for chunk in chunks if chunk.line == first.line)  # a line that is parted
+        return Excerpt(path, first.line, first.end_line, first.heading_path, text)
+
+    def search_knowledge(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
+        """Ask the documents alone. There is no receipt: passages are not judged."""
+        filters = Filters(documents=True)
+        asked = Query(question, top or self.settings.query_top, filters, route=False)
+        return self.query(asked, receipt=False, now=now)
+
+    def knowledge_remove(
+        self, names: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
+    ) -> list[Document]:
+        """Delete documents, or folders of them; `undo` brings them back.
+
+        Raises:
+            NotFoundError: there is none of that name.
+            RefusedError: it is no regular file, or too large to be brought back.
+        """
+        now = now or times.utc_now()
+        self.refresh()
+        gone: list[Document] = []
+
+        def decide(view: View) -> Change:
+            gone[:] = dict.fromkeys(document for name in names for document in self._matching(name))
+            edits = [FileEdit(document.path, _removable(view, document), None) for document in gone]
+            return Change("knowledge remove", files=tuple(edits))
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return gone
+
+    def _matching(self, name: str) -> list[Document]:
+        """The document of a name, or those of the folder of that name."""
+        wanted = _full(name)
+        known = self._documents()
+        exact = [document for document in known if document.path == wanted]
+        inside = [document for document in known if document.path.startswith(wanted.rstrip("/") + "/")]
+        if wanted.rstrip("/") + "/" == knowledge.FOLDER or not (exact or inside):
+            raise NotFoundError(f"no document {name!r}", hint=_near(name, known))
+        return exact or inside
+
+
+def _full(name: str) -> str:
+    """A document's path in the user's folder; `knowledge/` may be left out."""
+    plain = name.removeprefix("./")
+    return plain if plain.startswith(knowledge.FOLDER) else knowledge.FOLDER + plain
+
+
+def _near(name: str, known: Sequence[Document]) -> str:
+    from difflib import get_close_matches
+
+    paths = [document.path for document in known]
+    near = get_close_matches(_full(name), paths, 3, 0.5)
+    return f"Did you mean {' or '.join(near)}?" if near else "`memctl knowledge list` shows the documents."
+
+
+def _base(given: Path, as_name: str) -> tuple[str, bool]:
+    """The path below `knowledge/` that was asked for, and whether it is a folder's.
+
+    Raises:
+        UsageError: it leads elsewhere.
+    """
+    name = as_name.removeprefix(knowledge.FOLDER) or given.resolve().name
+    folder = given.is_dir() or name.endswith("/")
+    plain = name.removesuffix("/")
+    if reason := knowledge.unusable(f"{plain}/x.md" if folder else plain) if as_name else "":
+        hint = f"Give a path below {knowledge.FOLDER}; with `/` at the end it is a folder."
+        raise UsageError(f"{as_name!r} {reason}", hint=hint)
+    return (plain if as_name or folder else ""), folder
+
+
+def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str, Source], list[Skipped]]:
+    """Sources by their path in the user's folder, and those whose names will not do."""
+    name, folder = base
+    placed: dict[str, Source] = {}
+    unfit = []
+    for source in sources:
+        wanted = f"{name}/{source.name}" if folder else name or source.name
+        if knowledge.FOLDER + wanted in placed:  # two files of one name, such as a.md and a.pdf
+            wanted = f"{wanted.removesuffix('.md')}{Path(source.converted_from).suffix}.md"
+        if reason := knowledge.unusable(wanted):
+            unfit.append(Skipped(source.name, reason))
+        else:
+            placed[knowledge.FOLDER + wanted] = source
+    return placed, unfit
+
+
+def _added(edit: FileEdit, source: Source) -> AddedDocument:
+    outcome = ADDED if edit.before is None else UNCHANGED if edit.before == edit.after else REPLACED
+    passages = len(knowledge.chunks(source.data, edit.path))
+    return AddedDocument(edit.path, outcome, passages, source.converted_from)
+
+
+def _check_replaced(found: Sequence[AddedDocument], replace: bool) -> None:
+    changed = [document.path for document in found if document.outcome == REPLACED]
+    if changed and not replace:
+        more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
+        hint = "Nothing was changed. Add --replace to put the new text there, or --as NAME for another name."
+        raise RefusedError(f"{changed[0]}{more} is there already and says something else", hint=hint)
+
+
+def _removable(view: View, document: Document) -> bytes:
+    """The bytes that `undo` will need."""
+    path = view.folder.root / document.path
+    if path.is_symlink() or not path.is_file() or document.size > knowledge.LARGEST_FILE:
+        raise RefusedError(f"{document.path} could not be brought back", hint="Remove it yourself with `rm`.")
+    return view.read(document.path) or b""
