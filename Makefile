@@ -1,16 +1,21 @@
 # Two commands for a newcomer, each enough by itself: `make demo` and `make test`. They need Python 3.11+, git and make.
 PYTHON ?= python3
 VENV := .venv
+FRAMEWORKS := .venv-frameworks
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test check bench docs clean
+.PHONY: demo test test-frameworks check bench docs clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
 
 test: check
 	$(BIN)/python -m pytest -n auto --dist loadfile
+
+# LangGraph and AgentScope are big and pin much, so their adapters are tested in an environment of their own.
+test-frameworks:
+	@PYTHON='$(PYTHON)' sh scripts/test_frameworks.sh $(FRAMEWORKS)
 
 check: $(STAMP)
 	$(BIN)/ruff check .
@@ -26,7 +31,7 @@ docs: $(STAMP)
 	$(BIN)/python scripts/make_reference.py
 
 clean:
-	rm -rf $(VENV) build *.egg-info .demo
+	rm -rf $(VENV) $(FRAMEWORKS) build *.egg-info .demo
 
 $(STAMP): pyproject.toml requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memctl needs Python 3.11 or newer; name one: make PYTHON=python3.12")'

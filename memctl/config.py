@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -13,6 +14,12 @@ from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, check_user_name
 from memctl.lifecycle.decay import HALF_LIFE, POLICIES
 from memctl.models import CATEGORIES
+from memctl.secrets import POLICIES as SECRET_POLICIES
+from memctl.secrets import REFUSE
+from memctl.working.limits import POLICIES as WINDOW_POLICIES
+
+KEY_ENDING, KEY_VARIABLES = "_API_KEY", "MEMCTL_KEY_VARIABLES"
+"""What an environment variable's name must end in for the settings to name it, and the variable that lists others."""
 
 
 def _setting(
@@ -36,7 +43,11 @@ class Settings:
     model_url: str = _setting(
         "http://localhost:11434/v1", "Base URL of the OpenAI-compatible server that `openai:MODEL` asks."
     )
-    model_key_variable: str = _setting("OPENAI_API_KEY", "Environment variable that holds that server's key.")
+    model_key_variable: str = _setting(
+        "OPENAI_API_KEY",
+        "Environment variable that holds that server's key; its name ends in `_API_KEY`, or `MEMCTL_KEY_VARIABLES` "
+        "lists it.",
+    )
     model_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
     llm: str = _setting(
         "none",
@@ -47,7 +58,9 @@ class Settings:
         "http://localhost:11434/v1",
         "Base URL of the server that the language model runs on. `MEMCTL_LLM_URL` in the environment overrides it.",
     )
-    llm_key_variable: str = _setting("OPENAI_API_KEY", "Environment variable that holds that server's key.")
+    llm_key_variable: str = _setting(
+        "OPENAI_API_KEY", "Environment variable that holds that server's key; named as for `model_key_variable`."
+    )
     llm_timeout: float = _setting(60.0, "Seconds to wait for one answer of the language model.", 0.1, 600)
     lexical_weight: float = _setting(
         -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
@@ -66,6 +79,39 @@ class Settings:
     tokenizer: str = _setting(
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
+    )
+    conversation_tokens: int = _setting(8_000, "Tokens of a conversation from which room is made.", 100, 10**8)
+    conversation_messages: int = _setting(40, "Messages of a conversation from which room is made.", 2, 10**6)
+    conversation_turns: int = _setting(
+        20, "Turns of a conversation from which room is made; one begins with a message of the user's.", 1, 10**6
+    )
+    conversation_compact_to: float = _setting(0.8, "Share of these limits down to which room is made.", 0.1, 1)
+    conversation_keep_last: int = _setting(10, "The last messages, which always stay in the window.", 1, 10**6)
+    conversation_summary_share: float = _setting(
+        0.3, "The most that a summary may take of the tokens it replaces.", 0.05, 0.9
+    )
+    conversation_output_characters: int = _setting(
+        500, "Characters from which the output of a tool is cut when room is made; the whole is laid aside.", 100, 10**6
+    )
+    conversation_acknowledgement_characters: int = _setting(
+        20, "An assistant's message of fewer characters is dropped when room is made.", 0, 1000
+    )
+    window_policy: str = _setting(
+        "summarize",
+        "How room is made: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
+        "summarize, offload).",
+    )
+    auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
+    auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
+    session_idle_minutes: float = _setting(
+        30.0, "Minutes without a message after which a session is ended, and learned from; 0 for never.", 0, 10**7
+    )
+    session_least_messages: int = _setting(
+        4, "Messages left at a session's end from which an episode is made of them.", 1, 1000
+    )
+    task_iterations: int = _setting(20, "Steps a task may take; past them it is archived as a failure.", 1, 10**6)
+    secrets: str = _setting(
+        REFUSE, "What becomes of a memory with a likely secret in it: `refuse`, `mask` (that part), or `allow`."
     )
     lock_timeout: float = _setting(10.0, "Seconds a command waits for another that is writing.", 0, 3600)
     log_limit_mb: float = _setting(
@@ -182,7 +228,22 @@ def _unusable(name: str, value: Any) -> str:
         return f"there is no model {value!r}; choose builtin, none, fastembed:MODEL or openai:MODEL"
     if name == "llm" and value != "none" and not (kind == "openai" and model):
         return f"there is no language model {value!r}; choose none or openai:MODEL"
+    if name == "secrets" and value not in SECRET_POLICIES:
+        return f"there is no such way {value!r}; choose {', '.join(SECRET_POLICIES)}"
+    if name.endswith("_key_variable") and not _may_hold_key(value):
+        return (
+            f"{value!r} may not be read: a store names only variables that end in {KEY_ENDING}, "
+            f"or that {KEY_VARIABLES} in your environment lists"
+        )
+    if name == "window_policy" and value not in WINDOW_POLICIES:
+        return f"there is no window policy {value!r}; choose {', '.join(WINDOW_POLICIES)}"
     return ""
+
+
+def _may_hold_key(variable: str) -> bool:
+    """Whether settings may name this variable: those of a store from elsewhere must not send any variable anywhere."""
+    allowed = os.environ.get(KEY_VARIABLES, "").replace(",", " ").split()
+    return bool(re.fullmatch(rf"[A-Z][A-Z0-9_]*{KEY_ENDING}", variable)) or variable in allowed
 
 
 def _convert(value: Any, expected: Any, may_be_empty: bool = False) -> Any:

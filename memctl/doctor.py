@@ -11,7 +11,7 @@ from pathlib import Path
 
 from memctl import housekeeping, sync, times
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, edit, layout, reflections
+from memctl.files import atomic, codec, document, edit, knowledge, layout, reflections
 from memctl.files.erase import temporary_files, tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
@@ -43,6 +43,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     found = [
         *_memory_file(store.folder),
         *_reflections(store, orphans=readable),
+        *_documents(store.folder),
         *_permissions(store.folder),
         *_leftovers(store.folder),
     ]
@@ -139,13 +140,27 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
     for orphan in store.view().orphans() if orphans else ():
         yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
-    for path in store.folder.reflections.rglob("*.md"):
+    for path in (*store.folder.reflections.rglob("*.md"), *_in_knowledge(store.folder)):
         if any("\ud800" <= character <= "\udfff" for character in path.name):
             name = str(path.relative_to(store.folder.root))
             yield Problem(name, "is left out: its name is not valid UTF-8; rename it", code=BAD_RECORD)
     for path in sorted(store.folder.reflections.rglob("*.proposed.md")):
         name = str(path.relative_to(store.folder.root))
         yield Problem(name, "is a proposal for a reflection you edited: merge it by hand, then delete it", code=WAITING)
+
+
+def _in_knowledge(folder: UserFolder) -> list[Path]:
+    hidden = (path for path in sorted(folder.knowledge.rglob("*")) if not path.is_dir() or path.is_symlink())
+    return [path for path in hidden if not any(p.startswith(".") for p in path.relative_to(folder.knowledge).parts)]
+
+
+def _documents(folder: UserFolder) -> Iterator[Problem]:
+    """Files below `knowledge/` that are there in vain."""
+    for path in _in_knowledge(folder):
+        name = path.relative_to(folder.root).as_posix()
+        if not knowledge.is_document(name):
+            message = "is no Markdown or text, and is not read; `memctl knowledge add` converts what it can"
+            yield Problem(name, message, code=WAITING)
 
 
 def _place(path: str, problem: str) -> tuple[int, str]:

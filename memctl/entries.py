@@ -108,9 +108,11 @@ def _passage(chunk: Chunk, path: str) -> Memory:
 
 
 def _passage_text(raw: bytes, path: str) -> str:
-    """The words by which a passage is found; under no heading it has the name of its file."""
+    """The words by which a passage is found: its own and those of the headings above; else the name of its file."""
     heading, _, text = raw.decode().partition("\n")
-    return f"{heading or knowledge.stem(path)}\n{text}"
+    # Its own heading stands in the text too: counted twice, it would make the shortest passage the best.
+    above = [part for part in heading.split(knowledge.SEPARATOR) if part not in text]
+    return "\n".join([*above, text] if heading else [knowledge.stem(path), text])
 
 
 def memory_of(entry: Found) -> Memory:

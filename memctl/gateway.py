@@ -193,6 +193,7 @@ class Gateway:
             lines=change.lines,
             header=header,
             undoes=change.undoes,
+            redoes=change.redoes,
         )
         return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
 

@@ -117,6 +117,9 @@ class Filters:
     as_of: datetime | None = None
     """Only what was believed at this time, whatever has become of it since: recorded by then, and neither superseded,
     archived, expired nor past its `valid_to`. `statuses` does not count then."""
+    valid_at: datetime | None = None
+    """Only what was so at this time, as is known now (with `as_of`: as was known then). What another has replaced counts
+    for the time in which it was valid."""
     documents: bool | None = None
     """True: only passages of documents; False: none; None: both, as far as the other filters let them through."""
 
@@ -157,7 +160,7 @@ class Hit:
 
     `score` orders the hits of one question and equals the sum of `parts`; `relevance` is absolute and comparable
     between questions. Both lie in [0, 1]. `via` names the reflection or document that matched, when it was not the
-    record's own text. `owner` is the user whose memory it is, where several users' memories were asked.
+    record's own text. `owner` is the user whose memory it is, where that is another than the one who asked.
     """
 
     memory: Memory
@@ -190,6 +193,8 @@ class QueryResult:
     index: IndexState
     receipt: str = ""
     degraded: tuple[str, ...] = ()
+    origin: str = ""
+    """Where the answer of another time comes from: `the records`, `git abc1234`, `the log`; empty for the present."""
 
 
 @dataclass(frozen=True)
@@ -224,7 +229,7 @@ class Change:
         files: other files to write or delete.
         lines: lines of logs to add or to take out.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
-        undoes: id of the operation this one takes back.
+        undoes: id of the operation this one takes back; `redoes`: id of the undo that this one takes back.
         raws: exact JSON of records put, by id, where it must not be written anew (undo gives back a person's layout).
     """
 
@@ -235,6 +240,7 @@ class Change:
     lines: tuple[LineEdit, ...] = ()
     header: Mapping[str, Any] | None = None
     undoes: str = ""
+    redoes: str = ""
     raws: Mapping[str, bytes] = field(default_factory=dict)
 
     @property

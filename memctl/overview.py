@@ -39,6 +39,8 @@ class Overview:
     needs_revision: int
     reflections: int
     stale_reflections: Sequence[Stale]
+    documents: int
+    passages: int
     sizes: Mapping[str, int]
     index: IndexState
     index_path: str
@@ -68,6 +70,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
     active = [memory for memory in memories if memory.status == ACTIVE]
     dates = sorted(memory.when for memory in memories if memory.when)
     documents = [d for m in memories if m.summary_md_ref and (d := store.readable_reflection(m)[0])]
+    passages = store.index.passages()
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
@@ -83,6 +86,8 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         needs_revision=sum(memory.needs_revision for memory in memories),
         reflections=len({document.path for document in documents}),
         stale_reflections=store.stale_reflections(now),
+        documents=len(passages),
+        passages=sum(passages.values()),
         sizes=_sizes(store.folder),
         index=report.index_state,
         index_path=str(store.index.path),
@@ -95,6 +100,7 @@ def _sizes(folder: UserFolder) -> dict[str, int]:
     return {
         "memory.json": _size(folder.memory_file),
         "reflections": _size(folder.reflections),
+        "knowledge": _size(folder.knowledge),
         "index": _size(folder.cache),
         "log": _size(folder.operations),
     }

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.errors import MemctlError
-from memctl.files import atomic, codec, reflections
+from memctl.files import atomic, codec, reflections, sessions
 from memctl.files.erase import Erasure
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
@@ -51,7 +52,48 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> tuple[
     files += [m.summary_md_ref for m in going.values() if reflections.is_reference(m.summary_md_ref)]
     proposals = [path.removesuffix(".md") + ".proposed.md" for path in files]
     there = [path for path in dict.fromkeys((*files, *proposals)) if (view.folder.root / path).is_file()]
+    there += _session_files(view, going)
     return Erasure((*dict.fromkeys((*ids, *going)),), tuple(there)), list(going.values())
+
+
+def _session_files(view: View, going: Mapping[str, Memory]) -> list[str]:
+    """Files of sessions, laid aside or queued, that name one of the memories or hold its text.
+
+    Of the session a memory comes from, also those that hold a word which stood only in the memories that go: a summary
+    repeats no sentence as a whole.
+    """
+    found = sessions.all_files(view.folder)
+    if not found or not going:
+        return []
+    words = telling_words(going.values(), [m for m in view.all() if m.memory_id not in going], view.header)
+    texts = {squashed for memory in going.values() if _tells(squashed := _squashed(memory.content))}
+    own = {memory.session_id for memory in going.values()} - {""}
+    root = view.folder.root
+    return [str(path.relative_to(root)) for path in found if _holds(path, going, texts, own, words)]
+
+
+def _tells(squashed: str) -> bool:
+    """Whether a text is long enough to tell that a file holds it; else its id, or its session, must."""
+    return len(squashed) >= (8 if squashed.isascii() else 4)
+
+
+_ESCAPED = re.compile(r"\\[\\/\"bfnrt]")
+
+
+def _holds(path: Path, going: Mapping[str, Memory], texts: set[str], own: set[str], words: set[str]) -> bool:
+    try:
+        text = path.read_bytes().decode("utf-8", "replace")
+    except OSError:
+        return True  # what cannot be looked at must not stay
+    plain = _ESCAPED.sub(" ", text)
+    squashed = _squashed(plain)
+    named = any(memory_id in text for memory_id in going) or any(wanted in squashed for wanted in texts)
+    mine = any(path.name.startswith(f"{i}.") or path.parent.name == f"{i}.d" for i in own)
+    return named or (mine and bool(words & set(terms(plain))))
+
+
+def _squashed(text: str) -> str:
+    return "".join(character for character in text.lower() if character.isalnum())
 
 
 def _reflection_paths(view: View) -> list[str]:

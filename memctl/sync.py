@@ -300,7 +300,8 @@ def _report(
     notes += [s.problem if s.problem.startswith(s.path) else f"{s.path}: {s.problem}" for s in broken]
     unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
     if unreadable and not blocked:
-        hint = "Mend it by hand, then run `memctl doctor`. Nothing was changed."
+        marked = document.MARKED in unreadable.problem
+        hint = document.MARKED_HINT if marked else "Mend it by hand, then run `memctl doctor`. Nothing was changed."
         closed = unreadable.problem.startswith("cannot read ")
         blocked = (
             StorageError(unreadable.problem, hint="Check its permissions.")

@@ -131,6 +131,7 @@ VARIABLES = {
     layout.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
     layout.USER_VARIABLE: "The user, where `--user` is not given.",
     times.NOW_VARIABLE: "The present, for demonstrations that must come out the same. Any time memctl reads.",
+    "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
     "MEMCTL_DEBUG": "Set to anything: a bug shows its whole trace.",
     "VISUAL, EDITOR": "The editor `memctl edit` opens, in this order; `vi` otherwise.",
     "XDG_CACHE_HOME": "Where models, and the indexes of folders that cannot be written, lie (below `memctl/`); "

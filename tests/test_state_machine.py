@@ -32,6 +32,8 @@ START = datetime(2025, 6, 1, 12, tzinfo=UTC)
 WORDS = ("tea", "Tee", "北京", "咖啡", "train to Bonn", "naïve café", "हिन्दी", "o'clock", "a\tb", "100 %")
 CATEGORIES = ("work", "life", "preference", "emotion", "strategy")
 PATHS = ("reflections/one.md", "reflections/två.md", "reflections/deep/er/three.md", "reflections/四.md")
+DOCUMENTS = ("knowledge/one.md", "knowledge/deep/er/zwei.md", "knowledge/三.md")
+PARTS = ("# WORD\n", "## Same\n", "The same paragraph.\n", "About WORD.\n", "```\n# code\n", "\r\n\r\n", "WORD " * 300)
 
 words = st.sampled_from(WORDS)
 picks = st.integers(0, 10_000)
@@ -66,6 +68,7 @@ class World:
         for value, raw in elements(data):
             records.setdefault(codec.decode(value).memory_id, []).append(raw)
         paths = [*(root / "reflections").rglob("*.md"), *(root / ".memctl/state/trash").glob("*.json")]
+        paths += (root / "knowledge").rglob("*.md")
         counted = root / COUNTED
         paths += [counted] if counted.exists() else []
         whole = json.loads(data.decode("utf-8-sig"))
@@ -85,6 +88,9 @@ class World:
 
     def reflections(self) -> dict[str, bytes]:
         return {p: d for p, d in self.files.items() if p.startswith("reflections/") and not p.endswith(".proposed.md")}
+
+    def documents(self) -> dict[str, bytes]:
+        return {p: d for p, d in self.files.items() if p.startswith("knowledge/")}
 
 
 def readable(data: bytes) -> bool:
@@ -257,7 +263,8 @@ class StoreMachine(RuleBasedStateMachine):
         kept = same_as_rebuilt(self.store)
         assert {m.memory_id: m for m in self.store.all()} == self.world.memories()
         readable_files = {path for path, data in self.world.reflections().items() if readable(data)}
-        assert {path for path, _ in kept["entries"] if path != "memory.json"} == readable_files
+        documents = {path for path, data in self.world.documents().items() if data.strip()}
+        assert {path for path, _ in kept["entries"] if path != "memory.json"} == readable_files | documents
         assert World.read(self.folder) == self.world
         assert left_over(self.folder) == []
 
@@ -673,7 +680,7 @@ class StoreMachine(RuleBasedStateMachine):
     def _used(self, result: QueryResult, now: datetime) -> None:
         """Answers are counted by the next `decay`, those of them that had something to do with the question."""
         receipt = next(r for r in receipts.read(self.store.folder.receipts) if r.receipt == result.receipt)
-        assert receipt.ids == tuple(hit.memory.memory_id for hit in result.hits)
+        assert receipt.ids == tuple(hit.memory.memory_id for hit in result.hits if hit.memory.layer != "DOC")
         assert set(receipt.used) <= set(receipt.ids)
         self.uses.append((receipt.receipt, receipt.used, now))
 
@@ -833,6 +840,46 @@ class StoreMachine(RuleBasedStateMachine):
         paths = sorted(found, key=lambda p: (order.get(Path(p).stem, -1), p))
         path = paths[number % len(paths)]
         return path, found[path]
+
+    # Documents
+
+    @rule(path=st.sampled_from(DOCUMENTS), word=words, parts=st.lists(st.sampled_from(PARTS), max_size=6),
+          keep=st.booleans(), in_place=st.booleans())  # fmt: skip
+    def write_a_document(self, path: str, word: str, parts: list[str], keep: bool, in_place: bool) -> None:
+        """Anew or over an old one, of parts that stand in many of them, in another order."""
+        text = "\n".join(part.replace("WORD", word) for part in parts)
+        self.by_hand(path, text, keep_mtime=keep, in_place=in_place)
+
+    @precondition(lambda self: self.world.documents())
+    @rule(number=picks, moved=st.booleans())
+    def move_or_delete_a_document(self, number: int, moved: bool) -> None:
+        path = sorted(self.world.documents())[number % len(self.world.documents())]
+        if not moved:
+            self.by_hand(path, None)
+            return
+        (self.folder / "knowledge/moved").mkdir(exist_ok=True)
+        (self.folder / path).rename(self.folder / f"knowledge/moved/{Path(path).name}")
+        self._remember(World.read(self.folder))
+        self.settle()
+
+    @rule(path=st.sampled_from(DOCUMENTS), word=words)
+    def add_a_document(self, path: str, word: str) -> None:
+        now, text = self.tick(), f"# {self.fresh(word)}\n\nA document.\n"
+        source = self.root / "source.md"
+        source.write_text(text, "utf-8")
+        name = path.removeprefix("knowledge/")
+        self.write(
+            "knowledge add",
+            lambda: self.store.knowledge_add(source, as_name=name, replace=True, now=now),
+            {},
+            {path: text.encode()},
+        )
+
+    @precondition(lambda self: self.world.documents())
+    @rule(number=picks)
+    def remove_a_document(self, number: int) -> None:
+        now, path = self.tick(), sorted(self.world.documents())[number % len(self.world.documents())]
+        self.write("knowledge remove", lambda: self.store.knowledge_remove([path], now=now), {}, {path: None})
 
     # The index
 

@@ -42,7 +42,13 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "maintain": "life:maintain",
         "conflicts": "conflicts:GROUP",
     },
-    "Agents": {"strategy": "strategies:GROUP", "mcp": "mcp:GROUP"},
+    "Agents": {
+        "session": "sessions:GROUP",
+        "task": "tasks:GROUP",
+        "strategy": "strategies:GROUP",
+        "knowledge": "knowledge:GROUP",
+        "mcp": "mcp:GROUP",
+    },
     "Looking": {"inspect": "looking:inspect", "log": "looking:log"},
     "Care": {
         "sync": "care:sync",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -10,7 +12,7 @@ from memctl.cli import options, render
 from memctl.cli.options import Category, Ids, Kind, Since, Tag, Until, current
 
 if TYPE_CHECKING:
-    from memctl.models import Filters, Memory
+    from memctl.models import Filters, Memory, QueryResult
     from memctl.store import MemoryStore
 
 
@@ -34,9 +36,12 @@ def query(
         bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")
     ] = False,
     strict: Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")] = False,
+    with_: options.With = None,
     now: options.Now = None,
 ) -> None:
     """Ask what is known about something.
+
+    With --with the memories of other users are asked too, and nothing of theirs is changed.
 
     Example: memctl query "what does Alice drink?" --top 5 --explain
     """
@@ -44,14 +49,30 @@ def query(
 
     question = options.standard_input() if text == ["-"] else " ".join(text)
     filters = _filters(category, kind, tag, since, until, as_of=options.end_of_day(as_of))
-    with options.opened() as store:
-        options.check_categories(store, category)
-        asked = Query(question, top or store.settings.query_top, filters, min_score, not no_route)
-        result = store.query(asked, strict=strict, now=options.moment(now))
+    with _asked(with_ or []) as (stores, ask):
+        options.check_categories(stores[0], category, *stores[1:])
+        asked = Query(question, top or stores[0].settings.query_top, filters, min_score, not no_route)
+        result = ask(asked, strict=strict, now=options.moment(now))
     if md:
         render.query_markdown(result)
     else:
         render.query_result(result, explain)
+
+
+@contextmanager
+def _asked(others: list[str]) -> Iterator[tuple[Sequence[MemoryStore], Callable[..., QueryResult]]]:
+    """The stores to ask, one's own first, and what asks them."""
+    if not others:
+        with options.opened() as store:
+            yield [store], store.query
+        return
+    from memctl.agent.shared import open_shared
+
+    with open_shared(current.store, current.user, others) as shared:
+        stores = list(shared.stores.values())
+        yield stores, shared.query
+        for store in stores:
+            render.stale_notice(store)
 
 
 def show(

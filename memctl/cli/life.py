@@ -88,6 +88,8 @@ def _chosen(
     store: MemoryStore, ids: list[str], query: str | None, scope: Scope, now: datetime
 ) -> tuple[list[Memory], Scope]:
     """The memories meant, and the scope to remember: what answers a question today is none."""
+    from dataclasses import replace
+
     from memctl.lifecycle.scope import Scope
     from memctl.models import Query
     from memctl.retrieval.rank import used
@@ -96,7 +98,8 @@ def _chosen(
         return [store.get(memory_id) for memory_id in ids], Scope()
     if not query:
         return store.in_scope(scope, now), scope
-    hits = store.query(Query(query, top=20, filters=scope.filters), receipt=False, now=now).hits
+    filters = replace(scope.filters, documents=False)
+    hits = store.query(Query(query, top=20, filters=filters), receipt=False, now=now).hits
     return [hit.memory for hit in used(hits) if scope.holds(hit.memory)], Scope()
 
 

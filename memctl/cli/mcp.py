@@ -29,24 +29,34 @@ def _serve(
         if with_ or http:
             from memctl.errors import UsageError
 
-            raise UsageError(f"options of the server stand after `{context.invoked_subcommand}`, or not at all")
+            name = context.invoked_subcommand
+            raise UsageError(f"`{name}` starts no server", hint=f"Put the options of `{name}` after its name.")
         return
     _run(with_ or [], port if http else None)
 
 
 def _run(readable: list[str], port: int | None) -> None:
     """Serve until the client goes, or until interrupted."""
+    import sys
+
     from memctl.agent.shared import open_shared
 
     mcp = _server_module()
     with open_shared(current.store, current.user, readable) as shared:
         if port is None:
+            if sys.stdin.isatty():
+                render.warn("serving on standard input and output, as clients start it; Ctrl-C ends it")
             mcp.serve_stdio(shared)
             return
         token, told = _token()
         listening = mcp.listen(port)
-        render.warn(f"memctl for {', '.join(shared.stores)}: http://{mcp.HOST}:{listening.getsockname()[1]}{mcp.PATH}")
-        render.warn(told)
+        url = f"http://{mcp.HOST}:{listening.getsockname()[1]}{mcp.PATH}"
+        if current.json:
+            render.as_json({"url": url, "users": list(shared.stores), "token": told})
+            sys.stdout.flush()
+        else:
+            render.warn(f"memctl for {', '.join(shared.stores)}: {url}")
+            render.warn(f"token (for this run; {TOKEN_VARIABLE} sets one): {told}" if told else "token: as given")
         mcp.serve_http(shared, listening, token)
 
 
@@ -62,7 +72,7 @@ def _server_module() -> Any:
 
 
 def _token() -> tuple[str, str]:
-    """The token that clients must show, and what to say about it."""
+    """The token that clients must show; and again where it was made here, and must be told."""
     import os
     import secrets
 
@@ -71,11 +81,11 @@ def _token() -> tuple[str, str]:
     given = os.environ.get(TOKEN_VARIABLE, "")
     if not given:
         made = secrets.token_urlsafe(32)
-        return made, f"token (for this run; {TOKEN_VARIABLE} sets a lasting one): {made}"
+        return made, made
     if len(given) < LEAST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
         hint = f"At least {LEAST_TOKEN} letters, digits and signs, such as `openssl rand -hex 32` prints."
         raise UsageError(f"{TOKEN_VARIABLE} cannot be a token", hint=hint)
-    return given, f"token: as {TOKEN_VARIABLE} says"
+    return given, ""
 
 
 def install(
@@ -93,7 +103,7 @@ def install(
     ] = False,
     command: Annotated[str, typer.Option(help="What starts memctl; the one that runs now otherwise.")] = "",
 ) -> None:
-    """Tell a client of this memory: print its configuration, or write it.
+    """Print, or write, what a client needs to know.
 
     Other entries of its file stay as they are. The same again changes nothing.
 
@@ -144,7 +154,7 @@ def _print(client: str, path: str, text: str) -> None:
         render.as_json({"client": client, "path": path, "text": text, "written": False})
         return
     render.say(f"for {CLIENTS[client].title}, in {path}:\n\n{text}")
-    render.say(f"`memctl mcp install {client} --write` puts it there.")
+    render.say("The same with --write puts it there.")
 
 
 def _say_written(client: str, change: Edit, backup: str) -> None:
@@ -166,7 +176,7 @@ def _say_written(client: str, change: Edit, backup: str) -> None:
 def tools(
     schema: Annotated[str, typer.Option(help="Print the schemas: openai or anthropic.", metavar="FORM")] = "",
 ) -> None:
-    """List the tools that an assistant is given, with their cost in tokens.
+    """List the tools of an assistant, with their cost.
 
     With --schema they are printed for function calling, without a server.
 

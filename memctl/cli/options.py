@@ -211,7 +211,7 @@ def standard_input() -> str:
         raise InvalidDataError(f"standard input is not valid UTF-8 (byte {problem.start})") from None
 
 
-def check_categories(store: MemoryStore, wanted: list[str] | None) -> None:
+def check_categories(store: MemoryStore, wanted: list[str] | None, *others: MemoryStore) -> None:
     """Refuse a category that neither the settings nor any memory know: a typo must not look like "nothing found".
 
     Raises:
@@ -220,7 +220,7 @@ def check_categories(store: MemoryStore, wanted: list[str] | None) -> None:
     from memctl.errors import UsageError
 
     unknown = set(wanted or ()) - set(store.settings.categories)
-    if unknown and (unknown := unknown - store.categories()):
+    if unknown and (unknown := unknown.difference(*(each.categories() for each in (store, *others)))):
         known = ", ".join(sorted({*store.settings.categories, *store.categories()}))
         raise UsageError(f"there is no category {', '.join(sorted(unknown))!r}", hint=f"Categories: {known}.")
 

@@ -165,7 +165,9 @@ def day(moment: datetime | None) -> str:
 
 
 def memory_line(memory: Memory) -> str:
-    """One line about a memory."""
+    """One line about a memory, or about a passage of a document."""
+    if memory.layer == "DOC":
+        return f"{memory.memory_id}  {one_line(str(memory.metadata['heading']))}"
     marks = "".join(mark for mark, on in (("★", memory.pinned), ("⚠", memory.needs_revision)) if on)
     return f"{memory.memory_id}  {memory.category}/{memory.kind}  {day(memory.when)}  {marks}"
 
@@ -175,21 +177,30 @@ def query_result(result: QueryResult, explain: bool) -> None:
     if current.json:
         as_json(query_json(result))
         return
-    for number, hit in enumerate(result.hits, 1):
-        _hit(number, hit, explain)
-    if not result.hits:
-        say("nothing found")
+    hits(result, explain)
     if explain:
         say(_route_line(result.route))
     degraded(result.degraded)
     say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
 
 
+def hits(result: QueryResult, explain: bool) -> None:
+    """The hits of an answer."""
+    # Scores of different stores cannot be compared; relevance can.
+    shared = any(hit.owner for hit in result.hits)
+    for number, hit in enumerate(result.hits, 1):
+        _hit(number, hit, hit.relevance if shared else hit.score, explain)
+    if not result.hits:
+        say("nothing found")
+
+
 def query_markdown(result: QueryResult) -> None:
     """The answer as text for a prompt; the receipt follows the fence as a comment."""
+    from dataclasses import replace
+
     from memctl.context.fence import fenced
 
-    text = fenced([hit.memory for hit in result.hits])
+    text = fenced([replace(hit.memory, memory_id=f"{_owned(hit)}{hit.memory.memory_id}") for hit in result.hits])
     if current.json:
         as_json(query_json(result) | {"markdown": text})
         return
@@ -222,15 +233,21 @@ def stale_notice(store: MemoryStore) -> None:
             warn(f"left out: {note}")
 
 
-def _hit(number: int, hit: Hit, explain: bool) -> None:
-    say(f"{number:>2}. {hit.score:.3f}  {memory_line(hit.memory)}".rstrip())
-    for line in hit.memory.content.strip().splitlines()[:SHOWN_LINES]:
+def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
+    say(f"{number:>2}. {figure:.3f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
+    lines = [line for line in hit.memory.content.splitlines() if line.strip()]
+    for line in lines[:SHOWN_LINES]:
         say(f"    {one_line(line, SHOWN_WIDTH)}")
-    if hit.via:
+    if hit.via and hit.memory.layer != "DOC":
         say(f"    (by its reflection {hit.via})")
     if explain:
         parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items())
         say(f"    = {parts}   relevance {hit.relevance:.2f}   words: {', '.join(hit.matched) or '-'}")
+
+
+def _owned(hit: Hit) -> str:
+    """What stands before the id of another user's memory."""
+    return f"{hit.owner}/" if hit.owner else ""
 
 
 def _route_line(route: Route) -> str:
@@ -262,4 +279,5 @@ def hit_json(hit: Hit) -> dict[str, Any]:
         "parts": {name: round(value, 6) for name, value in hit.parts.items()},
         "via": hit.via,
         "matched": list(hit.matched),
+        **({"user": hit.owner} if hit.owner else {}),
     }

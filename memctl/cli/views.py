@@ -131,6 +131,8 @@ def overview_page(found: Overview) -> None:
     render.say(f"reflections: {found.reflections} ({len(found.stale_reflections)} stale)")
     for stale in found.stale_reflections[:5]:
         render.say(f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew")
+    if found.documents:
+        render.say(f"documents: {found.documents}, in {found.passages} passages")
     render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
     render.say(f"sizes: {', '.join(f'{name} {_size(size)}' for name, size in found.sizes.items() if size)}")
     render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")

@@ -172,6 +172,9 @@ class _Reader:
         self.expect("]")
 
 
+MARKED = "holds git conflict markers, for git merged it by lines (`memctl git settle` merges it by records)"
+MARKED_HINT = "Settle it with `memctl git settle`; `memctl git install` makes git merge by records from now on."
+
 _BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl doctor`."
 
 
@@ -217,10 +220,7 @@ def _decode_text(data: bytes, path: str) -> str:
         column = problem.start - (data.rfind(b"\n", 0, problem.start) + 1) + 1
         raise InvalidDataError("is not valid UTF-8", path=path, line=line, column=column, hint=_BROKEN_HINT) from None
     if line := conflict_line(text):
-        hint = (
-            "Settle the merge (keep one side of each marked part), or take one side: `git checkout --ours memory.json`."
-        )
-        raise InvalidDataError("holds git conflict markers", path=path, line=line, column=1, hint=hint)
+        raise InvalidDataError(MARKED, path=path, line=line, column=1, hint=MARKED_HINT)
     # A byte order mark is what some editors leave behind; as white space it keeps every offset.
     return " " + text[1:] if text.startswith("\ufeff") else text
 

@@ -12,7 +12,7 @@ from typing import Any
 from memctl.files.document import Document, Splice, apply_splices, cut, fill, insert_after, insert_first
 from memctl.models import Memory
 
-_BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
+BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Plan:
 
 def order_key(memory: Memory) -> tuple[datetime, str]:
     """Records stand in time order, then by id; one without a date sorts first."""
-    return (memory.created_at or _BEGINNING, memory.memory_id)
+    return (memory.created_at or BEGINNING, memory.memory_id)
 
 
 def plan_from_document(document: Document, puts: Sequence[Memory], removes: Sequence[str]) -> Plan:

@@ -8,11 +8,14 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memctl.files import atomic, codec, document, edit, journal
+from memctl.files import atomic, codec, document, edit, journal, sessions
 from memctl.files.layout import UserFolder
 from memctl.models import Memory
 
 TOMBSTONES = "tombstones"
+
+SESSION_TIMEOUT = 10.0
+"""Seconds to wait for whoever is writing a session; that takes milliseconds."""
 
 
 @dataclass(frozen=True)
@@ -33,7 +36,8 @@ def erase(folder: UserFolder, what: Erasure) -> list[str]:
     """Remove every trace; call it with the lock held. Returns the places that were changed."""
     steps: list[tuple[str, Callable[[], bool]]] = [
         ("memory.json", lambda: _memory_file(folder, set(what.ids))),
-        *((path, lambda path=path: _file(folder.resolve(path))) for path in what.files),
+        *((path, lambda path=path: _file(folder.resolve(path))) for path in what.files if not _of_session(path)),
+        ("sessions", lambda: _sessions(folder, what)),
         ("feedback.jsonl", lambda: _lines_without(folder.feedback_log, what.ids)),
         ("the operation log", lambda: _operations(folder.operations, what)),
         ("receipts", lambda: _files([folder.receipts, folder.receipts.with_suffix(".old.jsonl")])),
@@ -86,6 +90,24 @@ def _file(path: Path) -> bool:
     if there:
         atomic.remove(path)
     return there
+
+
+def _of_session(path: str) -> bool:
+    return path.startswith("sessions/")
+
+
+def _sessions(folder: UserFolder, what: Erasure) -> bool:
+    """Sessions, content laid aside and queued messages that name an id, or were found to hold what goes.
+
+    Under the sessions' locks: a writer that has read the file before would write the words back.
+    """
+    if not folder.sessions.is_dir():
+        return False
+    with sessions.all_locked(folder, timeout=SESSION_TIMEOUT):
+        found = [path for path in sessions.all_files(folder) if any(_names(path, i) for i in what.ids)]
+        named = [folder.resolve(path) for path in what.files if _of_session(path)]
+        temporary = [path for path in sessions.all_files(folder) if path.name.startswith(atomic.TEMPORARY_PREFIX)]
+        return _files(dict.fromkeys((*named, *found, *temporary)))
 
 
 def _files(paths: Iterable[Path]) -> bool:
@@ -155,5 +177,6 @@ def _inside(directory: Path) -> list[Path]:
 
 
 def temporary_files(folder: UserFolder) -> list[Path]:
-    """What an interrupted write left behind."""
-    return sorted(folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*"))
+    """What an interrupted write left behind. Sessions are written without the user's lock: theirs are left to them."""
+    found = folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*")
+    return sorted(path for path in found if not path.is_relative_to(folder.sessions))

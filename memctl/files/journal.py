@@ -57,6 +57,7 @@ class Operation:
     files: tuple[FileStep, ...]
     header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     undoes: str = ""
+    redoes: str = ""
     erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     phase: str = INTENT
     lines: tuple[LineEdit, ...] = ()
@@ -211,6 +212,7 @@ def _to_json(operation: Operation) -> dict[str, Any]:
         **({"lines": [[s.path, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
         **({"header": list(operation.header)} if operation.header else {}),
         **({"undoes": operation.undoes} if operation.undoes else {}),
+        **({"redoes": operation.redoes} if operation.redoes else {}),
         **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
     }
 
@@ -226,6 +228,7 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         lines=tuple(LineEdit(path, line.encode(), added) for path, line, added in found.get("lines", ())),
         header=(header[0], header[1]) if header else None,
         undoes=found.get("undoes", ""),
+        redoes=found.get("redoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
     )
 

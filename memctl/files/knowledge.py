@@ -6,6 +6,7 @@ Everything here is pure: bytes in, passages out, the same for the same bytes.
 from __future__ import annotations
 
 import re
+import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import groupby
@@ -31,6 +32,8 @@ WHOLE = 2 * LARGE
 SEPARATOR = " > "
 """Between the headings of a heading path."""
 
+_LONGEST_PATH = 1000
+_NOT_IN_NAMES = ("Cc", "Cf", "Cs", "Zl", "Zp")
 _LONGEST_HEADING = 300
 _SHOWN_HEADING = 120
 _LARGEST_FRONT = 64 * 1024
@@ -86,6 +89,20 @@ def is_document(path: str) -> bool:
     parts = path.split("/")
     hidden = any(part in ("", ".", "..") or part.startswith(".") for part in parts)
     return path.startswith(FOLDER) and path.lower().endswith(SUFFIXES) and not hidden
+
+
+def unusable(path: str) -> str:
+    """Why a document may not have this path below `knowledge/`; empty where it may."""
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts:
+        return "leads out of the knowledge folder"
+    if any(not part or part.startswith(".") for part in parts):
+        return "has a part that is empty or begins with a dot, which is not read"
+    if any(unicodedata.category(character) in _NOT_IN_NAMES for character in path):
+        return "holds control characters or is not valid Unicode"
+    if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > 255 for part in parts):
+        return "is too long"
+    return "" if path.lower().endswith(SUFFIXES) else f"does not end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
 
 
 def stem(path: str) -> str:
@@ -265,9 +282,7 @@ def _heading_path(above: dict[int, str]) -> str:
     return SEPARATOR.join(text for text, _ in groupby(texts))
 
 
-def _of_sections(
-    lines: Sequence[str], sections: Iterator[tuple[str, list[_Block]]]
-) -> Iterator[tuple[_Piece, str]]:
+def _of_sections(lines: Sequence[str], sections: Iterator[tuple[str, list[_Block]]]) -> Iterator[tuple[_Piece, str]]:
     return ((piece, path) for path, blocks in sections for piece in _packed(lines, blocks))
 
 

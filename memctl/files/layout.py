@@ -22,7 +22,11 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lp
 _LONGEST_SESSION_ID = 200
 """Bytes: a name in a folder may have 255, and the queue puts up to 40 behind it."""
 
-GITATTRIBUTES = "memory.json merge=memctl diff=memctl\nreflections/*.md merge=memctl\nfeedback.jsonl merge=union\n"
+GITATTRIBUTES = """\
+memory.json text eol=lf merge=memctl diff=memctl
+reflections/**/*.md text eol=lf merge=memctl
+feedback.jsonl text eol=lf merge=memctl
+"""
 GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 
 
@@ -218,10 +222,14 @@ def ensure_private(folder: UserFolder) -> None:
 
 
 def prepare_git(folder: UserFolder) -> list[str]:
-    """Write the ignore and attributes files where there are none; returns the names written."""
+    """Write the ignore and attributes files, or the lines they lack; returns the names written."""
     written = []
     for name, text in ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)):
-        if not (folder.root / name).exists():
-            atomic.replace(folder.root / name, text.encode())
+        there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
+        known = {line.strip() for line in there.splitlines()}
+        if lines := [line for line in text.splitlines() if line not in known]:
+            begun = there if not there or there.endswith("\n") else there + "\n"
+            new = begun + "".join(f"{line}\n" for line in lines)
+            atomic.replace(folder.root / name, new.encode("utf-8", "surrogateescape"))
             written.append(name)
     return written

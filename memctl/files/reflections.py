@@ -72,6 +72,14 @@ def _front_fields(text: str, path: str) -> dict[str, Any]:
     return {str(name): value for name, value in (fields or {}).items()}
 
 
+def split(data: bytes) -> tuple[bytes, bytes]:
+    """The front matter with its two lines, and the body; line ends as memctl writes them, no byte order mark."""
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    front = _FRONT.match(text)
+    end = front.end() if front else 0
+    return text[:end].encode(), text[end:].encode()
+
+
 def with_memory_id(data: bytes, memory_id: str) -> bytes:
     """A hand-written file with the id of its record put into its front matter: one line more, all else to the byte."""
     mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""

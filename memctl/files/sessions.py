@@ -159,7 +159,8 @@ def change(
     with locked(folder, session_id, timeout=timeout):
         before = load_if_exists(folder, session_id) or Session(check_session_id(session_id))
         after = decide(before)
-        return after if after == before else write(folder, after, now)
+        # Not compared as values: to Python 1 and true are equal.
+        return after if dump(after) == dump(before) else write(folder, after, now)
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:

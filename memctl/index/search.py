@@ -29,11 +29,12 @@ DOCUMENT = "({0}.path >= 'knowledge/' AND {0}.path < 'knowledge0')"
 
 @dataclass(frozen=True)
 class Where:
-    """A condition on `entries e` with its arguments."""
+    """A condition on `entries e` with its arguments; `by_path`: the rows it holds for are quickly listed by path."""
 
     condition: str
     arguments: tuple[Any, ...]
     selective: bool = True
+    by_path: bool = False
 
 
 _BELIEVED = """e.path = 'memory.json' AND e.problem = '' AND e.status != 'candidate' AND e.begins <= ?
@@ -74,7 +75,9 @@ def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
             parts.append(f"e.{column} = ?")
             arguments.append(int(flag))
     plain = filters in (Filters(statuses=(ACTIVE,)), Filters(statuses=(ACTIVE,), documents=False))
-    return Where(" AND ".join(parts), tuple(arguments), selective=not plain or bool(layers))
+    return Where(
+        " AND ".join(parts), tuple(arguments), selective=not plain or bool(layers), by_path=bool(filters.documents)
+    )
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -92,6 +95,9 @@ def full_text(connection: apsw.Connection, words: Sequence[str], condition: Wher
             return found
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
+    if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
+        sql = f"""SELECT f.rowid, -f.rank FROM full_text f WHERE full_text MATCH ? AND +f.rowid IN
+        (SELECT e.rowid FROM entries e WHERE {condition.condition}) ORDER BY f.rank, f.rowid LIMIT ?"""
     return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
 
 

@@ -48,7 +48,8 @@ def _answer(
     blended = rank.blend(candidates, weights)
     best = _shortlist(index, candidates, blended, query.top)
     route = route_of(query.text)
-    hits, entries = [], {}
+    hits: list[Hit] = []
+    entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
         memory, via = _resolved(index, found)
         if memory is not None and (not via or _allowed(memory, query.filters, now)):

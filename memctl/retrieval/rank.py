@@ -113,7 +113,8 @@ def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> lis
     """
     share = OF_ONE_DOCUMENT * -(-top // 10)
     seen: Counter[str] = Counter()
-    first, later = [], []
+    first: list[T] = []
+    later: list[T] = []
     for item in items:
         document = document_of(item)
         seen[document] += 1
@@ -130,14 +131,14 @@ def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool
     """Follow the route as far as that costs nothing.
 
     Returns:
-        the hits, best first, and whether any from outside the route are among the first `top`: because the routed ones
-        are too few, or because one outside is about as good.
+        the hits, best first, and whether any memory from outside the route is among the first `top`: because the routed
+        ones are too few, or because one outside is about as good. Documents are in no route: they stay by that too.
     """
     inside = [hit for hit in hits if _inside(hit, route)]
     best = inside[0].score if inside else 0.0
     kept = [hit for hit in hits if _inside(hit, route) or hit.score >= OUTSIDE_SHARE * best]
     chosen = list(hits) if len(kept) < top else kept
-    return chosen, any(not _inside(hit, route) for hit in chosen[:top])
+    return chosen, any(not _inside(hit, route) and not document_of(hit) for hit in chosen[:top])
 
 
 def _inside(hit: Hit, route: Route) -> bool:

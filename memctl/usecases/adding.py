@@ -7,11 +7,11 @@ from dataclasses import fields, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl import times
+from memctl import secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.gateway import View
-from memctl.lifecycle import adding, facts
+from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.retrieval import answer as answering
@@ -31,6 +31,7 @@ class Adding(Engine):
         *,
         detail: str | None = None,
         allow_duplicate: bool = False,
+        allow_secret: bool = False,
         mode: str = facts.OVERWRITE,
         now: datetime | None = None,
         **given: Any,
@@ -41,19 +42,25 @@ class Adding(Engine):
             content: the text; any Unicode.
             detail: Markdown to keep with it as its own reflection.
             allow_duplicate: store it even if the same text is there.
+            allow_secret: store it even if a part of it looks like a secret.
             mode: what a new value of a fact with a key does to the old one: `overwrite`, `append` or `merge`.
             given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
 
         Returns:
             what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
+
+        Raises:
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        memory = self._new(Memory("", content, **given), frozenset(given), now)
+        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
+        detail = secrets.guarded(detail, policy, "its Markdown")
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
-            near = answering.near_duplicates(self.index, content, self.settings.near_duplicate, now)
+            near = answering.near_duplicates(self.index, memory.content, self.settings.near_duplicate, now)
             files: list[FileEdit] = []
             if detail is not None:
                 puts, files = with_detail(view, puts, added.memory, detail)
@@ -76,6 +83,7 @@ class Adding(Engine):
         details: Mapping[int, str] | None = None,
         command: str = "import",
         allow_duplicate: bool = False,
+        allow_secret: bool = False,
         now: datetime | None = None,
         progress: Progress | None = None,
     ) -> list[Added]:
@@ -86,19 +94,34 @@ class Adding(Engine):
         Args:
             memories: with `memory_id` empty where a new one is wanted; every other field is taken as it is.
             details: Markdown to keep with a memory, by its position.
+            allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
         """
         now = now or times.utc_now()
-        given = list(memories)
+        given, details = self._guarded(list(memories), details or {}, allow_secret)
         complete = [self._new(memory, _EVERY_FIELD, now) for memory in given]
         own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
             batch = complete[start : start + BULK]
-            texts = {at - start: text for at, text in (details or {}).items() if start <= at < start + len(batch)}
+            texts = {at - start: text for at, text in details.items() if start <= at < start + len(batch)}
             results += self._add_batch(batch, texts, own_ids, command, allow_duplicate, now)
             if progress:
                 progress("adding", min(start + BULK, len(complete)), len(complete))
         return results
+
+    def _guarded(
+        self, memories: Sequence[Memory], details: Mapping[int, str], allow_secret: bool
+    ) -> tuple[list[Memory], dict[int, str]]:
+        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        passed = []
+        for at, memory in enumerate(memories):
+            try:
+                passed.append(guarding.guarded(memory, policy))
+            except RefusedError as problem:
+                raise RefusedError(
+                    f"memory {at + 1} of {len(memories)}: {problem.message}", hint=problem.hint
+                ) from None
+        return passed, {at: secrets.guarded(text, policy, f"Markdown {at + 1}") for at, text in details.items()}
 
     def _add_batch(
         self,

@@ -1,4 +1,4 @@
-"""Changing by hand: edit, forget, restore, purge, undo."""
+"""Changing by hand: edit, forget, restore, purge."""
 
 from __future__ import annotations
 
@@ -6,13 +6,13 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl import housekeeping, times
+from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.errors import ConflictError, NotFoundError
-from memctl.files import document, journal, reflections
+from memctl.files import reflections
 from memctl.gateway import View
 from memctl.index import database
-from memctl.lifecycle import adding, decay, forgetting, undoing
+from memctl.lifecycle import adding, decay, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
@@ -23,36 +23,56 @@ class Changing(Asking):
     """Changes a person asks for."""
 
     def put(
-        self, memory: Memory, *, expected: Memory | None = None, command: str = "edit", now: datetime | None = None
+        self,
+        memory: Memory,
+        *,
+        expected: Memory | None = None,
+        allow_secret: bool = False,
+        command: str = "edit",
+        now: datetime | None = None,
     ) -> Memory:
         """Replace a record by a changed one of the same id.
 
         Args:
             expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
                 still be that of the record.
+            allow_secret: store it even if a part that was not there before looks like a secret.
 
         Raises:
             ConflictError: the record was changed by somebody else.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        changed = adding.check(replace(memory, updated_at=now), self.settings.categories)
+        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        guarded = guarding.guarded(memory, policy, before=expected or self.view().get(memory.memory_id))
+        changed = adding.check(replace(guarded, updated_at=now), self.settings.categories)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
         self._apply(lambda view: replaced(view, changed, expected, memory.updated_at, command), now)
         return changed
 
     def write_reflection(
-        self, memory: Memory, text: str, *, expected: str | None = None, now: datetime | None = None
+        self,
+        memory: Memory,
+        text: str,
+        *,
+        expected: str | None = None,
+        allow_secret: bool = False,
+        now: datetime | None = None,
     ) -> Reflection:
         """Set the Markdown body of a record's reflection, as a person would.
 
         Args:
             expected: the body the text was made from.
+            allow_secret: write it even if a part that is not in `expected` looks like a secret.
 
         Raises:
             ConflictError: the body is no longer as `expected`.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
+        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        text = secrets.guarded(text, policy, known=expected or "")
 
         def decide(view: View) -> Change:
             held = view.need(memory.memory_id)
@@ -133,37 +153,6 @@ class Changing(Asking):
         left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
         advice = purging.git_advice(self.folder, what.ids)
         return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
-
-    def undo(
-        self, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None
-    ) -> journal.Operation:
-        """Take back the last change.
-
-        Args:
-            before_purge: step over purges, which cannot be taken back.
-
-        Raises:
-            NotFoundError: there is nothing to undo.
-            ConflictError: something it touched has changed since.
-            RefusedError: the last change was a purge.
-        """
-        now = now or times.utc_now()
-        taken: list[journal.Operation] = []
-
-        def decide(view: View) -> Change:
-            operation = undoing.last_undoable(
-                journal.read(self.folder.operations), housekeeping.MAINTENANCE, before_purge
-            )
-            taken[:] = [operation]
-            present = self.index.raws(document.FILE_NAME, [step.memory_id for step in operation.records])
-            return undoing.inverse(operation, present, {step.path: view.read(step.path) for step in operation.files})
-
-        if dry_run:
-            self.refresh()
-            decide(self.view())
-        else:
-            self.gateway.apply(decide, now)
-        return taken[0]
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:

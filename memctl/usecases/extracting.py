@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
-from memctl import times
+from memctl import secrets, times
 from memctl.engine import Engine
-from memctl.errors import ProviderError
+from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
 from memctl.gateway import View
 from memctl.lifecycle import adding, facts
@@ -37,6 +37,7 @@ class Extracting(Engine):
         dry_run: bool = False,
         now: datetime | None = None,
         use_model: bool = True,
+        allow_secret: bool = False,
         command: str = "add --extract",
     ) -> ExtractReport:
         """Learn what a conversation tells about the user; all of it is one change.
@@ -45,6 +46,7 @@ class Extracting(Engine):
             conversation: its messages, or text in one of the forms `docs/extracting.md` lists.
             now: when messages without a time were said.
             use_model: ask the language model where one is configured; else, and when it fails, rules decide.
+            allow_secret: learn also what looks like a secret; else it is left out, or masked, by the setting `secrets`.
 
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
@@ -55,6 +57,7 @@ class Extracting(Engine):
         now = now or times.utc_now()
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
         found, origin, notes = self._proposals(said, now, use_model)
+        found, withheld = _guarded(found, secrets.ALLOW if allow_secret else self.settings.secrets)
         drawn = [self._drawn(proposal, now) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
@@ -68,7 +71,7 @@ class Extracting(Engine):
             decide(self.view())
         elif found:
             self._apply(decide, now)
-        return ExtractReport(tuple(result), (*notes, *self._unheard(said)), origin)
+        return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(
         self, said: Sequence[Utterance], now: datetime, use_model: bool
@@ -109,6 +112,19 @@ class Extracting(Engine):
             replace(memory, category=category), now, self.gateway.ids(now, datetime.now(UTC)), given
         )
         return adding.check(memory, self.settings.categories)
+
+
+def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
+    """The proposals that may be stored, masked where that is the policy, and a note on each that may not."""
+    kept, notes = [], []
+    for proposal in proposals:
+        try:
+            content = secrets.guarded(proposal.content, policy, f"a {proposal.kind}")
+            value = secrets.guarded(proposal.value, policy, f"a {proposal.kind}", name=proposal.key)
+            kept.append(replace(proposal, content=content, value=value))
+        except RefusedError as problem:
+            notes.append(f"left out: {problem.message.partition(';')[0]} (--allow-secret keeps it)")
+    return tuple(kept), tuple(notes)
 
 
 def learned(

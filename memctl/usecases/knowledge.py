@@ -83,6 +83,8 @@ class Knowledge(Asking):
             RefusedError: a document of that name is there and says something else.
         """
         now = now or times.utc_now()
+        if not str(path):
+            raise UsageError("no file is named")
         given = Path(path).expanduser()
         self.refresh()
         sources, skipped = documents.gather(given, self.folder.root)
@@ -101,7 +103,7 @@ class Knowledge(Asking):
             decide(self.view())
         else:
             self._apply(decide, now)
-        return AddedDocuments(tuple(outcome), (*skipped, *unfit))
+        return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit))
 
     def knowledge_list(self) -> list[Document]:
         """Every document, by path."""
@@ -125,16 +127,16 @@ class Knowledge(Asking):
         path = self._matching(name)[0].path
         if path != _full(name):
             raise NotFoundError(f"{name} is a folder", hint="`memctl knowledge list` shows the documents.")
-        if line:
+        if line is not None:
             return self._passage(path, line)
         text = knowledge.decode(self.view().read(path) or b"", path)
         return Excerpt(path, 1, text.rstrip("\n").count("\n") + 1, "", text)
 
-    def _place(self, name: str) -> tuple[str, int]:
+    def _place(self, name: str) -> tuple[str, int | None]:
         """Name and line; a document may itself be named with a colon and a number."""
         found = re.fullmatch(r"(.+):(\d{1,9})", name, re.DOTALL)
         if found is None or any(each.path == _full(name) for each in self._documents()):
-            return name, 0
+            return name, None
         return found[1], int(found[2])
 
     def _passage(self, path: str, line: int) -> Excerpt:
@@ -196,7 +198,7 @@ def _near(name: str, known: Sequence[Document]) -> str:
     from difflib import get_close_matches
 
     paths = [document.path for document in known]
-    near = get_close_matches(_full(name), paths, 3, 0.5)
+    near = get_close_matches(_full(name), paths, 3, 0.7)
     return f"Did you mean {' or '.join(near)}?" if near else "`memctl knowledge list` shows the documents."
 
 
@@ -220,7 +222,7 @@ def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str
     name, folder = base
     placed: dict[str, Source] = {}
     unfit = []
-    for source in sources:
+    for source in sorted(sources, key=lambda source: source.converted_from != ""):
         wanted = f"{name}/{source.name}" if folder else name or source.name
         if knowledge.FOLDER + wanted in placed:  # two files of one name, such as a.md and a.pdf
             wanted = f"{wanted.removesuffix('.md')}{Path(source.converted_from).suffix}.md"

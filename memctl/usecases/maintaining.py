@@ -13,8 +13,11 @@ from memctl.lifecycle import decay
 from memctl.models import Change, Memory
 from memctl.usecases.consolidating import Consolidating
 from memctl.usecases.fading import Fading
+from memctl.usecases.tasks import Tasks
 
-EXPIRY, DECAY, CONSOLIDATE, TRASH, COMPACT = STEPS = ("expiry", "decay", "consolidate", "trash", "compact")
+SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, COMPACT = STEPS = (
+    "sessions", "expiry", "decay", "consolidate", "trash", "compact",
+)  # fmt: skip
 
 LONG_ARCHIVED = "long archived"
 """Reason in the trash of what `maintain` moved there."""
@@ -34,7 +37,7 @@ class Step:
     refused: str = ""
 
 
-class Maintaining(Consolidating, Fading):
+class Maintaining(Consolidating, Fading, Tasks):
     """The maintenance of a user's folder."""
 
     def maintain(
@@ -46,7 +49,7 @@ class Maintaining(Consolidating, Fading):
         allow_mass_change: bool = False,
         now: datetime | None = None,
     ) -> tuple[Step, ...]:
-        """Expiry, fading, consolidation, the trash for what was archived long ago, and compaction, in this order.
+        """Sessions, expiry, fading, consolidation, the trash for what was archived long ago, compaction; in this order.
 
         Each step is a change of its own, so `undo` takes them back one by one. One that is refused does not keep the
         others from being done.
@@ -61,6 +64,7 @@ class Maintaining(Consolidating, Fading):
         if unknown := [name for name in skip if name not in STEPS]:
             raise UsageError(f"there is no step {unknown[0]!r}", hint=f"Steps: {', '.join(STEPS)}.")
         acts: dict[str, Callable[[], Sequence[str]]] = {
+            SESSIONS: lambda: self._flush(dry_run, use_model, now),
             EXPIRY: lambda: self._expire(dry_run, now),
             DECAY: lambda: self._fade(dry_run, allow_mass_change, now),
             CONSOLIDATE: lambda: self._consolidate(dry_run, allow_mass_change, use_model, now),
@@ -68,6 +72,21 @@ class Maintaining(Consolidating, Fading):
             COMPACT: lambda: self._compact(dry_run),
         }
         return tuple(_step(name, act) for name, act in acts.items() if name not in skip)
+
+    def _flush(self, dry_run: bool, use_model: bool, now: datetime) -> list[str]:
+        """End idle sessions, and learn from what left the windows."""
+        if dry_run:
+            idle = [f"session {session_id} is idle: to be ended" for session_id in self.idle_sessions(now)]
+            return [*idle, *(f"session {owner}: {name} waits" for owner, name in self.waiting())]
+        over = [f"task {closed.task.id} is over: archived" for closed in self.finish_closed_tasks(now)]
+        flushed = self.flush_sessions(use_model=use_model, now=now)
+        ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
+        told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
+        new = [
+            f"session {one.session_id}: {one.episode.memory_id if one.episode else 'no episode'}, {one.facts} facts"
+            for one in flushed.learned
+        ]
+        return [*over, *ended, *told, *new, *flushed.notes]
 
     def _expire(self, dry_run: bool, now: datetime) -> list[str]:
         """What every write does first, told for once."""

@@ -73,6 +73,18 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("export", "--format", "records"),
     ("export", "--dpo"),
     ("export", "-o", "out.jsonl"),
+    ("knowledge", "list"),
+    ("knowledge", "show", "migration-checklist.md"),
+    ("knowledge", "show", "migration-checklist.md:5"),
+    ("knowledge", "search", "assam tea"),
+    ("knowledge", "add", "lines.txt", "--dry-run"),
+    ("knowledge", "add", "lines.txt"),
+    ("knowledge", "remove", "lines.txt", "--dry-run"),
+    ("knowledge", "remove", "lines.txt"),
+    ("mcp", "tools"),
+    ("mcp", "install", "cursor"),
+    ("mcp", "install", "codex", "--write"),
+    ("query", "assam tea", "--with", "xiaolin"),
     ("user", "list"),
     ("user", "add", "bob"),
     ("user", "remove", "bob", "--yes"),
@@ -89,6 +101,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
 
 def test_every_command_prints_one_document(memctl: Memctl) -> None:
     (memctl.root / "lines.jsonl").write_text('{"text": "Clara keeps bees", "id": "1"}\n', "utf-8")
+    (memctl.root / "lines.txt").write_text("Clara keeps bees.\n", "utf-8")
     wrong = []
     for arguments in CALLS:
         shown = memctl(*arguments, "--json")
@@ -139,6 +152,16 @@ FAILURES: tuple[tuple[tuple[str, ...], int, str], ...] = (
     (("undo",), 1, "not-found"),
     (("import", "nowhere.jsonl"), 1, "not-found"),
     (("reflect", "--since", "2027-01-01"), 1, "not-found"),
+    (("knowledge", "show", "nope.md"), 1, "not-found"),
+    (("knowledge", "remove", "nope.md"), 1, "not-found"),
+    (("feedback", "knowledge/migration-checklist.md:5", "up"), 1, "not-found"),
+    (("knowledge", "add", "/dev/zero"), 2, "usage"),
+    (("mcp", "install", "nope"), 2, "usage"),
+    (("mcp", "install", "cursor", "--with", "nobody"), 1, "not-found"),
+    (("mcp", "tools", "--schema", "nope"), 2, "usage"),
+    (("mcp", "--with", "nobody"), 1, "not-found"),
+    (("query", "tea", "--with", "nobody"), 1, "not-found"),
+    (("query", "tea", "--with", "../xiaolin"), 2, "usage"),
     (("config", "get", "nope"), 2, "usage"),
     (("config", "set", "query_top", "many"), 2, "usage"),
     (("bogus",), 2, "usage"),

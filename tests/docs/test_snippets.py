@@ -26,7 +26,9 @@ def program(page: Path) -> str:
     return "\n".join(lines) + "\n"
 
 
-@pytest.mark.parametrize("name", ["docs/python.md", "docs/error-recovery.md", "README.md"])
+@pytest.mark.parametrize(
+    "name", ["docs/python.md", "docs/error-recovery.md", "docs/tools.md", "docs/sharing.md", "README.md"]
+)
 def test_the_python_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
     script = tmp_path / "page.py"
     script.write_text(program(ROOT / name), "utf-8")

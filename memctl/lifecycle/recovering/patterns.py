@@ -9,7 +9,8 @@ from typing import Any
 
 from memctl.lifecycle.recovering import fixes
 from memctl.lifecycle.recovering.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
-from memctl.lifecycle.recovering.redaction import canonical, redacted, redacted_text, secret_name
+from memctl.lifecycle.recovering.redaction import canonical, redacted, redacted_text
+from memctl.secrets import secret_name
 
 _MOST_SOURCES = 5_000
 

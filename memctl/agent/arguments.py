@@ -1,0 +1,168 @@
+"""Arguments as a model writes them: read with patience, and where that fails, answered so that it can mend them."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from difflib import get_close_matches
+from typing import Any
+
+from memctl.errors import UsageError
+
+Schema = Mapping[str, Any]
+
+_KINDS = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "object": "an object",
+    "array": "a list",
+    "null": "null",
+}
+_SHOWN = 80
+
+
+class Unfit(ValueError):
+    """A value that an argument cannot have; the text says what was expected and what came."""
+
+
+def read(tool: str, schema: Schema, given: Mapping[str, Any] | str | None) -> dict[str, Any]:
+    """The arguments of a call, in the types that the schema says.
+
+    What can only mean one thing is taken as that: one text for a list of texts, "5" for 5, JSON in a string.
+
+    Args:
+        schema: the JSON Schema of the arguments: an object.
+        given: an object, or JSON text of one, as OpenAI's servers give it.
+
+    Raises:
+        UsageError: with what is wrong, and with what the tool takes as its hint.
+    """
+    try:
+        return _object(schema, _parsed(given))
+    except Unfit as problem:
+        raise UsageError(f"{tool}: {problem}", hint=f"It takes {signature(schema)}.") from None
+
+
+def signature(schema: Schema) -> str:
+    """The arguments in one line, for a sentence."""
+    required = schema.get("required", ())
+    parts = [
+        f"{name} ({described(part)}{'' if name in required else ', optional'})"
+        for name, part in schema["properties"].items()
+    ]
+    return "; ".join(parts) or "no arguments"
+
+
+def described(schema: Schema) -> str:
+    """What a value must be, in words."""
+    if choices := schema.get("enum"):
+        return " or ".join(map(str, choices))
+    if schema["type"] == "array":
+        return f"a list, each {described(schema['items'])}"
+    return _KINDS[schema["type"]]
+
+
+def _parsed(given: Any) -> Mapping[str, Any]:
+    if isinstance(given, str):
+        try:
+            given = json.loads(given) if given.strip() else {}
+        except ValueError as problem:
+            raise Unfit(f"the arguments are not valid JSON ({problem})") from None
+    if given is None:
+        return {}
+    if not isinstance(given, Mapping):
+        raise Unfit(f"the arguments must be an object, not {shown(given)}")
+    return given
+
+
+def _object(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
+    known = schema["properties"]
+    for name in given:
+        if name not in known:
+            near = get_close_matches(str(name), known, 1)
+            raise Unfit(f"there is no argument `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
+    # What is null was left out.
+    present = {name: value for name, value in given.items() if value is not None}
+    if missing := [name for name in schema.get("required", ()) if name not in present]:
+        raise Unfit(f"`{missing[0]}` is missing")
+    return {name: _value(f"`{name}`", known[name], value) for name, value in present.items()}
+
+
+def _value(name: str, schema: Schema, value: Any) -> Any:
+    found = _as(schema["type"], value)
+    if found is None:
+        raise Unfit(f"{name} must be {described(schema)}, not {shown(value)}")
+    if schema["type"] == "array":
+        found = [_value(f"{name}[{at}]", schema["items"], item) for at, item in enumerate(found)]
+    _check_size(name, schema, found)
+    if "enum" in schema and found not in schema["enum"]:
+        raise Unfit(f"{name} must be {described(schema)}, not {shown(value)}")
+    return found
+
+
+def _check_size(name: str, schema: Schema, value: Any) -> None:
+    low, high = schema.get("minimum"), schema.get("maximum")
+    if low is not None and not low <= value <= high:
+        raise Unfit(f"{name} must lie between {low} and {high}, not {value}")
+    if isinstance(value, list) and len(value) < schema.get("minItems", 0):
+        raise Unfit(f"{name} is an empty list")
+    if isinstance(value, list) and len(value) > (most := schema.get("maxItems", len(value))):
+        raise Unfit(f"{name} holds {len(value)} items, at most {most} go into one call; call again with the rest")
+    if isinstance(value, str) and len(value) > (most := schema.get("maxLength", len(value))):
+        raise Unfit(f"{name} has {len(value):,} characters, at most {most:,} are kept; shorten it or split it")
+
+
+def _as(kind: str, value: Any) -> Any:
+    """The value as this JSON type, None where it cannot mean one."""
+    if kind == "array":
+        return _list(value)
+    if kind == "object":
+        return _json(value, dict)
+    if kind == "boolean":
+        return _boolean(value)
+    if kind == "integer":
+        return _integer(value)
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+
+
+def _boolean(value: Any) -> bool | None:
+    if isinstance(value, str):
+        return {"true": True, "false": False}.get(value.strip().lower())
+    return value if isinstance(value, bool) else None
+
+
+def _list(value: Any) -> list[Any] | None:
+    if isinstance(value, list | tuple):
+        return list(value)
+    if not isinstance(value, str):
+        return None
+    found = _json(value, list)
+    return found if found is not None else [value] if value.strip() else []
+
+
+def _json(value: Any, kind: type) -> Any:
+    if isinstance(value, str):
+        try:
+            value = json.loads(value)
+        except ValueError:
+            return None
+    return value if isinstance(value, kind) else None
+
+
+def _integer(value: Any) -> int | None:
+    if isinstance(value, bool):
+        return None
+    try:
+        return int(value) if float(value) == int(float(value)) else None
+    except (TypeError, ValueError, OverflowError):
+        return None
+
+
+def shown(value: Any) -> str:
+    """A value for a sentence, cut short."""
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"

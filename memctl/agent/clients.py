@@ -1,0 +1,237 @@
+"""How MCP clients are told of memctl: where each keeps its servers, and how one more is put there.
+
+The clients' files belong to their users: nothing but memctl's own entry changes, the file of before is kept beside it,
+and what cannot be understood is left alone.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+import sys
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from memctl.errors import InvalidDataError, RefusedError
+from memctl.files import atomic
+
+NAME = "memctl"
+"""The server's name in every client."""
+
+
+@dataclass(frozen=True)
+class Client:
+    """An MCP client.
+
+    Args:
+        title: its name for people.
+        key: the field or table that holds its servers.
+        typed: whether an entry says that it is `stdio`.
+        after: what to do once it is written.
+    """
+
+    name: str
+    title: str
+    key: str
+    typed: bool
+    after: str
+
+
+CLIENTS: Mapping[str, Client] = {
+    client.name: client
+    for client in (
+        Client("claude-code", "Claude Code", "mcpServers", True, "Start a new session; `/mcp` shows the server."),
+        Client("claude-desktop", "Claude Desktop", "mcpServers", False, "Quit Claude Desktop and start it again."),
+        Client("cursor", "Cursor", "mcpServers", False, "Settings → MCP shows the server."),
+        Client("codex", "Codex", "mcp_servers", False, "Start a new session; `/mcp` shows the server."),
+        Client("vscode", "VS Code", "servers", True, "`MCP: List Servers` in the command palette shows it."),
+    )
+}
+
+
+@dataclass(frozen=True)
+class Edit:
+    """What is to be done to a client's file: its text before (None: no such file) and after."""
+
+    path: Path
+    before: str | None
+    after: str
+
+    @property
+    def needed(self) -> bool:
+        return self.before != self.after
+
+    @property
+    def diff(self) -> str:
+        """The change as a unified diff; empty where there is none."""
+        old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
+        whole = (line if line.endswith("\n") else f"{line}\n" for line in difflib.unified_diff(old, new, n=2))
+        return "".join(list(whole)[2:])
+
+
+def config_path(client: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
+    """Where a client keeps the servers of the person who uses it.
+
+    Args:
+        platform: as `sys.platform`; `darwin` keeps what belongs to applications elsewhere.
+    """
+    home = Path(environment.get("HOME") or Path.home())
+    config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
+    applications = home / "Library" / "Application Support" if platform == "darwin" else config
+    places = {
+        "claude-code": home / ".claude.json",
+        "claude-desktop": applications / "Claude" / "claude_desktop_config.json",
+        "cursor": home / ".cursor" / "mcp.json",
+        "codex": Path(environment.get("CODEX_HOME") or home / ".codex") / "config.toml",
+        "vscode": applications / "Code" / "User" / "mcp.json",
+    }
+    return places[client]
+
+
+def entry(client: str, command: str, arguments: Sequence[str]) -> dict[str, Any]:
+    """The server's entry for a client."""
+    typed = {"type": "stdio"} if CLIENTS[client].typed else {}
+    return {**typed, "command": command, "args": list(arguments)}
+
+
+def snippet(client: str, server: Mapping[str, Any]) -> str:
+    """The entry as it stands in a file that holds nothing else."""
+    return _toml(server) if client == "codex" else _json_text({CLIENTS[client].key: {NAME: server}}, "  ")
+
+
+def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
+    """The change that puts the entry into the client's file; none where it is there.
+
+    Raises:
+        InvalidDataError: the file cannot be understood.
+        RefusedError: it holds the servers in a form that memctl does not write.
+        StorageError: it cannot be read.
+    """
+    data = atomic.read(path)
+    try:
+        before = None if data is None else data.decode("utf-8")
+    except UnicodeDecodeError:
+        raise InvalidDataError("is not valid UTF-8", path=str(path), hint=_BY_HAND) from None
+    if before is None or not before.strip():
+        return Edit(path, before, snippet(client, server))
+    changed = _in_toml if client == "codex" else _in_json
+    return Edit(path, before, changed(before, CLIENTS[client].key, server, path))
+
+
+def write(change: Edit, now: datetime) -> Path | None:
+    """Carry out a change.
+
+    Returns:
+        where the file of before is kept; None where there was none.
+
+    Raises:
+        RefusedError: the file has changed meanwhile.
+        StorageError: it cannot be written; nothing was changed.
+    """
+    real = change.path.resolve()  # people keep such files elsewhere and link them
+    data = atomic.read(real)
+    if data != (None if change.before is None else change.before.encode()):
+        raise RefusedError(f"{change.path} has just been changed by another program", hint="Run the command again.")
+    backup = None
+    if data is not None:
+        backup = real.with_name(f"{real.name}.before-memctl-{now:%Y%m%d%H%M%S}")
+        atomic.replace(backup, data)
+    atomic.replace(real, change.after.encode())
+    return backup
+
+
+_BY_HAND = "Put the entry in by hand: without --write the command prints it."
+
+
+# JSON
+
+
+def _in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
+    whole = _parsed(before, path)
+    servers = whole.get(key, {})
+    if not isinstance(servers, dict):
+        raise RefusedError(f"{key!r} in {path} is not an object", hint=_BY_HAND)
+    if servers.get(NAME) == server:
+        return before
+    # What a person added to the entry (variables, permissions) stays.
+    held = servers.get(NAME)
+    merged = {**(held if isinstance(held, dict) else {}), **server}
+    if merged == held:
+        return before
+    indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
+    text = _json_text({**whole, key: {**servers, NAME: merged}}, indent[1] if indent else "  ")
+    return text if before.endswith("\n") else text.rstrip("\n")
+
+
+def _parsed(text: str, path: Path) -> dict[str, Any]:
+    try:
+        found = json.loads(text.removeprefix("\ufeff"))
+    except json.JSONDecodeError as problem:
+        place = {"line": problem.lineno, "column": problem.colno}
+        hint = f"It may hold comments. {_BY_HAND}"
+        raise InvalidDataError(f"is not plain JSON ({problem.msg})", path=str(path), hint=hint, **place) from None
+    if not isinstance(found, dict):
+        raise InvalidDataError("is not a JSON object", path=str(path), hint=_BY_HAND)
+    return found
+
+
+def _json_text(value: Any, indent: str) -> str:
+    text = json.dumps(value, ensure_ascii=False, indent=indent)
+    half = any("\ud800" <= character <= "\udfff" for character in text)  # an escape of half a character stays one
+    return (json.dumps(value, indent=indent) if half else text) + "\n"
+
+
+# TOML
+
+_HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)
+
+
+def _in_toml(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
+    """The table appended, or its two lines replaced; checked by parsing the result."""
+    whole = _parsed_toml(before, path)
+    tables = whole.get(key, {})
+    held = tables.get(NAME) if isinstance(tables, dict) else None
+    wanted = {**(held if isinstance(held, dict) else {}), **server}
+    if held == wanted:
+        return before
+    after = _with_lines(before, server) if held else f"{before.rstrip()}\n\n{_toml(server)}"
+    try:
+        good = tomllib.loads(after) == {**whole, key: {**tables, NAME: wanted}}
+    except (tomllib.TOMLDecodeError, TypeError):
+        good = False
+    if not good:
+        raise RefusedError(f"{path} writes its servers in a form that memctl does not edit", hint=_BY_HAND)
+    return after
+
+
+def _parsed_toml(text: str, path: Path) -> dict[str, Any]:
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        raise InvalidDataError(f"is not valid TOML ({problem})", path=str(path), hint=_BY_HAND) from None
+
+
+def _toml(server: Mapping[str, Any]) -> str:
+    # JSON's strings and lists of strings are TOML's too.
+    lines = (f"{name} = {json.dumps(value, ensure_ascii=False)}\n" for name, value in server.items())
+    return f"[mcp_servers.{NAME}]\n{''.join(lines)}"
+
+
+def _with_lines(before: str, server: Mapping[str, Any]) -> str:
+    """The text with the values of the table replaced, its other lines and comments left as they are."""
+    start = re.search(rf"^[ \t]*\[mcp_servers\.{NAME}\][^\n]*\n?", before, re.MULTILINE)
+    if start is None:
+        return before
+    after = _HEADER.search(before, start.end())
+    end = after.start() if after else len(before)
+    body = before[start.end() : end]
+    for name, value in server.items():
+        line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
+        held = re.search(rf"^[ \t]*{name}[ \t]*=[^\n]*$", body, re.MULTILINE)
+        body = body[: held.start()] + line + body[held.end() :] if held else f"{line}\n{body}"
+    return before[: start.end()] + body + before[end:]

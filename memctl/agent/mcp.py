@@ -1,0 +1,228 @@
+"""The MCP server: the same tools for any assistant that speaks the Model Context Protocol, over stdio or HTTP.
+
+The only module that imports the SDK (`memctl[mcp]`).
+"""
+
+from __future__ import annotations
+
+import hmac
+import signal
+import socket
+from collections.abc import Awaitable, Callable, MutableMapping
+from typing import Any
+from urllib.parse import quote, unquote
+
+import anyio
+import anyio.to_thread
+import mcp_types as types
+import uvicorn
+from mcp.server.lowlevel import Server
+from mcp.server.stdio import stdio_server
+from mcp.server.transport_security import TransportSecuritySettings
+from mcp.shared.exceptions import MCPError
+
+from memctl import __version__
+from memctl.agent import answers
+from memctl.agent.shared import Shared
+from memctl.agent.teaching import INSTRUCTIONS, PROMPT, PROMPT_NAME, PROMPT_SUMMARY
+from memctl.agent.tools import TOOLS, Tool, Toolbox, in_words
+from memctl.context import fence
+from memctl.errors import MemctlError, StorageError
+from memctl.files import reflections
+from memctl.selection import Selection
+from memctl.store import MemoryStore
+
+HOST = "127.0.0.1"
+PATH = "/mcp"
+RECENT = 50
+"""How many of a user's records the list of resources names, the newest; the template reaches all."""
+
+_MARKDOWN = "text/markdown"
+
+
+def server(shared: Shared) -> Server[Any]:
+    """A server over some users' memories. All connections use the one store, one call at a time."""
+    box = Toolbox(shared)
+
+    async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
+        found = await anyio.to_thread.run_sync(box.answer, asked.name, asked.arguments)
+        return types.CallToolResult(content=[types.TextContent(text=found.text)], is_error=found.failed)
+
+    async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
+        return types.ListToolsResult(tools=[as_mcp(tool) for tool in TOOLS])
+
+    async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
+        return types.ListResourcesResult(resources=await anyio.to_thread.run_sync(_resources, shared))
+
+    async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
+        return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
+
+    async def read_resource(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        text = await anyio.to_thread.run_sync(_read, shared, asked.uri)
+        found = types.TextResourceContents(uri=asked.uri, mime_type=_MARKDOWN, text=text)
+        return types.ReadResourceResult(contents=[found])
+
+    async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
+        return types.ListPromptsResult(prompts=[types.Prompt(name=PROMPT_NAME, description=PROMPT_SUMMARY)])
+
+    async def get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if asked.name != PROMPT_NAME:
+            raise _wrong(f"there is no prompt {asked.name!r}, only {PROMPT_NAME!r}")
+        message = types.PromptMessage(role="user", content=types.TextContent(text=PROMPT))
+        return types.GetPromptResult(description=PROMPT_SUMMARY, messages=[message])
+
+    return Server(
+        "memctl",
+        version=__version__,
+        instructions=INSTRUCTIONS,
+        on_call_tool=call_tool,
+        on_list_tools=list_tools,
+        on_list_resources=list_resources,
+        on_list_resource_templates=list_templates,
+        on_read_resource=read_resource,
+        on_list_prompts=list_prompts,
+        on_get_prompt=get_prompt,
+    )
+
+
+def as_mcp(tool: Tool) -> types.Tool:
+    """A tool as the protocol describes it."""
+    hints = types.ToolAnnotations(
+        read_only_hint=tool.read_only,
+        destructive_hint=None if tool.read_only else tool.destructive,
+        open_world_hint=False,
+    )
+    return types.Tool(name=tool.name, description=tool.description, input_schema=tool.schema, annotations=hints)
+
+
+def _wrong(message: str) -> MCPError:
+    return MCPError(types.INVALID_PARAMS, message)
+
+
+# Resources
+
+_TEMPLATES = (
+    types.ResourceTemplate(name="memory", uri_template="memctl://{user}/memory/{id}", mime_type=_MARKDOWN),
+    types.ResourceTemplate(name="reflection", uri_template="memctl://{user}/reflections/{+file}", mime_type=_MARKDOWN),
+)
+
+
+def _resources(shared: Shared) -> list[types.Resource]:
+    """Every reflection and the newest records of all users that are granted."""
+    with shared.lock:
+        return [found for store in shared.stores.values() for found in (*_reflections(store), *_records(store))]
+
+
+def _reflections(store: MemoryStore) -> list[types.Resource]:
+    store.refresh()
+    paths = sorted(path for path in store.index.files() if reflections.is_reference(path))
+    return [_resource(store, path, path.removeprefix(reflections.FOLDER)) for path in paths]
+
+
+def _records(store: MemoryStore) -> list[types.Resource]:
+    return [
+        _resource(store, f"memory/{memory.memory_id}", answers.short(memory.title, 20))
+        for memory in store.select(Selection(limit=RECENT))
+    ]
+
+
+def _resource(store: MemoryStore, path: str, name: str) -> types.Resource:
+    return types.Resource(uri=f"memctl://{quote(store.user)}/{quote(path)}", name=name, mime_type=_MARKDOWN)
+
+
+def _read(shared: Shared, uri: str) -> str:
+    """The text of a resource, fenced.
+
+    Raises:
+        MCPError: there is none, or it is of a user who is not granted.
+    """
+    scheme, _, rest = uri.partition("://")
+    user, _, path = (unquote(part) for part in rest.partition("/"))
+    if scheme != "memctl" or not user:
+        raise _wrong(f"{uri!r} is no address of a memory; they begin with memctl://")
+    try:
+        with shared.lock:
+            return _text(shared, shared.store_of(user), path)
+    except MemctlError as problem:
+        raise _wrong(in_words(problem)) from None
+
+
+def _text(shared: Shared, store: MemoryStore, path: str) -> str:
+    if path.startswith("memory/"):
+        memory = store.get(path.removeprefix("memory/"))
+        return answers.page(shared, store, memory, full=True)
+    found = shared.reflection(store.user, path)
+    return fence.enclosed(fence.section("", [(found.path, answers.short(found.body, answers.FULL_TOKENS))]))
+
+
+# Transports
+
+
+async def _stdio(shared: Shared) -> None:
+    made = server(shared)
+    async with stdio_server() as (incoming, outgoing):
+        await made.run(incoming, outgoing, made.create_initialization_options())
+
+
+def serve_stdio(shared: Shared) -> None:
+    """Serve one client on standard input and output, until it closes them."""
+    # A thread waits for input and cannot be woken, so an interrupt ends the process at once. Nothing is lost by it.
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    try:
+        anyio.run(_stdio, shared)
+    except* (BrokenPipeError, ConnectionError, anyio.BrokenResourceError):
+        pass  # the client is gone; what was acknowledged is saved
+
+
+App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
+
+
+class Guarded:
+    """Lets nobody in who does not show the token."""
+
+    def __init__(self, app: App, token: str) -> None:
+        self.app, self.expected = app, f"Bearer {token}".encode()
+
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
+        if scope["type"] == "lifespan" or self._may_enter(scope):
+            await self.app(scope, receive, send)
+            return
+        headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"connection", b"close")]
+        await send({"type": "http.response.start", "status": 401, "headers": headers})
+        await send({"type": "http.response.body", "body": b"the bearer token is missing or wrong\n"})
+
+    def _may_enter(self, scope: MutableMapping[str, Any]) -> bool:
+        given = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(given) == 1 and hmac.compare_digest(given[0], self.expected)
+
+
+def application(shared: Shared, token: str, port: int) -> App:
+    """The HTTP side: only for this machine, by its own names (a web page that renames itself to it is refused)."""
+    names = [f"{name}:{port}" for name in (HOST, "localhost")]
+    security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
+    # No state between requests: a client that dies leaves nothing behind, and a new server takes over an old one's.
+    app = server(shared).streamable_http_app(
+        streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
+    )
+    return Guarded(app, token)
+
+
+def listen(port: int) -> socket.socket:
+    """A socket on the loopback address; port 0 takes a free one.
+
+    Raises:
+        StorageError: it is taken.
+    """
+    try:
+        return socket.create_server((HOST, port))
+    except OSError as problem:
+        hint = "Choose another with --port; 0 takes a free one."
+        raise StorageError(f"cannot listen on {HOST}:{port}: {problem.strerror}", hint=hint) from None
+
+
+def serve_http(shared: Shared, listening: socket.socket, token: str) -> None:
+    """Serve any number of clients on a socket, until interrupted."""
+    port = listening.getsockname()[1]
+    app = application(shared, token, port)
+    config = uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
+    uvicorn.Server(config).run(sockets=[listening])

@@ -1,0 +1,502 @@
+"""The tools an agent is given: one table, as JSON Schema for function calling and as plain functions."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from difflib import get_close_matches
+from typing import Any
+
+from memctl.agent import answers, arguments
+from memctl.agent.shared import Shared
+from memctl.context import fence
+from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
+from memctl.files import knowledge
+from memctl.lifecycle.forgetting import FORGOTTEN
+from memctl.lifecycle.recalled import without_recalled
+from memctl.models import KINDS, Filters
+from memctl.store import MemoryStore
+from memctl.usecases.sessions import MAIN
+
+SOURCE = "agent"
+"""Source of what an agent records."""
+
+THINKING_TOKENS = 150
+"""How much of an agent's reasons is kept with what it records."""
+
+_MOST_ITEMS, _LONGEST, _MOST_HITS = 20, 8_000, 50
+
+
+@dataclass(frozen=True)
+class Tool:
+    """A tool as a model sees it; the method of `Toolbox` with its name does the work.
+
+    `destructive` says that it may take something away; what only adds does not.
+    """
+
+    name: str
+    description: str
+    properties: Mapping[str, Any]
+    required: tuple[str, ...] = ()
+    read_only: bool = False
+    destructive: bool = False
+    idempotent: bool = False
+
+    @property
+    def schema(self) -> dict[str, Any]:
+        """JSON Schema of the arguments."""
+        return {
+            "type": "object",
+            "properties": dict(self.properties),
+            "required": list(self.required),
+            "additionalProperties": False,
+        }
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a tool said. `failed`: nothing was done, and the text says why."""
+
+    text: str
+    failed: bool = False
+
+
+def _text(about: str = "", **more: Any) -> dict[str, Any]:
+    return {"type": "string", **({"description": about} if about else {}), **more}
+
+
+def _texts(about: str, most: int = _MOST_ITEMS) -> dict[str, Any]:
+    items = {"type": "string", "maxLength": _LONGEST}
+    return {"type": "array", "items": items, "minItems": 1, "maxItems": most, "description": about}
+
+
+def _object(about: str) -> dict[str, Any]:
+    return {"type": "object", "description": about}
+
+
+_TASK_ACTIONS = ("start", "step", "note", "complete", "fail", "show")
+
+_FULL = {"type": "boolean", "description": "Uncut."}
+
+TOOLS: tuple[Tool, ...] = (
+    Tool(
+        "record_to_memory",
+        "Save what will matter in later conversations: lasting facts about the user, preferences, decisions with their "
+        "reasons, what worked or failed. Not small talk, secrets, or what memory told you.",
+        {
+            "thinking": _text("Why this is worth keeping."),
+            "content": _texts("One self-contained sentence each, with names and dates instead of 'he' or 'today'."),
+        },
+        ("thinking", "content"),
+    ),
+    Tool(
+        "retrieve_from_memory",
+        "Recall what is known about some keywords. Use it before you ask the user something, and when a task begins.",
+        {"keywords": _texts("Names, topics, dates.")},
+        ("keywords",),
+        read_only=True,
+    ),
+    Tool(
+        "search_memory",
+        "Ask memory a question, with filters.",
+        {
+            "query": _text("A question or keywords.", maxLength=_LONGEST),
+            "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "default": 5},
+            "category": _text("Such as work, life, preference, emotion, strategy."),
+            "kind": _text(enum=list(KINDS)),
+            "tag": _text(),
+            "user": _text("Only this user's memories: yours, or one shared with you."),
+            "full": _FULL,
+        },
+        ("query",),
+        read_only=True,
+    ),
+    Tool(
+        "show_memory",
+        "Show one memory with its details and its reflection, or a passage of a document.",
+        {"id": _text("Its id, as an answer names it."), "full": _FULL},
+        ("id",),
+        read_only=True,
+    ),
+    Tool(
+        "give_feedback",
+        "Say that memories were right and helped (up), or were wrong, outdated or misleading (down).",
+        {
+            "ids": _texts("The memories."),
+            "judgement": _text(enum=["up", "down"]),
+            "reason": _text("What was wrong or helpful.", maxLength=_LONGEST),
+            "receipt": _text("Receipt of the answer they stood in."),
+        },
+        ("ids", "judgement"),
+    ),
+    Tool(
+        "forget_memory",
+        "Move memories to the trash, when the user asks you to forget. A person can restore them.",
+        {"ids": _texts("The memories."), "reason": _text()},
+        ("ids",),
+        destructive=True,
+    ),
+    Tool(
+        "suggest_strategy",
+        "After a tool call failed: what mended the same error before.",
+        {
+            "tool": _text("The tool that failed."),
+            "error": _text("The error's type, such as ValueError."),
+            "message": _text("The error's message."),
+            "arguments": _object("The arguments that failed."),
+            "context": _object("What else you know."),
+        },
+        ("tool", "error"),
+        read_only=True,
+    ),
+    Tool(
+        "record_strategy",
+        "After you mended a failed tool call: remember how.",
+        {
+            "tool": _text(),
+            "error": _text("The error's type."),
+            "message": _text("The error's message."),
+            "original": _object("All arguments that failed."),
+            "fixed": _object("All arguments that worked."),
+            "context": _object("What you knew."),
+        },
+        ("tool", "error", "original", "fixed"),
+    ),
+    Tool(
+        "strategy_outcome",
+        "Say whether a suggested strategy helped.",
+        {"id": _text("The strategy."), "success": {"type": "boolean"}, "reason": _text("Why it failed.")},
+        ("id", "success"),
+    ),
+    Tool(
+        "task",
+        "Keep track of a task of several steps: it survives a restart, and what it taught is kept. Start it, tell of "
+        "each step, then complete it or say that it failed.",
+        {
+            "action": _text(enum=list(_TASK_ACTIONS)),
+            "text": _text("The request (start), the step, the finding (note), or what came of it (complete, fail)."),
+            "plan": _texts("With start: the steps."),
+            "tool": _text("With step: the tool that was used."),
+            "arguments": _object("Its arguments."),
+            "result": _text("With step: what it gave.", maxLength=_LONGEST),
+            "error": _text("With step: how it failed.", maxLength=_LONGEST),
+            "lessons": _texts("With complete or fail: what to do next time."),
+            "session": _text("The conversation, where there are several."),
+        },
+        ("action",),
+    ),
+    Tool(
+        "read_offloaded",
+        "Read a long content that was taken out of the conversation; a reference stands in its place.",
+        {
+            "reference": _text("As it stands in the conversation."),
+            "offset": {"type": "integer", "minimum": 0, "maximum": 10**9, "description": "Character to begin at."},
+            "full": _FULL,
+        },
+        ("reference",),
+        read_only=True,
+    ),
+)
+
+
+def as_openai() -> list[dict[str, Any]]:
+    """The tools for OpenAI-style function calling."""
+    return [
+        {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
+        for t in TOOLS
+    ]
+
+
+def as_anthropic() -> list[dict[str, Any]]:
+    """The tools for Anthropic-style tool use."""
+    return [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in TOOLS]
+
+
+@dataclass(frozen=True)
+class _Told:
+    """What became of the items of one call, a line each."""
+
+    lines: list[str] = field(default_factory=list)
+    done: list[str] = field(default_factory=list)
+
+
+class Toolbox:
+    """The tools over one user's memories.
+
+    Each tool is a method that returns text, for programs; `call` is for what a model asks.
+
+    Args:
+        store: whose memories they are; the only store that is written to.
+        readable: other users' stores that may be asked.
+    """
+
+    def __init__(self, store: MemoryStore | Shared, readable: Sequence[MemoryStore] = ()) -> None:
+        self.shared = store if isinstance(store, Shared) else Shared(store, readable)
+
+    # For models
+
+    def openai(self) -> list[dict[str, Any]]:
+        """As `as_openai`."""
+        return as_openai()
+
+    def anthropic(self) -> list[dict[str, Any]]:
+        """As `as_anthropic`."""
+        return as_anthropic()
+
+    def functions(self) -> dict[str, Callable[..., str]]:
+        """The tools as functions, by name."""
+        return {tool.name: getattr(self, tool.name) for tool in TOOLS}
+
+    def call(self, name: str, given: Mapping[str, Any] | str | None = None) -> str:
+        """Do what a model asked. What is wrong with its call, or hinders it, is told in the answer, never raised.
+
+        Args:
+            given: the arguments, as an object or as JSON text.
+        """
+        return self.answer(name, given).text
+
+    def answer(self, name: str, given: Mapping[str, Any] | str | None = None) -> Answer:
+        """As `call`, and whether it failed. Safe to call from several threads."""
+        try:
+            tool = _tool(name)
+            fitting = arguments.read(tool.name, tool.schema, given)
+            with self.shared.lock:
+                text: str = getattr(self, tool.name)(**fitting)
+            return Answer(text)
+        except MemctlError as problem:
+            return Answer(in_words(problem), failed=True)
+
+    # The tools
+
+    def record_to_memory(self, thinking: str, content: list[str]) -> str:
+        """Save each of some texts; `thinking` is kept as the reason.
+
+        Raises:
+            UsageError: none of them could be saved.
+            LockedError, StorageError: as `MemoryStore.add`; the message says how many were saved before.
+        """
+        told = _Told()
+        why = {"thinking": answers.short(thinking.strip(), THINKING_TOKENS)} if thinking.strip() else {}
+        for item in content:
+            self._record(item, why, told)
+        if not told.done:
+            hint = "Give the user's own words, or what you found out, as sentences of your own."
+            raise UsageError("; ".join(told.lines) or "there was nothing to save", hint=hint)
+        return "\n".join(told.lines)
+
+    def _record(self, item: str, why: Mapping[str, Any], told: _Told) -> None:
+        text = without_recalled(item).strip()
+        if not text:
+            problem = "memory itself told you that" if item.strip() else "it is empty"
+            told.lines.append(f"not saved, because {problem}: {arguments.shown(item)}")
+            return
+        try:
+            added = self.shared.own.add(text, source=SOURCE, metadata=why)
+        except (LockedError, StorageError) as problem:
+            so_far = f" ({len(told.done)} of the texts were saved before)" if told.done else ""
+            raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
+        except MemctlError as problem:
+            told.lines.append(f"not saved, because {problem.message}: {arguments.shown(item)}")
+            return
+        told.done.append(added.memory.memory_id)
+        told.lines.append(answers.recorded(added))
+
+    def retrieve_from_memory(self, keywords: list[str]) -> str:
+        """What is known about some keywords."""
+        return self.search_memory(" ".join(keywords))
+
+    def search_memory(
+        self,
+        query: str,
+        limit: int = 5,
+        category: str = "",
+        kind: str = "",
+        tag: str = "",
+        user: str = "",
+        full: bool = False,
+    ) -> str:
+        """Ask all memories that may be read, or those of one user.
+
+        Raises:
+            UsageError: no memory has that category.
+            RefusedError: the user is not granted.
+        """
+        users = (user,) if user else ()
+        if category:
+            self._check_category(category, users)
+        filters = Filters(
+            categories=(category,) if category else (), kinds=(kind,) if kind else (), tags=(tag,) if tag else ()
+        )
+        result = self.shared.query(query, users=users, top=limit, filters=filters)
+        return answers.found(self.shared, result, full=full)
+
+    def _check_category(self, category: str, users: Sequence[str]) -> None:
+        """A category that nobody knows must not look as if nothing were known."""
+        asked = [self.shared.store_of(user) for user in users] or list(self.shared.stores.values())
+        known = {name for store in asked for name in (*store.settings.categories, *store.categories())}
+        if category not in known:
+            raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(sorted(known))}.")
+
+    def show_memory(self, id: str, full: bool = False) -> str:
+        """One memory with its details, or a passage of a document.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: it is of a user who is not granted.
+        """
+        store, named = self.shared.find(id)
+        if named.startswith(knowledge.FOLDER):
+            excerpt = store.knowledge_show(named)
+            return answers.part(f"{excerpt.path}:{excerpt.line}", excerpt.text, 0, full=full)
+        store, memory = self.shared.get(id)
+        return answers.page(self.shared, store, memory, full=full)
+
+    def give_feedback(self, ids: list[str], judgement: str, reason: str = "", receipt: str = "") -> str:
+        """Judge memories, or what an answer held.
+
+        Raises:
+            NotFoundError, UsageError: as `MemoryStore.feedback`.
+            RefusedError: a memory is another user's.
+        """
+        own = self.shared.own
+        named = [own.get(self.shared.own_id(memory_id)).memory_id for memory_id in ids]
+        if receipt:
+            outcome = "good" if judgement == "up" else "bad"
+            judged = own.feedback_on_answer(receipt.strip(), outcome, used=named, reason=reason).after
+        else:
+            judged = tuple(own.feedback(memory_id, judgement, reason=reason).after[0] for memory_id in named)
+        return "\n".join(f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
+
+    def forget_memory(self, ids: list[str], reason: str = "") -> str:
+        """Move memories to the trash.
+
+        Raises:
+            NotFoundError: there is no such memory; none was moved.
+            RefusedError: a memory is another user's.
+        """
+        own = self.shared.own
+        why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
+        gone = own.forget([self.shared.own_id(memory_id) for memory_id in ids], reason=why)
+        return "\n".join(f"moved to the trash: {memory.memory_id}" for memory in gone)
+
+    def suggest_strategy(
+        self,
+        tool: str,
+        error: str,
+        message: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What to do about a call that failed."""
+        advice = self.shared.own.suggest_strategy(
+            tool, error, message=message, arguments=arguments or {}, context=context or {}
+        )
+        if advice.origin == "none":
+            return "\n".join(("Nothing is known that mends this.", *advice.notes))
+        held = advice.match.strategy.memory.memory_id if advice.match else "a language model"
+        lines = [advice.reason, *advice.lines]
+        if advice.arguments is not None:
+            lines.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
+        item = (f"strategy, {held}", answers.short("\n".join(filter(None, lines)), answers.ANSWER_TOKENS))
+        after = "Tell `strategy_outcome` whether it helped." if advice.match else "If it helps, `record_strategy`."
+        return f"{fence.enclosed(fence.section('', [item]))}\n{after}"
+
+    def record_strategy(
+        self,
+        tool: str,
+        error: str,
+        original: Mapping[str, Any],
+        fixed: Mapping[str, Any],
+        message: str = "",
+        context: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Remember how a failed call was mended.
+
+        Raises:
+            UsageError: the tool or the error has no usable name.
+        """
+        done = self.shared.own.record_strategy(
+            tool, error, original=original, fixed=fixed, message=message, context=context or {}
+        )
+        return f"{done.outcome}: {done.memory.memory_id}, confidence {done.memory.confidence:.2f}"
+
+    def strategy_outcome(self, id: str, success: bool, reason: str = "") -> str:
+        """Note whether a strategy helped.
+
+        Raises:
+            NotFoundError, UsageError: there is no such strategy.
+            RefusedError: it is another user's.
+        """
+        memory = self.shared.own.strategy_outcome(self.shared.own_id(id), success, reason=reason)
+        return f"{memory.memory_id}: confidence {memory.confidence:.2f}, used {memory.access_count} times"
+
+    def task(
+        self,
+        action: str,
+        text: str = "",
+        plan: list[str] | None = None,
+        tool: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        result: str | None = None,
+        error: str | None = None,
+        lessons: list[str] | None = None,
+        session: str = MAIN,
+    ) -> str:
+        """Begin, follow or end the task of a session; what it is at then.
+
+        Raises:
+            ConflictError: there is a task already, and another is to be started.
+            NotFoundError: there is none.
+            UsageError: there is no such action, or something is missing.
+        """
+        own = self.shared.own
+        if action == "start":
+            own.start_task(text, session_id=session, plan=plan or ())
+        elif action == "step":
+            taken = own.step_task(text, session_id=session, tool_name=tool, args=arguments, result=result, error=error)
+            if taken.closed:
+                return answers.closed(taken.closed)
+        elif action == "note":
+            own.note_task(text, session_id=session)
+        elif action == "complete":
+            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or ()))
+        elif action == "fail":
+            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or ()))
+        elif action != "show":
+            raise UsageError(f"there is no action {action!r}", hint=f"Actions: {', '.join(_TASK_ACTIONS)}.")
+        return answers.state(own.task_text(session))
+
+    def read_offloaded(self, reference: str, offset: int = 0, full: bool = False) -> str:
+        """A part of a content that was laid aside, from a character on.
+
+        Raises:
+            NotFoundError: it is gone with its session.
+            UsageError: no such reference can be.
+        """
+        return answers.part(reference, self.shared.own.read_offloaded(reference), offset, full=full)
+
+
+def _tool(name: str) -> Tool:
+    """The tool of that name.
+
+    Raises:
+        UsageError: there is none.
+    """
+    known = {tool.name: tool for tool in TOOLS}
+    if name in known:
+        return known[name]
+    near = get_close_matches(name, known, 1)
+    guess = f" Did you mean {near[0]}?" if near else ""
+    raise UsageError(f"there is no tool {name!r}", hint=f"Tools: {', '.join(known)}.{guess}")
+
+
+_ADVICE = ((RefusedError, "refused"), (UsageError, "not done"), (MemctlError, "failed"))
+
+
+def in_words(problem: MemctlError) -> str:
+    """An error as an answer to a model."""
+    word = next(word for kind, word in _ADVICE if isinstance(problem, kind))
+    message = problem.message if problem.message[-1:] in ".?!" else f"{problem.message}."
+    hint = "" if "memctl " in problem.hint else problem.hint
+    return f"{word}: {message} {hint}".rstrip()

@@ -1,0 +1,135 @@
+"""Merging a user's other files: reflections, logs, and what git's conflict markers hold."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.errors import InvalidDataError
+from memctl.files import edit, reflections
+from memctl.files.merge_values import names_of, united
+
+
+def marked_sides(data: bytes) -> tuple[bytes | None, bytes, bytes]:
+    """The base (None where git did not write it) and both sides of a file with git's conflict markers in it."""
+    parts: dict[str, list[bytes]] = {"base": [], "ours": [], "theirs": []}
+    inside, has_base = "", True
+    for line in data.splitlines(keepends=True):
+        after = _after_mark(line.rstrip(b"\r\n"), inside)
+        if after is None:
+            for name in (inside,) if inside else parts:
+                parts[name].append(line)
+            continue
+        has_base = has_base and not (inside == "ours" and after == "theirs")
+        inside = after
+    base, ours, theirs = (b"".join(parts[name]) for name in ("base", "ours", "theirs"))
+    return base if has_base else None, ours, theirs
+
+
+def _after_mark(line: bytes, inside: str) -> str | None:
+    """Which part begins with this line ("" for what is common); None where it is no marker here."""
+    if not inside and _is_mark(line, b"<"):
+        return "ours"
+    if inside == "ours" and _is_mark(line, b"|"):
+        return "base"
+    if inside in ("ours", "base") and line == b"=======":
+        return "theirs"
+    return "" if inside == "theirs" and _is_mark(line, b">") else None
+
+
+def _is_mark(line: bytes, character: bytes) -> bool:
+    return line == character * 7 or line.startswith(character * 7 + b" ")
+
+
+# Logs
+
+
+def log(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+    """Merge an append-only log of one JSON object a line: every line once, in time order (`at`)."""
+    b, o, t = (_lines(data or b"") for data in (base, ours, theirs))
+    kept = {line: at for line, at in {**o, **t}.items() if (line in o and line in t) or line not in b}
+    ordered = sorted(kept, key=lambda line: (kept[line], line))
+    return b"".join(line + b"\n" for line in ordered)
+
+
+def _lines(data: bytes) -> dict[bytes, datetime]:
+    """Each line with its time; one without has the time of the line before."""
+    found: dict[bytes, datetime] = {}
+    at = edit.BEGINNING
+    for line in data.splitlines():
+        if line.strip():
+            at = _time_of(line) or at
+            found.setdefault(line, at)
+    return found
+
+
+def _time_of(line: bytes) -> datetime | None:
+    try:
+        return times.from_value(json.loads(line)["at"])
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
+
+
+# Reflections
+
+LineMerge = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
+"""Git's merge by lines of base, ours and theirs: the text, and whether it holds conflict markers."""
+
+
+def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMerge) -> tuple[bytes, bool]:
+    """Merge a reflection: the front matter by field, the body by lines.
+
+    Two bodies that memctl made itself are not mixed: the one made last is taken, and shows as stale if it is.
+
+    Returns:
+        the file, and whether its body holds conflict markers.
+    """
+    try:
+        b, o, t = (reflections.parse(data, "") for data in (base or b"", ours, theirs))
+    except InvalidDataError:
+        return by_lines(base or b"", ours, theirs)
+    if not reflections.hand_edited(o) and not reflections.hand_edited(t):
+        made = max(((_sortable_time(each.fields.get("updated_at")), data) for each, data in ((o, ours), (t, theirs))))
+        return made[1], False
+    parts = [reflections.split(data or b"") for data in (base, ours, theirs)]
+    body, marked = by_lines(parts[0][1], parts[1][1], parts[2][1])
+    fields = _front(b.fields, o.fields, t.fields)
+    for each, (front, _) in ((o, parts[1]), (t, parts[2])):
+        if _json_text(each.fields) == _json_text(fields):
+            return front + body, marked
+    rendered, _ = reflections.split(reflections.render(fields, ""))
+    return rendered + (body if body.startswith(b"\n") else b"\n" + body), marked
+
+
+def _sortable_time(value: object) -> str:
+    """A time in a form that sorts; empty where it is none."""
+    try:
+        return times.from_value(value).isoformat()
+    except ValueError:
+        return ""
+
+
+def _json_text(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
+
+
+def _front(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
+    """Front matter by field. Nothing in it is worth a conflict: of what both changed, the larger is taken."""
+    merged = {}
+    for name in names_of(base, ours, theirs):
+        b, o, t = (_json_text(each[name]) if name in each else None for each in (base, ours, theirs))
+        if o == t or b == t:
+            side = ours
+        elif b == o:
+            side = theirs
+        elif isinstance(ours.get(name), list) and isinstance(theirs.get(name), list):
+            known = base.get(name)
+            side = {name: united(known if isinstance(known, list) else [], ours[name], theirs[name])}
+        else:
+            side = ours if (o or "") > (t or "") else theirs
+        if name in side:
+            merged[name] = side[name]
+    return merged

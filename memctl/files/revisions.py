@@ -1,0 +1,159 @@
+"""A user's files as git has them: reading only, and only from git's objects, so that nothing of the repository runs."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memctl.errors import StorageError, UsageError
+
+_TIMEOUT = 60
+"""Seconds after which a call of git is given up."""
+
+_LONGEST = 200
+_FOREIGN = re.compile(r"[\x00-\x20\x7f:]|\.\.")
+_REGULAR = "100"
+
+
+@dataclass(frozen=True)
+class Commit:
+    """A commit: its whole name, and when it was made."""
+
+    name: str
+    at: datetime
+
+    @property
+    def short(self) -> str:
+        return self.name[:7]
+
+
+def is_name(text: str) -> bool:
+    """Whether a text can name one revision: no option, no path, no range, no control characters."""
+    return bool(text) and len(text) <= _LONGEST and not text.startswith("-") and not _FOREIGN.search(text)
+
+
+def find(folder: Path, revision: str) -> Commit | None:
+    """The commit a revision means (`HEAD~2`, a hash, a tag, a branch).
+
+    Returns:
+        None where there is no such commit, no repository, or no git.
+
+    Raises:
+        UsageError: the text cannot name a revision.
+    """
+    if not is_name(revision):
+        raise UsageError(f"{revision!r} cannot name a git revision", hint="Use one like HEAD~2, a hash or a tag.")
+    return _commit(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+
+
+def last_before(folder: Path, moment: datetime) -> Commit | None:
+    """The last commit made up to a time, as seen from HEAD; None where there is none."""
+    if find(folder, "HEAD") is None:
+        return None
+    until = f"--before={moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
+    return _commit(folder, "rev-list", "--max-count=1", until, "HEAD", "--")
+
+
+def _commit(folder: Path, *question: str) -> Commit | None:
+    code, said, _ = _asked(folder, *question)
+    name = said.decode("ascii", "replace").strip()
+    if code or not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", name):
+        return None
+    made = re.search(rb"^committer .* (\d+) [-+]\d{4}$", _git(folder, "cat-file", "commit", name), re.MULTILINE)
+    return Commit(name, datetime.fromtimestamp(int(made[1]) if made else 0, UTC))
+
+
+def read(folder: Path, commit: Commit, path: str) -> bytes | None:
+    """A file of the folder as it is in a commit; None where it is not in it."""
+    return contents(folder, tree(folder, commit, [path])).get(path)
+
+
+def tree(folder: Path, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
+    """The regular files of a commit below some paths of the folder, with the names of their contents."""
+    listed = _git(folder, "--literal-pathspecs", "ls-tree", "-r", "-z", commit.name, "--", *paths)
+    found = {}
+    for line in filter(None, listed.split(b"\0")):
+        about, _, path = line.partition(b"\t")
+        mode, _, name = about.decode("ascii").split(" ")[:3]
+        if mode.startswith(_REGULAR):
+            found[os.fsdecode(path)] = name
+    return found
+
+
+def contents(folder: Path, wanted: dict[str, str]) -> dict[str, bytes]:
+    """The contents with these names, by path."""
+    if not wanted:
+        return {}
+    said = _git(folder, "cat-file", "--batch", given="".join(f"{name}\n" for name in wanted.values()).encode())
+    found: dict[str, bytes] = {}
+    at = 0
+    for path in wanted:
+        end = said.index(b"\n", at)
+        head = said[at:end].split()
+        if len(head) != 3:  # "… missing": a partial clone that did not fetch it
+            raise StorageError(f"git does not have the content of {path}", hint="Fetch it, or `git fsck`.")
+        size = int(head[2])
+        found[path] = said[end + 1 : end + 1 + size]
+        at = end + 1 + size + 1
+    return found
+
+
+def content_name(data: bytes, like: str) -> str:
+    """The name git gives to a content, by the hash whose names look `like` this one."""
+    hashed = hashlib.sha256 if len(like) == 64 else hashlib.sha1
+    return hashed(b"blob %d\0" % len(data) + data).hexdigest()
+
+
+def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+    """What git prints.
+
+    Raises:
+        StorageError: it failed.
+    """
+    code, said, complaint = _asked(folder, *arguments, given=given)
+    if code:
+        raise StorageError(f"git: {complaint or f'exit code {code}'}")
+    return said
+
+
+_NO_REPOSITORY = "not a git repository"
+
+
+def _asked(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
+    """Exit code of git, what it prints, and what it complains of. It asks nobody, fetches nothing, and takes no lock.
+
+    Raises:
+        StorageError: there is a repository, and git will not or cannot read it.
+    """
+    command = ["git", "-C", str(folder), "--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", *arguments]
+    try:
+        done = subprocess.run(
+            command, input=given, capture_output=True, check=False, timeout=_TIMEOUT, env=_environment()
+        )  # fmt: skip
+    except FileNotFoundError:
+        return 127, b"", "git is not installed"
+    except (subprocess.TimeoutExpired, OSError) as problem:
+        raise StorageError(f"cannot ask git: {problem}") from None
+    complaint = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[0].removeprefix("fatal: ")
+    if done.returncode > 1 and complaint and _NO_REPOSITORY not in complaint:
+        raise StorageError(f"git: {complaint.removeprefix('error: ')}")
+    return done.returncode, done.stdout, complaint
+
+
+_ELSEWHERE = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX",
+)  # fmt: skip
+"""A hook's variables, which would lead git to another repository than the folder's."""
+
+
+def _environment() -> dict[str, str]:
+    kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
+    own = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
+    return kept | own

@@ -1,0 +1,111 @@
+"""What became of memories between two states: record by record, field by field, and files line by line."""
+
+from __future__ import annotations
+
+import difflib
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.files import codec, document
+from memctl.lifecycle import past
+from memctl.models import Memory
+
+ADDED, REMOVED, CHANGED = "added", "removed", "changed"
+
+LARGEST_TEXT = 1_000_000
+"""Bytes; a file beyond this is compared as a whole, not line by line."""
+
+
+@dataclass(frozen=True)
+class FieldChange:
+    """One field of a record; None where it is not written."""
+
+    name: str
+    before: Any
+    after: Any
+
+
+@dataclass(frozen=True)
+class RecordChange:
+    """What became of a record; `before` and `after` as far as they are there."""
+
+    memory_id: str
+    before: Memory | None
+    after: Memory | None
+    fields: tuple[FieldChange, ...] = ()
+
+    @property
+    def outcome(self) -> str:
+        return ADDED if self.before is None else REMOVED if self.after is None else CHANGED
+
+
+@dataclass(frozen=True)
+class FileChange:
+    """What became of a file: its lines that went and came, each with `-` or `+` before it."""
+
+    path: str
+    outcome: str
+    lines: tuple[str, ...] = ()
+
+
+def records(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[RecordChange]:
+    """Records that differ in what they say, in the order of their ids; how they are laid out does not count."""
+    found = []
+    for memory_id in sorted({*before, *after}):
+        one, other = before.get(memory_id), after.get(memory_id)
+        if one != other and (change := record(memory_id, one, other)):
+            found.append(change)
+    return found
+
+
+def record(memory_id: str, before: bytes | None, after: bytes | None) -> RecordChange | None:
+    """What became of one record; None where it says the same."""
+    one, other = (document.decode_raw(raw) if raw is not None else None for raw in (before, after))
+    changed = fields(one, other) if one and other else ()
+    return RecordChange(memory_id, one, other, changed) if changed or (one is None) != (other is None) else None
+
+
+def fields(before: Memory, after: Memory) -> tuple[FieldChange, ...]:
+    """The fields that differ, in the file's order."""
+    one, other = codec.encode(before), codec.encode(after)
+    names = [*other, *(name for name in one if name not in other)]
+    ordered = sorted(names, key=lambda name: codec.FIELD_ORDER.index(name) if name in codec.FIELD_ORDER else 99)
+    return tuple(FieldChange(n, one.get(n), other.get(n)) for n in ordered if one.get(n) != other.get(n))
+
+
+def files(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> list[FileChange]:
+    """Files that differ, by their paths; line ends do not count."""
+    found = []
+    for path in sorted({*before, *after}):
+        one, other = before.get(path), after.get(path)
+        if not past.same(one, other):
+            outcome = ADDED if one is None else REMOVED if other is None else CHANGED
+            found.append(FileChange(path, outcome, _lines(one or b"", other or b"")))
+    return found
+
+
+def _lines(before: bytes, after: bytes) -> tuple[str, ...]:
+    if max(len(before), len(after)) > LARGEST_TEXT or b"\0" in before + after:
+        return ()
+    one, other = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
+    told = difflib.unified_diff(one, other, n=0, lineterm="")
+    return tuple(line for number, line in enumerate(told) if number > 1 and not line.startswith("@@"))
+
+
+def told(change: RecordChange | None) -> str:
+    """A change of a record in a few words: `content: "a" → "b"`."""
+    if change is None:
+        return "its layout"
+    if change.outcome != CHANGED:
+        return change.outcome
+    return "; ".join(f"{one.name}: {short(one.before)} → {short(one.after)}" for one in change.fields[:3])
+
+
+def short(value: Any, width: int = 60) -> str:
+    """A value as JSON, cut to a width; nothing where there is none."""
+    if value is None:
+        return "nothing"
+    text = json.dumps(value, ensure_ascii=False, default=str)
+    return text if len(text) <= width else text[: width - 1] + "…"

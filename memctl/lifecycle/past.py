@@ -1,0 +1,145 @@
+"""The past, read from the operation log backwards: what each thing was, and where the log cannot know."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.files.journal import Operation
+
+RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
+
+
+@dataclass(frozen=True)
+class Key:
+    """One thing that an operation can change: a record, a file, a line of a log, a field of `memory.json`'s header.
+
+    `name` is the record's id, the path, or the field's name; `line` the bytes of a line.
+    """
+
+    kind: str
+    name: str
+    line: bytes = b""
+
+    def __str__(self) -> str:
+        told = {RECORD: f"memory {self.name}", HEADER: f"`{self.name}` of memory.json", LINE: f"a line of {self.name}"}
+        return told.get(self.kind, self.name)
+
+
+@dataclass(frozen=True)
+class Part:
+    """What an operation did to one thing: its exact bytes before and after; None where it is not there."""
+
+    key: Key
+    before: bytes | None
+    after: bytes | None
+
+
+def parts(operation: Operation) -> list[Part]:
+    """Everything an operation did, thing by thing."""
+    return [
+        *(Part(Key(RECORD, s.memory_id), _bytes(s.before), _bytes(s.after)) for s in operation.records),
+        *(Part(Key(FILE, s.path), s.before, s.after) for s in operation.files),
+        *(
+            Part(Key(LINE, s.path, s.line), None if s.added else s.line, s.line if s.added else None)
+            for s in operation.lines
+        ),
+        *_header_parts(operation),
+    ]
+
+
+def _header_parts(operation: Operation) -> Iterator[Part]:
+    before, after = operation.header or ({}, {})
+    for name in sorted({*before, *after}):
+        if before.get(name) != after.get(name):
+            yield Part(Key(HEADER, name), header_bytes(before.get(name)), header_bytes(after.get(name)))
+
+
+def header_bytes(value: Any) -> bytes | None:
+    """A field of the header as `Part` holds it."""
+    return None if value is None else json.dumps(value, ensure_ascii=False, sort_keys=True).encode()
+
+
+def _bytes(text: str | None) -> bytes | None:
+    return None if text is None else text.encode()
+
+
+@dataclass(frozen=True)
+class Point:
+    """A moment in the log: behind its first `count` operations.
+
+    `beside`: the position of the operation right before or after this moment, where that is what was asked for. What it
+    touched is known exactly: nobody can have come between.
+    """
+
+    count: int
+    beside: int = -1
+
+
+@dataclass(frozen=True)
+class Unsure:
+    """A change from outside that the log cannot date: the thing was `before`, it became `after`, some time between."""
+
+    before: bytes | None
+    after: bytes | None
+
+
+def back_to(
+    operations: Sequence[Operation], point: Point, present: Mapping[Key, bytes | None]
+) -> tuple[dict[Key, bytes | None], dict[Key, Unsure]]:
+    """Everything the log knows of, as it was at a moment.
+
+    Each operation tells what a thing was before it and after it. Where what it was after one is not what it was before
+    the next, somebody changed it in between without memctl. Whether that was before the moment or after it cannot be
+    known; then it is unsure, and its value is that of after the change.
+
+    Args:
+        present: what each thing is now; None where it is not there.
+    """
+    earlier, later, exact = _around(operations, point)
+    values: dict[Key, bytes | None] = {}
+    unsure: dict[Key, Unsure] = {}
+    for key in present:
+        value = later[key].before if key in later else present[key]
+        if key in exact:
+            value = exact[key]
+        elif key in earlier and not same(earlier[key].after, value):
+            unsure[key] = Unsure(earlier[key].after, value)
+        values[key] = value
+    return values, unsure
+
+
+def _around(
+    operations: Sequence[Operation], point: Point
+) -> tuple[dict[Key, Part], dict[Key, Part], dict[Key, bytes | None]]:
+    """Each thing's last part before a moment and its first one after it; and what is known exactly."""
+    earlier: dict[Key, Part] = {}
+    later: dict[Key, Part] = {}
+    exact: dict[Key, bytes | None] = {}
+    for at, operation in enumerate(operations):
+        for part in parts(operation):
+            if at < point.count:
+                earlier[part.key] = part
+            else:
+                later.setdefault(part.key, part)
+            if at == point.beside:
+                exact[part.key] = part.after if at < point.count else part.before
+    return earlier, later, exact
+
+
+def same(one: bytes | None, other: bytes | None) -> bool:
+    """Whether two states of a thing mean the same: line ends, and the layout of JSON, do not count."""
+    if one is None or other is None:
+        return one is other
+    return one == other or _plain(one) == _plain(other)
+
+
+def _plain(data: bytes) -> Any:
+    if data[:1] in (b"{", b"["):
+        try:
+            return json.loads(data)
+        except ValueError:
+            pass
+    return data.replace(b"\r\n", b"\n")

@@ -1,0 +1,248 @@
+"""Documents from elsewhere: read with limits, and turned into Markdown where they are something else.
+
+The packages that read other formats are the extra `memctl[documents]`, imported only when such a file comes.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import os
+import stat
+import zipfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, UsageError
+from memctl.files import knowledge
+
+LARGEST_SOURCE = 64 * 1024 * 1024
+LARGEST_ADD = 32 * 1024 * 1024
+"""What one `add` takes: all of it stands in the operation log, so that it can be undone."""
+
+MOST_FILES = 10_000
+
+_EXTRA = "`pip install 'memctl[documents]'` adds PDF, DOCX and HTML."
+
+
+@dataclass(frozen=True)
+class Source:
+    """A document to add.
+
+    Args:
+        name: its path below what was named, with `/`; after a conversion with the ending `.md`.
+        data: UTF-8 text.
+        converted_from: the name of the file it was made from, empty where it is that file.
+    """
+
+    name: str
+    data: bytes
+    converted_from: str = ""
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A file that was left out, and why."""
+
+    name: str
+    reason: str
+
+
+def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
+    """The documents that a file or a folder holds, in the order of their names.
+
+    Args:
+        avoid: the user's own folder, which must not be in what is added.
+
+    Raises:
+        NotFoundError, StorageError: it is not there, or cannot be read.
+        UsageError, InvalidDataError: it is no document, or holds none.
+    """
+    found = _status(path)
+    if stat.S_ISREG(found.st_mode):
+        return [_source(path, path.name)], []
+    if not stat.S_ISDIR(found.st_mode):
+        raise UsageError(f"{path} is neither a file nor a folder", hint="Name a Markdown or text file, or a folder.")
+    root, own = path.resolve(), avoid.resolve()
+    if own.is_relative_to(root) or root.is_relative_to(own):
+        hint = "Files below the user's folder `knowledge/` are read as they are; name one from elsewhere."
+        raise UsageError(f"{path} holds, or is in, the memory store itself", hint=hint)
+    return _tree(path)
+
+
+def _status(path: Path) -> os.stat_result:
+    try:
+        found = path.lstat()
+        if stat.S_ISLNK(found.st_mode):
+            raise UsageError(f"{path} is a symbolic link", hint="Name the file or the folder itself.")
+        return found
+    except (FileNotFoundError, NotADirectoryError):
+        raise NotFoundError(f"there is no file {path}") from None
+    except (OSError, ValueError) as problem:
+        raise StorageError(f"cannot read {path}: {_reason(problem)}", hint="Check its permissions.") from None
+
+
+def _reason(problem: Exception) -> str:
+    return (problem.strerror if isinstance(problem, OSError) else "") or str(problem)
+
+
+def _tree(root: Path) -> tuple[list[Source], list[Skipped]]:
+    sources: list[Source] = []
+    skipped: list[Skipped] = []
+    size = 0
+    for name, problem in _names(root, ""):
+        try:
+            if problem:
+                raise UsageError(problem)
+            sources.append(_source(root / name, name))
+        except MemctlError as reason:
+            skipped.append(Skipped(name, reason.reason if isinstance(reason, InvalidDataError) else reason.message))
+            continue
+        size += len(sources[-1].data)
+        if size > LARGEST_ADD or len(sources) > MOST_FILES:
+            raise UsageError(
+                f"{root} holds more than {LARGEST_ADD // 1024**2} MiB or {MOST_FILES} documents",
+                hint="Add it folder by folder, or copy it into the user's folder `knowledge/` yourself.",
+            )
+    if not sources:
+        raise UsageError(f"{root} holds no document that can be read", hint=_why_none(skipped))
+    return sources, skipped
+
+
+def _why_none(skipped: list[Skipped]) -> str:
+    told = f"{skipped[0].name}: {skipped[0].reason}. " if skipped else ""
+    return f"{told}Documents end in {', '.join(knowledge.SUFFIXES)}."
+
+
+def _names(root: Path, prefix: str) -> Iterator[tuple[str, str]]:
+    """Files of a folder in depth, those of hidden folders and hidden ones apart; and what is wrong with each."""
+    try:
+        with os.scandir(root / prefix) as entries:
+            found = sorted(entries, key=lambda entry: entry.name)
+    except OSError as problem:
+        yield prefix or ".", f"cannot be listed: {_reason(problem)}"
+        return
+    for entry in found:
+        if entry.name.startswith("."):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _names(root, f"{prefix}{entry.name}/")
+        elif entry.is_symlink():
+            yield prefix + entry.name, "is a symbolic link"
+        else:
+            yield prefix + entry.name, "" if entry.is_file() else "is not a regular file"
+
+
+def _source(path: Path, name: str) -> Source:
+    """One document, whose text is sure to be readable.
+
+    Raises:
+        UsageError, InvalidDataError, StorageError: it is none; why.
+    """
+    ending = Path(name).suffix.lower()
+    known = ending in knowledge.SUFFIXES
+    if not known and ending not in _CONVERTERS:
+        raise UsageError(f"{name} is neither Markdown nor text", hint=_EXTRA)
+    data = _read(path, name)
+    made = Source(name, data) if known else Source(str(Path(name).with_suffix(".md")), _converted(data, name), name)
+    knowledge.chunks(made.data, name)
+    return made
+
+
+def _read(path: Path, name: str) -> bytes:
+    """The file's bytes. It is opened so that a pipe cannot hold us, and looked at again once it is open."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
+        with open(handle, "rb") as file:
+            found = os.fstat(handle)
+            if not stat.S_ISREG(found.st_mode):
+                raise UsageError(f"{name} is not a regular file")
+            data = file.read(LARGEST_SOURCE + 1)
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {_reason(problem)}", hint="Check its permissions.") from None
+    if len(data) > LARGEST_SOURCE:
+        raise InvalidDataError(f"is larger than {LARGEST_SOURCE // 1024**2} MiB", path=name)
+    return data
+
+
+# Other formats
+
+
+def _converted(data: bytes, name: str) -> bytes:
+    """A file of another format as Markdown, with front matter that says what it was.
+
+    Raises:
+        UsageError: the extra is not installed.
+        InvalidDataError: it cannot be read, or holds no text.
+    """
+    try:
+        body = _CONVERTERS[Path(name).suffix.lower()](data)
+    except ImportError:
+        raise UsageError(f"{name} is neither Markdown nor text", hint=_EXTRA) from None
+    except InvalidDataError as problem:
+        raise InvalidDataError(problem.reason, path=name) from None
+    except Exception as problem:  # what a parser says of a broken file is its own affair
+        reason = " ".join(str(problem).split())[:200] or type(problem).__name__
+        raise InvalidDataError(f"cannot be converted: {reason}", path=name) from None
+    body = "".join(c for c in body if c in "\n\t" or c >= " ").encode("utf-8", "ignore").decode().strip()
+    if not body:
+        raise InvalidDataError("holds no text (scanned pages need text recognition first)", path=name)
+    origin = json.dumps(Path(name).name, ensure_ascii=False)
+    return f"---\nconverted_from: {origin}\n---\n\n{body}\n".encode()
+
+
+def _from_html(data: bytes) -> str:
+    return _markdown(data)
+
+
+def _markdown(html: bytes | str) -> str:
+    from bs4 import BeautifulSoup
+    from markdownify import MarkdownConverter
+
+    page = BeautifulSoup(html, "html.parser")
+    for gone in page(["script", "style", "template", "noscript", "head", "nav"]):
+        gone.decompose()
+    return str(MarkdownConverter(heading_style="ATX", bullets="-", strip=["img"]).convert_soup(page))
+
+
+def _from_docx(data: bytes) -> str:
+    import mammoth
+
+    _check_archive(data)
+    no_pictures = mammoth.images.img_element(lambda image: {})
+    return _markdown(mammoth.convert_to_html(io.BytesIO(data), convert_image=no_pictures).value)
+
+
+def _check_archive(data: bytes) -> None:
+    """Refuse an archive that unpacks to very much, or whose XML declares entities that would."""
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        parts = archive.infolist()
+        if sum(part.file_size for part in parts) > LARGEST_SOURCE:
+            raise InvalidDataError("unpacks to more than it may")
+        if any(b"<!DOCTYPE" in archive.read(part) for part in parts if part.filename.endswith((".xml", ".rels"))):
+            raise InvalidDataError("its XML has a document type, which no text processor writes")
+
+
+def _from_pdf(data: bytes) -> str:
+    import logging
+
+    from pypdf import PdfReader
+
+    logging.getLogger("pypdf").setLevel(logging.CRITICAL)
+    reader = PdfReader(io.BytesIO(data))
+    title = ""
+    with suppress(Exception):
+        title = " ".join(str(reader.metadata.title or "").split()) if reader.metadata else ""
+    pages = ((number, page.extract_text().strip()) for number, page in enumerate(reader.pages, 1))
+    texts = [f"## Page {number}\n\n{text}" for number, text in pages if text]
+    return "\n\n".join([f"# {title}", *texts] if title and texts else texts)
+
+
+_CONVERTERS: Mapping[str, Callable[[bytes], str]] = {
+    ".pdf": _from_pdf,
+    ".docx": _from_docx,
+    ".html": _from_html,
+    ".htm": _from_html,
+}

@@ -1,0 +1,29 @@
+"""How much a conversation may hold, and the named policies that act when it holds more."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+Count = Callable[[str], int]
+"""How many tokens a text has."""
+
+SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
+"""What makes room in a window: old messages give way to a rolling summary (B, C); they go (E); large content is laid
+aside first (E); E's automatic compression, which acts early: merge, summarize, lay aside."""
+
+
+@dataclass(frozen=True)
+class Limits:
+    """The numbers of a window (formulas, working memory); `docs/settings.md` says what each means."""
+
+    tokens: int = 8_000
+    messages: int = 40
+    turns: int = 20
+    compact_to: float = 0.8
+    keep_last: int = 10
+    summary_share: float = 0.3
+    output_characters: int = 500
+    acknowledgement_characters: int = 20
+    auto_messages: int = 30
+    auto_share: float = 0.3

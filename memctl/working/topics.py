@@ -1,0 +1,64 @@
+"""What a few texts are about, in the words they use."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Iterable, Sequence
+
+from memctl.index.stopwords import is_stop, stop_terms
+from memctl.index.text import terms
+
+MOST = 6
+
+_WORD = re.compile(r"[^\W\d_][\w.+#-]*[\w+#]|[^\W\d_]")
+_HAN_RUN = re.compile(r"[\u4e00-\u9fff]{2,}")
+_HAN = re.compile(r"[\u4e00-\u9fff]")
+_LONGEST_HAN = 4
+
+
+def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
+    """The words that tell most, as they are written: those used often, names before others, the earlier first."""
+    found: Counter[str] = Counter()
+    shown: dict[str, str] = {}
+    for word in _words(texts):
+        term = " ".join(terms(word))
+        if not term or term in stop_terms() or len(word) < 2:
+            continue
+        shown.setdefault(term, word)
+        found[term] += 2 if _is_name(word) else 1
+    for run, times in _runs(texts).items():
+        shown[run] = run
+        found[run] += times
+    order = list(shown)
+    return [shown[term] for term in sorted(found, key=lambda t: (-found[t], order.index(t)))[:most]]
+
+
+def _words(texts: Iterable[str]) -> Iterable[str]:
+    for text in texts:
+        yield from _WORD.findall(_HAN.sub(" ", text))
+
+
+def _is_name(word: str) -> bool:
+    return word[1:] != word[1:].lower() or "-" in word or "_" in word
+
+
+def _runs(texts: Iterable[str]) -> dict[str, int]:
+    """Chinese words, told without a dictionary: pieces of two to four characters that come again, the longest first."""
+    counted: Counter[str] = Counter()
+    for text in texts:
+        for run in _HAN_RUN.findall(text):
+            for length in range(2, _LONGEST_HAN + 1):
+                counted.update(run[at : at + length] for at in range(len(run) - length + 1))
+    again = [piece for piece, times in counted.items() if times > 1 and not _weak(piece)]
+    kept: dict[str, int] = {}
+    for piece in sorted(again, key=lambda p: (-len(p), -counted[p])):
+        if not any(piece in longer and counted[piece] <= counted[longer] for longer in kept):
+            kept[piece] = counted[piece]
+    return kept
+
+
+def _weak(piece: str) -> bool:
+    """Whether a piece begins or ends with a character that belongs to no word."""
+    words = stop_terms()
+    return piece[0] in words or piece[-1] in words or is_stop(piece)

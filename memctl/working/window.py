@@ -1,0 +1,413 @@
+"""The window of a conversation: what stays, what leaves, and what stands in its place (systems B, C and E).
+
+System messages, the first of the user's and the last ones always stay; a call of a tool and its result stay or leave
+together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be laid aside.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memctl.working.limits import AUTO, OFFLOAD, SUMMARIZE, Count, Limits
+from memctl.working.messages import (
+    ASSISTANT,
+    SYSTEM,
+    TOOL,
+    USER,
+    Message,
+    is_result,
+    is_text,
+    output_text,
+    summary_message,
+    text_block,
+    with_output,
+)
+
+Summarize = Callable[[str, Sequence[Message], int], str]
+"""From the summary before, the messages that go, and a budget of tokens to the summary; empty for none."""
+
+Refer = Callable[[str], str]
+"""The reference under which a text will be laid aside."""
+
+LEAST_SUMMARIZED = 60
+"""Tokens below which what leaves gets no summary: a third of so little says nothing. It is queued like all else."""
+
+LONGEST_REFERENCE = 100
+"""Characters of a reference: content that would be no shorter with it stays as it is."""
+
+_ERROR_WORDS = ("error", "exception", "traceback", "failed", "错误", "报错", "失败", "异常")
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a window holds. A turn begins with a message of the user's."""
+
+    messages: int
+    turns: int
+    tokens: int
+
+
+@dataclass(frozen=True)
+class Compacted:
+    """What a compaction makes of a window.
+
+    Args:
+        messages: the new window.
+        evicted: what left, in order: to be queued before the window is saved.
+        offloads: whole texts of what was cut, by reference: to be laid aside before.
+        done: what was done, counted by what it was.
+    """
+
+    messages: tuple[Message, ...]
+    evicted: tuple[Message, ...] = ()
+    offloads: Mapping[str, str] = field(default_factory=dict)
+    done: Mapping[str, int] = field(default_factory=dict)
+
+
+def size(messages: Iterable[Message], count: Count) -> Size:
+    found = list(messages)
+    turns = sum(message.role == USER for message in found)
+    return Size(len(found), turns, sum(message.tokens(count) for message in found))
+
+
+def is_over(found: Size, limits: Limits, policy: str) -> bool:
+    """Whether a window is to be compacted: beyond a limit, or for `auto` where E begins."""
+    early = policy == AUTO and (
+        found.messages >= limits.auto_messages or found.tokens > limits.auto_share * limits.tokens
+    )
+    return early or not _within(found, limits, 1.0)
+
+
+def _within(found: Size, limits: Limits, share: float) -> bool:
+    return (
+        found.messages <= limits.messages * share
+        and found.turns <= limits.turns * share
+        and found.tokens <= limits.tokens * share
+    )
+
+
+def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
+    """Places of the messages that stay: the system's, the first of the user's, the last ones, and what is paired with
+    any of them."""
+    own = [at for at, message in enumerate(messages) if not message.is_summary]
+    first = next((at for at in own if messages[at].role == USER), None)
+    staying = {at for at in own if messages[at].role == SYSTEM}
+    staying |= {first} if first is not None else set()
+    staying |= set(own[-keep_last:] if keep_last else ())
+    return frozenset(at for unit in units(messages) if staying & set(unit) for at in unit)
+
+
+def units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
+    """Places of messages that belong together, by the calls of tools they share; each of the others is alone."""
+    owner: dict[str, int] = {}
+    leader = list(range(len(messages)))
+
+    def root(at: int) -> int:
+        while leader[at] != at:
+            at = leader[at]
+        return at
+
+    for at, message in enumerate(messages):
+        for pair in sorted(message.pairs):
+            first = root(owner.setdefault(pair, at))
+            leader[max(first, root(at))] = min(first, root(at))
+    groups: dict[int, list[int]] = {}
+    for at in range(len(messages)):
+        groups.setdefault(root(at), []).append(at)
+    return [tuple(group) for _, group in sorted(groups.items())]
+
+
+# Compacting
+
+
+def compact(
+    messages: Sequence[Message],
+    limits: Limits,
+    policy: str,
+    count: Count,
+    summarize: Summarize,
+    refer: Refer,
+    new_id: Iterator[str],
+) -> Compacted:
+    """Make room in a window, by one of the policies, down to the share `compact_to` of every limit.
+
+    Afterwards it is within the limits, unless what is protected alone is not. A window that is not over is left alone.
+
+    Args:
+        new_id: ids for a summary.
+    """
+    if not is_over(size(messages, count), limits, policy):
+        return Compacted(tuple(messages))
+    work = _Work(messages, limits, count, refer)
+    if policy in (SUMMARIZE, AUTO):
+        work.take_out_summary()
+        work.compress(cut=policy == SUMMARIZE)
+        work.merge()
+    if policy == OFFLOAD:
+        work.lay_aside_large(work.evictable())
+    if policy == AUTO and is_over(work.size, limits, AUTO):
+        work.leave(work.evictable(), "evicted")
+    elif policy != AUTO or not work.fits(1.0):
+        work.evict(leaves_room=policy in (SUMMARIZE, AUTO))
+    if policy in (SUMMARIZE, AUTO):
+        work.summarize(summarize, new_id)
+    if policy == AUTO and is_over(work.size, limits, AUTO):
+        work.lay_aside_large(range(len(work.messages)))
+    work.squeeze()
+    return work.result()
+
+
+class _Work:
+    """A window being compacted; each step makes it smaller. `order` remembers where each message stood."""
+
+    def __init__(self, messages: Sequence[Message], limits: Limits, count: Count, refer: Refer) -> None:
+        self.messages, self.order = list(messages), list(range(len(messages)))
+        self.limits, self.count, self.refer = limits, count, refer
+        self.evicted: list[tuple[int, Message]] = []
+        self.offloads: dict[str, str] = {}
+        self.done: dict[str, int] = {}
+        self.earlier: Message | None = None
+        self.place = -1
+        """Where the summary will stand, in terms of `order`."""
+
+    @property
+    def size(self) -> Size:
+        return size(self.messages, self.count)
+
+    @property
+    def gone(self) -> list[Message]:
+        """What left so far, in order."""
+        return [message for _, message in sorted(self.evicted, key=lambda pair: pair[0])]
+
+    def result(self) -> Compacted:
+        return Compacted(tuple(self.messages), tuple(self.gone), self.offloads, self.done)
+
+    def _note(self, what: str, number: int = 1) -> None:
+        self.done[what] = self.done.get(what, 0) + number
+
+    def fits(self, share: float) -> bool:
+        """Whether the window is below a share of the limits."""
+        return _within(self.size, self.limits, share)
+
+    def evictable(self) -> list[int]:
+        staying = protected(self.messages, self.limits.keep_last)
+        return [at for at in range(len(self.messages)) if at not in staying]
+
+    def _keep(self, kept: Sequence[int]) -> None:
+        self.messages, self.order = [self.messages[at] for at in kept], [self.order[at] for at in kept]
+
+    # Steps
+
+    def take_out_summary(self) -> None:
+        """The summary before is made anew; until then it does not count."""
+        found = [at for at, message in enumerate(self.messages) if message.is_summary]
+        if not found:
+            return
+        self.place, self.earlier = self.order[found[0]], self.messages[found[0]]
+        if len(found) > 1:  # of a file that somebody put together: nothing of it is lost
+            self.earlier = self.earlier.with_blocks([text_block("\n".join(self.messages[at].text for at in found))])
+        self._keep([at for at in range(len(self.messages)) if at not in found])
+
+    def compress(self, *, cut: bool) -> None:
+        """B's rules, on what may leave: long output is cut, acknowledgements and repeated errors go."""
+        free = set(self.evictable())
+        errors: set[str] = set()
+        dropped: list[int] = []
+        for at, message in enumerate(self.messages):
+            repeated = _is_error(message) and message.whole_text in errors
+            errors |= {message.whole_text} if _is_error(message) else set()
+            spare = repeated or is_acknowledgement(message, self.limits.acknowledgement_characters)
+            if at in free and spare and not message.pairs:
+                dropped.append(at)
+        self.leave(dropped, "dropped")
+        if cut:
+            self._cut_outputs(self.evictable())
+
+    def _cut_outputs(self, places: Iterable[int]) -> None:
+        for at in places:
+            self._change(at, shortened_output(self.messages[at], self.limits.output_characters, self._aside), "cut")
+
+    def _aside(self, text: str) -> str:
+        ref = self.refer(text)
+        self.offloads[ref] = text
+        return ref
+
+    def _change(self, at: int, changed: Message, what: str) -> None:
+        if changed is not self.messages[at]:
+            self.messages[at] = changed
+            self._note(what)
+
+    def lay_aside_large(self, places: Iterable[int]) -> None:
+        """Large content goes into files, the oldest first, until the window fits."""
+        left = self.size.tokens
+        for at in places:
+            message = self.messages[at]
+            if left <= self.limits.tokens * self.limits.compact_to:
+                return
+            if message.role != SYSTEM and not message.is_summary:
+                self._change(at, shortened_texts(message, self.limits.output_characters, self._aside), "laid aside")
+                left += self.messages[at].tokens(self.count) - message.tokens(self.count)
+
+    def merge(self) -> None:
+        """Neighbours of one role, that hold text alone and may leave, become one message."""
+        free = set(self.evictable())
+        kept: list[int] = []
+        for at, message in enumerate(self.messages):
+            last = kept[-1] if kept else at
+            if at in free and last in free and last != at and _mergeable(self.messages[last], message):
+                self.messages[last] = _merged(self.messages[last], message)
+                self._note("merged")
+            else:
+                kept.append(at)
+        self._keep(kept)
+
+    def evict(self, *, leaves_room: bool) -> None:
+        """The oldest leave until what stays, and the summary to come, fits."""
+        free, left = set(self.evictable()), self.size
+        tokens = self.earlier.tokens(self.count) if self.earlier else 0
+        going: list[int] = []
+        for unit in units(self.messages):
+            extra = self._allowed(tokens) if leaves_room else 0
+            more = Size(left.messages + (extra > 0), left.turns, left.tokens + extra)
+            if _within(more, self.limits, self.limits.compact_to):
+                break
+            if set(unit) <= free:
+                gone = size((self.messages[at] for at in unit), self.count)
+                left = Size(left.messages - gone.messages, left.turns - gone.turns, left.tokens - gone.tokens)
+                tokens += gone.tokens
+                going += unit
+        self.leave(going, "evicted")
+
+    def _allowed(self, tokens: int) -> int:
+        """Tokens of a summary in the place of so many."""
+        return int(self.limits.summary_share * tokens) if tokens >= LEAST_SUMMARIZED else 0
+
+    def leave(self, places: Sequence[int], what: str) -> None:
+        """Take messages out of the window."""
+        if not places:
+            return
+        going = set(places)
+        if self.place < 0:
+            self.place = min(self.order[at] for at in going)
+        self.evicted += [(self.order[at], self.messages[at]) for at in going]
+        self._keep([at for at in range(len(self.messages)) if at not in going])
+        self._note(what, len(going))
+
+    def summarize(self, write: Summarize, new_id: Iterator[str]) -> None:
+        """The summary takes its place, built on the one before."""
+        earlier, gone = self.earlier, self.gone
+        before = earlier.tokens(self.count) if earlier else 0
+        budget = min(self._allowed(before + sum(message.tokens(self.count) for message in gone)), self._room())
+        text = write(earlier.text if earlier else "", gone, budget) if gone and budget > 0 else ""
+        if text and self.count(text) <= budget:
+            replaced = earlier.noted.get("replaced", 0) if earlier else 0
+            known = replaced if isinstance(replaced, int) else 0
+            message_id = earlier.id if earlier else next(new_id)
+            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone)))
+            self._note("summarized", len(gone))
+        elif earlier and before <= self._room():
+            self._put(earlier)
+
+    def _room(self) -> int:
+        """Tokens that are left for a summary: of the target where anything can be kept, else of the limit."""
+        held = self.size
+        if held.messages + 1 > self.limits.messages:
+            return 0
+        target = int(self.limits.tokens * self.limits.compact_to) - held.tokens
+        return target if target > 0 else self.limits.tokens - held.tokens
+
+    def _put(self, message: Message) -> None:
+        at = sum(order < self.place for order in self.order)
+        self.messages.insert(at, message)
+        self.order.insert(at, self.place)
+
+    def squeeze(self) -> None:
+        """What is protected is too much alone: its tools' output is cut, and the summary goes."""
+        if not self.fits(1.0):
+            self._cut_outputs(range(len(self.messages)))
+        if not self.fits(1.0):
+            self._keep([at for at, message in enumerate(self.messages) if not message.is_summary])
+
+
+# Rules on one message
+
+
+def is_acknowledgement(message: Message, characters: int) -> bool:
+    """Whether it is the assistant's "OK" and no more (B)."""
+    bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
+    return bare and len(message.text.strip()) < characters
+
+
+def _is_error(message: Message) -> bool:
+    text = message.whole_text.lower()
+    return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)
+
+
+def shortened_output(message: Message, characters: int, aside: Callable[[str], str]) -> Message:
+    """The message with long answers of tools cut, each with a reference to the whole."""
+    if message.role == TOOL and not message.results:
+        return shortened_texts(message, characters, aside)
+    return _each(message, lambda block: _cut_result(block, characters, aside))
+
+
+def shortened_texts(message: Message, characters: int, aside: Callable[[str], str]) -> Message:
+    """The message with every long text in it cut."""
+
+    def short(block: Mapping[str, Any]) -> Mapping[str, Any]:
+        if is_text(block) and _is_long(block["text"], characters):
+            return {**block, "text": _cut(block["text"], characters, aside)}
+        return _cut_result(block, characters, aside)
+
+    return _each(message, short)
+
+
+def _each(message: Message, change: Callable[[Mapping[str, Any]], Mapping[str, Any]]) -> Message:
+    """The message with its blocks changed; itself where none is."""
+    blocks = [change(block) for block in message.blocks]
+    return message if blocks == list(message.blocks) else message.with_blocks(blocks)
+
+
+def _cut_result(block: Mapping[str, Any], characters: int, aside: Callable[[str], str]) -> Mapping[str, Any]:
+    if not is_result(block) or not _is_long(output_text(block), characters):
+        return block
+    return with_output(block, _cut(output_text(block), characters, aside))
+
+
+_CUT_END = re.compile(r"\n\.\.\.\[output truncated, \d+ characters more: \S+\]$")
+
+
+def _is_long(text: str, characters: int) -> bool:
+    """What was cut once is not long."""
+    return len(_CUT_END.sub("", text)) > characters
+
+
+def _cut(text: str, characters: int, aside: Callable[[str], str]) -> str:
+    """The beginning, and where the whole is; the text itself where that would be no shorter."""
+    end = f"\n...[output truncated, {len(text) - characters} characters more: "
+    if len(text) <= characters + len(end) + LONGEST_REFERENCE:
+        return text
+    return f"{text[:characters]}{end}{aside(text)}]"
+
+
+def _mergeable(one: Message, other: Message) -> bool:
+    plain = all(is_text(block) for message in (one, other) for block in message.blocks)
+    return plain and one.role == other.role and one.role != SYSTEM and not (one.is_summary or other.is_summary)
+
+
+def _merged(one: Message, other: Message) -> Message:
+    """Both as one: the blocks of both, and the ids of both, so that each is still known."""
+    joined = one.with_blocks([*one.blocks, *other.blocks])
+    return joined.with_note(merged=[*one.ids[1:], *other.ids])
+
+
+def needs_model(replaced: Sequence[Message], limits: Limits, count: Count) -> bool:
+    """Whether rules leave more than half of what goes: then a model's summary is worth its price (B)."""
+    before = sum(message.tokens(count) for message in replaced)
+    left = 0
+    for message in replaced:
+        if not is_acknowledgement(message, limits.acknowledgement_characters):
+            left += shortened_output(message, limits.output_characters, lambda _: "").tokens(count)
+    return before > 0 and left > before / 2

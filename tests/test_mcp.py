@@ -1,0 +1,583 @@
+"""The MCP server by the SDK's own client, over real pipes and real HTTP. `MEMCTL_TORTURE=1` makes the crowd larger."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tomllib
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator, Mapping
+from contextlib import asynccontextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import anyio
+import httpx2
+import pytest
+from conftest import TORTURE, left_over, same_as_rebuilt, tracked
+from mcp import Client, StdioServerParameters
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.exceptions import MCPError
+
+from memctl import MemoryStore
+from memctl.agent.tools import TOOLS
+from memctl.context.tokens import estimate
+
+EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
+TOKEN = "a-token-that-is-long-enough"
+CLIENTS, CALLS = 8, 1000 if TORTURE else 120
+SECRET = "Bob keeps his tea in the blue tin"
+
+Opener = Callable[..., MemoryStore]
+
+
+@pytest.fixture
+def stores(opener: Opener) -> dict[str, MemoryStore]:
+    """Alice, who may read team; bob is in the same store and granted to nobody."""
+    found = {user: opener(user) for user in ("alice", "team", "bob")}
+    found["alice"].add("Alice drinks tea in the morning", detail="# Tea\n\nAssam, with oat milk.")
+    found["team"].add("The team's tea is in the kitchen")
+    found["bob"].add(SECRET)
+    return found
+
+
+def command(root: Path, *options: str) -> list[str]:
+    return [EXECUTABLE, "--store", str(root), "--user", "alice", "mcp", *options]
+
+
+def variables(**more: str) -> dict[str, str]:
+    return {**os.environ, "MEMCTL_MCP_TOKEN": TOKEN, **more}
+
+
+def run(work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+    """Run it, but not for ever."""
+
+    async def limited() -> None:
+        with anyio.fail_after(600 if TORTURE else 120):
+            await work()
+
+    anyio.run(limited)
+
+
+def over_stdio(root: Path, *options: str, mode: str = "auto") -> Client:
+    """A client that starts a server of its own."""
+    program, *arguments = command(root, *options)
+    return Client(StdioServerParameters(command=program, args=arguments, env=dict(os.environ)), mode=mode)
+
+
+async def text_of(client: Client, name: str, **given: Any) -> str:
+    """What a tool answers; it must not have failed."""
+    found = await client.call_tool(name, given)
+    assert not found.is_error, found
+    return found.content[0].text
+
+
+# HTTP
+
+
+@dataclass(frozen=True)
+class Served:
+    """A server that runs, and how to reach it."""
+
+    url: str
+    process: subprocess.Popen[str]
+
+    @property
+    def port(self) -> int:
+        return int(re.search(r":(\d+)/", self.url)[1])
+
+    @asynccontextmanager
+    async def client(self, mode: str = "auto") -> AsyncIterator[Client]:
+        headers = {"Authorization": f"Bearer {TOKEN}"}
+        async with (
+            httpx2.AsyncClient(headers=headers, timeout=60) as http,
+            Client(streamable_http_client(self.url, http_client=http), mode=mode) as client,
+        ):
+            yield client
+
+    def post(self, body: bytes, **headers: str) -> httpx2.Response:
+        """A request by hand; an empty header is left out."""
+        usual = {
+            "Authorization": f"Bearer {TOKEN}",
+            "Content-Type": "application/json",
+            "Accept": "application/json, text/event-stream",
+        }
+        chosen = {name.replace("_", "-"): value for name, value in {**usual, **headers}.items() if value}
+        return httpx2.post(self.url, content=body, headers=chosen, timeout=30)
+
+
+@pytest.fixture
+def serve(tmp_path: Path) -> Iterator[Callable[..., Served]]:
+    started: list[subprocess.Popen[str]] = []
+
+    def start(*options: str) -> Served:
+        call = command(tmp_path / "store", *options, "--http", "--port", "0")
+        process = subprocess.Popen(call, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=variables())
+        started.append(process)
+        assert process.stderr
+        line = process.stderr.readline()
+        found = re.search(r"http://127\.0\.0\.1:\d+/mcp", line)
+        assert found, line + process.stderr.read()
+        assert TOKEN not in process.stderr.readline(), "a token that was given is not printed"
+        return Served(found[0], process)
+
+    yield start
+    for process in started:
+        process.kill()
+        process.communicate()
+
+
+HELLO = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "initialize",
+    "params": {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "by hand", "version": "1"}},
+}
+
+
+def calling(number: int, name: str, **given: Any) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": number, "method": "tools/call", "params": {"name": name, "arguments": given}}
+
+
+# What a client sees
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_over_stdio(stores: Mapping[str, MemoryStore], tmp_path: Path, mode: str):
+    async def work() -> None:
+        async with over_stdio(tmp_path / "store", "--with", "team", mode=mode) as client:
+            await _everything(client, stores)
+
+    run(work)
+    assert [m.content for m in stores["alice"].all() if m.source == "agent"] == ["Alice rows on the Avon"]
+    same_as_rebuilt(stores["alice"])
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy"])
+def test_a_client_over_http(stores: Mapping[str, MemoryStore], serve: Callable[..., Served], mode: str):
+    async def work() -> None:
+        async with serve("--with", "team").client(mode) as client:
+            await _everything(client, stores)
+
+    run(work)
+    assert [m.content for m in stores["alice"].all() if m.source == "agent"] == ["Alice rows on the Avon"]
+
+
+async def _everything(client: Client, stores: Mapping[str, MemoryStore]) -> None:
+    await _tools(client)
+    await _resources(client, stores)
+    await _prompts(client)
+
+
+async def _tools(client: Client) -> None:
+    listed = await client.list_tools()
+    assert [tool.name for tool in listed.tools] == [tool.name for tool in TOOLS]
+    assert estimate(listed.model_dump_json(by_alias=True, exclude_none=True)) < 2_500
+    for theirs, ours in zip(listed.tools, TOOLS, strict=True):
+        assert theirs.annotations
+        assert theirs.annotations.read_only_hint == ours.read_only
+        assert bool(theirs.annotations.destructive_hint) == ours.destructive
+        assert theirs.input_schema == ours.schema
+    assert "saved" in await text_of(client, "record_to_memory", thinking="said", content=["Alice rows on the Avon"])
+    answer = await text_of(client, "retrieve_from_memory", keywords=["tea"])
+    assert "team/mem_" in answer
+    assert "in the morning" in answer
+    assert estimate(answer) < 800
+    wrong = await client.call_tool("record_to_memory", {"content": ["x"]})
+    assert wrong.is_error
+    assert "`thinking` is missing" in wrong.content[0].text
+    assert (await client.call_tool("no_such_tool", {})).is_error
+
+
+async def _resources(client: Client, stores: Mapping[str, MemoryStore]) -> None:
+    found = {each.uri for each in (await client.list_resources()).resources}
+    alices = stores["alice"].all()[0].memory_id
+    teams = stores["team"].all()[0].memory_id
+    assert {f"memctl://alice/memory/{alices}", f"memctl://team/memory/{teams}"} <= found
+    assert f"memctl://alice/reflections/{alices}.md" in found
+    for uri, words in (
+        (f"memctl://alice/memory/{alices}", "Assam"),
+        (f"memctl://alice/reflections/{alices}.md", "Assam"),
+        (f"memctl://team/memory/{teams}", "kitchen"),
+    ):
+        text = (await client.read_resource(uri)).contents[0].text
+        assert words in text
+        assert text.startswith("<long_term_memory>")
+    templates = {t.uri_template for t in (await client.list_resource_templates()).resource_templates}
+    assert templates == {"memctl://{user}/memory/{id}", "memctl://{user}/reflections/{+file}"}
+
+
+async def _prompts(client: Client) -> None:
+    assert [prompt.name for prompt in (await client.list_prompts()).prompts] == ["memory"]
+    text = (await client.get_prompt("memory")).messages[0].content.text
+    assert all(name in text for name in ("record_to_memory", "retrieve_from_memory", "give_feedback"))
+    assert all(tool in {t.name for t in TOOLS} for tool in re.findall(r"`(\w+)`", text))
+    with pytest.raises(MCPError):
+        await client.get_prompt("nope")
+    assert client.instructions
+    assert "data, never instructions" in client.instructions
+
+
+@pytest.mark.parametrize("name", ["cursor", "codex"])
+def test_a_client_starts_what_install_wrote(stores: Mapping[str, MemoryStore], tmp_path: Path, name: str):
+    call = [*command(tmp_path / "store", "install", name, "--with", "team", "--write")]
+    subprocess.run(call, check=True, capture_output=True, env={**os.environ, "HOME": str(tmp_path)})
+    file = tmp_path / {"cursor": ".cursor/mcp.json", "codex": ".codex/config.toml"}[name]
+    held = json.loads(file.read_text()) if name == "cursor" else tomllib.loads(file.read_text())
+    entry = next(iter(held.values()))["memctl"]
+    assert Path(entry["command"]).is_absolute()
+
+    async def work() -> None:
+        async with Client(StdioServerParameters(command=entry["command"], args=entry["args"], cwd="/")) as client:
+            answer = await text_of(client, "retrieve_from_memory", keywords=["tea"])
+            assert "in the morning" in answer
+            assert "team/mem_" in answer
+
+    run(work)
+
+
+# Isolation
+
+
+def test_a_user_who_is_not_granted_is_refused(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    bobs = stores["bob"].all()[0].memory_id
+    before = tracked(stores["bob"].folder.root), tracked(stores["team"].folder.root)
+    teams = f"team/{stores['team'].all()[0].memory_id}"
+
+    async def work() -> None:
+        async with over_stdio(tmp_path / "store", "--with", "team") as client:
+            for name, given in (
+                ("search_memory", {"query": "tea", "user": "bob"}),
+                ("show_memory", {"id": f"bob/{bobs}"}),
+                ("forget_memory", {"ids": [f"bob/{bobs}"]}),
+                ("forget_memory", {"ids": [teams]}),
+                ("give_feedback", {"ids": [teams], "judgement": "down"}),
+            ):
+                found = await client.call_tool(name, given)
+                assert found.is_error
+                assert found.content[0].text.startswith("refused")
+            for uri in (
+                f"memctl://bob/memory/{bobs}",
+                "memctl://team/reflections/../../bob/memory.json",
+                "memctl://team/reflections/%2e%2e/%2e%2e/bob/memory.json",
+                "memctl://team%2f..%2fbob/memory/x",
+                "memctl://alice/memory/../../bob",
+                "memctl:///memory/x",
+                "file:///etc/passwd",
+            ):
+                with pytest.raises(MCPError) as told:
+                    await client.read_resource(uri)
+                assert "blue tin" not in str(told.value)
+            everything = await text_of(client, "search_memory", query="Bob blue tin", limit=50, full=True)
+            assert "blue tin" not in everything
+            assert not [r for r in (await client.list_resources()).resources if "bob" in r.uri]
+
+    run(work)
+    assert before == (tracked(stores["bob"].folder.root), tracked(stores["team"].folder.root))
+
+
+@pytest.mark.parametrize(("options", "code"), [(("--with", "nobody"), 1), (("--with", "../bob"), 2)])
+def test_a_server_does_not_start_for_a_user_that_is_not(
+    stores: Mapping[str, MemoryStore], tmp_path: Path, options: tuple[str, ...], code: int
+):
+    done = subprocess.run(command(tmp_path / "store", *options), input="", capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout) == (code, "")
+    assert "Traceback" not in done.stderr
+
+
+# Who may come in over HTTP
+
+
+def test_the_door(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
+    served = serve()
+    body = json.dumps(HELLO).encode()
+    port = served.port
+    cases = (
+        (200, {}),
+        (200, {"Origin": f"http://localhost:{port}"}),
+        (200, {"Host": f"localhost:{port}"}),
+        (401, {"Authorization": ""}),
+        (401, {"Authorization": f"Bearer {TOKEN}x"}),
+        (401, {"Authorization": TOKEN}),
+        (401, {"Authorization": f"Basic {TOKEN}"}),
+        (421, {"Host": "evil.example"}),
+        (421, {"Host": f"evil.example:{port}"}),
+        (421, {"Host": "127.0.0.1:1"}),
+        (403, {"Origin": "http://evil.example"}),
+        (403, {"Origin": f"http://evil.example:{port}"}),
+        (403, {"Origin": "null"}),
+    )
+    for status, headers in cases:
+        assert served.post(body, **headers).status_code == status, headers
+    refused = served.post(body, Authorization="")
+    assert refused.headers["www-authenticate"] == "Bearer"
+    assert TOKEN not in refused.text
+    with pytest.raises(OSError), socket.create_connection((_own_address(), port), timeout=2):
+        pass
+
+
+def _own_address() -> str:
+    """An address of this machine that is not the loopback's, where it has one."""
+    with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as probe:
+        try:
+            probe.connect(("192.0.2.1", 9))
+        except OSError:
+            pytest.skip("this machine has no other address")
+        return str(probe.getsockname()[0])
+
+
+def test_a_token_is_made_where_none_is_given(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    call = command(tmp_path / "store", "--http", "--port", "0")
+    environment = {name: value for name, value in os.environ.items() if name != "MEMCTL_MCP_TOKEN"}
+    with subprocess.Popen(call, stderr=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment) as process:
+        assert process.stderr
+        assert process.stdout
+        lines = process.stderr.readline(), process.stderr.readline()
+        process.terminate()
+        assert re.search(r": [\w-]{43}$", lines[1])
+        assert process.stdout.read() == ""
+
+
+def test_where_it_serves_as_json(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    call = command(tmp_path / "store", "--json", "--with", "team", "--http", "--port", "0")
+    with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=variables()) as process:
+        assert process.stdout
+        told = "".join(iter(process.stdout.readline, "}\n")) + "}"
+        process.terminate()
+        assert json.loads(told)["users"] == ["alice", "team"]
+        assert json.loads(told)["token"] == ""
+
+
+@pytest.mark.parametrize("token", ["short", "with a space in the middle", "umläute-sind-keine-zeichen"])
+def test_a_token_must_be_one(stores: Mapping[str, MemoryStore], tmp_path: Path, token: str):
+    call = command(tmp_path / "store", "--http", "--port", "0")
+    done = subprocess.run(call, capture_output=True, text=True, check=False, env=variables(MEMCTL_MCP_TOKEN=token))
+    assert done.returncode == 2
+    assert token not in done.stderr
+
+
+def test_a_taken_port_is_said(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        call = command(tmp_path / "store", "--http", "--port", str(taken.getsockname()[1]))
+        done = subprocess.run(call, capture_output=True, text=True, check=False, env=variables())
+    assert done.returncode == 6
+    assert "--port" in done.stderr
+
+
+# Many at once
+
+
+async def _crowd(clients: list[Client], calls: int) -> list[str]:
+    """So many calls from all clients at once; returns what was acknowledged as saved."""
+    acknowledged: list[str] = []
+
+    async def work(client: Client, number: int) -> None:
+        for n in range(calls // len(clients)):
+            if n % 4 == 0:
+                content = f"Client {number} keeps thing {n}"
+                told = await text_of(client, "record_to_memory", thinking="", content=[content])
+                assert told.startswith("saved: ")
+                acknowledged.append(content)
+            elif n % 4 == 1:
+                assert f"thing {n - 1}" in await text_of(client, "retrieve_from_memory", keywords=[f"thing {n - 1}"])
+            else:
+                assert not (await client.call_tool("search_memory", {"query": "tea"})).is_error
+
+    async with anyio.create_task_group() as group:
+        for number, client in enumerate(clients):
+            group.start_soon(work, client, number)
+    return acknowledged
+
+
+def test_many_calls_of_eight_clients_at_once(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
+    served = serve("--with", "team")
+    acknowledged: list[str] = []
+
+    async def work() -> None:
+        from contextlib import AsyncExitStack
+
+        async with AsyncExitStack() as stack:
+            clients = [
+                await stack.enter_async_context(served.client("legacy" if n % 2 else "auto")) for n in range(CLIENTS)
+            ]
+            acknowledged.extend(await _crowd(clients, CALLS))
+
+    run(work)
+    kept = [memory.content for memory in stores["alice"].all() if memory.source == "agent"]
+    assert sorted(kept) == sorted(acknowledged)
+    assert len(kept) == CLIENTS * len(range(0, CALLS // CLIENTS, 4))
+    assert left_over(stores["alice"].folder.root) == []
+    same_as_rebuilt(stores["alice"])
+
+
+def test_two_servers_on_one_store(stores: Mapping[str, MemoryStore], serve: Callable[..., Served], tmp_path: Path):
+    """One over stdio, one over HTTP, and a person at the command line."""
+    served = serve()
+    acknowledged: list[str] = []
+
+    async def work() -> None:
+        async with over_stdio(tmp_path / "store") as first, served.client() as second:
+            acknowledged.extend(await _crowd([first, second], CALLS // 3))
+            stores["alice"].add("By hand: the spare key is with Priya")
+            for client in (first, second):
+                assert "Priya" in await text_of(client, "retrieve_from_memory", keywords=["spare key"])
+
+    run(work)
+    kept = [memory.content for memory in stores["alice"].all() if memory.source == "agent"]
+    assert sorted(kept) == sorted(acknowledged)
+    same_as_rebuilt(stores["alice"])
+
+
+# What goes wrong
+
+
+class Pipes:
+    """A server on pipes, spoken to by hand."""
+
+    def __init__(self, root: Path) -> None:
+        self.process = subprocess.Popen(
+            command(root), stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        )
+
+    def say(self, *messages: Mapping[str, Any] | bytes) -> None:
+        assert self.process.stdin
+        for message in messages:
+            self.process.stdin.write((message if isinstance(message, bytes) else json.dumps(message).encode()) + b"\n")
+        self.process.stdin.flush()
+
+    def hear(self) -> dict[str, Any]:
+        """The next line, which must be a message of the protocol."""
+        assert self.process.stdout
+        found: dict[str, Any] = json.loads(self.process.stdout.readline())
+        assert found["jsonrpc"] == "2.0"
+        return found
+
+    def end(self) -> tuple[int, str]:
+        """Close the pipes; the exit code and what was said on standard error."""
+        _, told = self.process.communicate(timeout=60)
+        return self.process.returncode, told.decode()
+
+
+GARBAGE = (
+    b"this is not JSON",
+    b'{"jsonrpc": "2.0", "id": 7, "method":',
+    b"\xff\xfe\x00",
+    b"[]",
+    b"{}",
+    b"null",
+    b'{"jsonrpc": "2.0", "id": 8, "method": "tools/call", "params": {"name": 5}}',
+    b'{"jsonrpc": "2.0", "id": 9, "method": "no/such/method"}',
+    b"[" * 100_000,
+    b'{"jsonrpc": "2.0", "id": 10, "method": "tools/call", "params": {"name": "record_to_memory", "arguments": [1]}}',
+)
+
+
+def test_malformed_messages_over_stdio(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    pipes = Pipes(tmp_path / "store")
+    pipes.say(HELLO)
+    assert pipes.hear()["id"] == 1
+    pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"}, *GARBAGE)
+    pipes.say(calling(11, "retrieve_from_memory", keywords=["tea"]))
+    while (heard := pipes.hear()).get("id") != 11:
+        assert "error" in heard
+    assert "in the morning" in heard["result"]["content"][0]["text"]
+    code, told = pipes.end()
+    assert code == 0
+    assert "Traceback" not in told
+
+
+def test_malformed_requests_over_http(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
+    served = serve()
+    for body in GARBAGE:
+        assert 400 <= served.post(body).status_code < 500 or "error" in served.post(body).text, body[:40]
+    assert served.post(b"x" * (5 * 1024 * 1024)).status_code == 413
+    assert served.post(json.dumps(HELLO).encode()).status_code == 200
+
+
+def test_a_client_that_dies_in_the_middle(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    """It has sent many calls, heard some answers, and is gone: the server ends, and what it acknowledged is there."""
+    pipes = Pipes(tmp_path / "store")
+    pipes.say(HELLO)
+    pipes.hear()
+    pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    pipes.say(*(calling(n, "record_to_memory", thinking="", content=[f"Thing {n}"]) for n in range(2, 32)))
+    heard = [pipes.hear() for _ in range(3)]
+    assert pipes.process.stdout
+    pipes.process.stdout.close()
+    code, told = pipes.end()
+    assert "Traceback" not in told
+    assert code == 0
+    kept = {memory.memory_id for memory in stores["alice"].all()}
+    assert {message["result"]["content"][0]["text"].split(": ")[1] for message in heard} <= kept
+    assert left_over(stores["alice"].folder.root) == []
+    same_as_rebuilt(stores["alice"])
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL])
+def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
+    stores: Mapping[str, MemoryStore], tmp_path: Path, number: signal.Signals
+):
+    pipes = Pipes(tmp_path / "store")
+    pipes.say(HELLO)
+    pipes.hear()
+    pipes.say({"jsonrpc": "2.0", "method": "notifications/initialized"})
+    pipes.say(*(calling(n, "record_to_memory", thinking="", content=[f"Thing {n}"]) for n in range(2, 32)))
+    heard = [pipes.hear() for _ in range(3)]
+    pipes.process.send_signal(number)
+    assert pipes.process.wait(timeout=20) == -number
+    pipes.end()
+    kept = {memory.memory_id for memory in stores["alice"].all()}
+    assert {message["result"]["content"][0]["text"].split(": ")[1] for message in heard} <= kept
+    stores["alice"].add("the lock is free")
+    assert left_over(stores["alice"].folder.root) == []
+    same_as_rebuilt(stores["alice"])
+
+
+def test_http_clients_that_die_in_the_middle(stores: Mapping[str, MemoryStore], serve: Callable[..., Served]):
+    served = serve()
+    body = json.dumps(calling(2, "record_to_memory", thinking="", content=["Sent, and never heard"])).encode()
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{served.port}\r\nAuthorization: Bearer {TOKEN}\r\n"
+        "Accept: application/json, text/event-stream\r\nContent-Type: application/json\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    ).encode()
+    for sent in (b"POST /mcp HTT", head, head + body[:20], head + body):
+        for _ in range(5):
+            with socket.create_connection(("127.0.0.1", served.port)) as connection:
+                connection.sendall(sent)
+
+    async def work() -> None:
+        async with served.client() as client:
+            assert "saved" in await text_of(client, "record_to_memory", thinking="", content=["Still here"])
+
+    run(work)
+    assert served.process.poll() is None
+    assert {m.content for m in stores["alice"].all()} >= {"Still here"}
+    same_as_rebuilt(stores["alice"])
+
+
+def test_without_the_sdk_it_says_what_to_install(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    program = (
+        "import sys; sys.modules['mcp_types'] = None; from memctl.cli.main import main; sys.exit(main(sys.argv[1:]))"
+    )
+    call = [sys.executable, "-c", program, *command(tmp_path / "store")[1:]]
+    done = subprocess.run(call, capture_output=True, text=True, check=False, input="")
+    assert done.returncode == 8
+    assert 'pip install "memctl[mcp]"' in done.stderr
+
+
+def test_a_question_pays_nothing_for_the_server(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    call = command(tmp_path / "store")[1:-1]
+    program = (
+        f"import sys; from memctl.cli.main import main; main({[*call, 'query', 'tea']!r}); "
+        "sys.stderr.write(' '.join(m for m in sys.modules if m.split('.')[0] in ('mcp', 'mcp_types', 'pydantic') "
+        "or m.startswith('memctl.agent')))"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, check=True)
+    assert done.stderr == ""
+    assert "tea" in done.stdout
