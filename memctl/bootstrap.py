@@ -43,7 +43,7 @@ def open_store(
     """
     root = layout.find_store(store, environment, Path.cwd())
     settings = config.load(root)
-    name = user or environment.get(layout.USER_VARIABLE) or _user_here(root) or settings.user
+    name = user or environment.get(layout.USER_VARIABLE) or user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
     embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)
@@ -74,7 +74,7 @@ def _existing(root: Path, name: str) -> UserFolder:
     raise UsageError(f"which user? {root} has {', '.join(known)}", hint="Name one: `--user NAME` or MEMCTL_USER=NAME.")
 
 
-def _user_here(root: Path) -> str:
+def user_here(root: Path) -> str:
     """The user in whose folder the command was called, empty elsewhere."""
     here = Path.cwd()
     name = here.relative_to(root).parts[0] if here != root and here.is_relative_to(root) else ""

@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl import housekeeping, sync, times
+from memctl import housekeeping, secrets, sync, times
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, knowledge, layout, reflections
 from memctl.files.erase import temporary_files, tombstones
@@ -31,6 +31,7 @@ PERMISSION = "permission"
 LEFTOVER = "leftover"
 WAITING = "waiting"
 INDEX = "index"
+SECRET = "secret"
 
 BROKEN = frozenset({UNREADABLE, BAD_RECORD, REPEATED, PURGED})
 """Findings because of which a memory is not in any answer, or may not be."""
@@ -44,6 +45,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
         *_memory_file(store.folder),
         *_reflections(store, orphans=readable),
         *_documents(store.folder),
+        *_secrets(store),
         *_permissions(store.folder),
         *_leftovers(store.folder),
     ]
@@ -171,6 +173,18 @@ def _place(path: str, problem: str) -> tuple[int, str]:
         column, _, reason = tail.partition(":")
         return int(head), (reason if column.strip().isdigit() else tail).strip()
     return 0, rest.strip()
+
+
+def _secrets(store: MemoryStore) -> Iterator[Problem]:
+    """Likely secrets in files that people edit or put into git; one that somebody insisted on is told too."""
+    if store.settings.secrets == secrets.ALLOW:
+        return
+    root = store.folder.root
+    visible = (path for path in root.rglob("*") if not any(p.startswith(".") for p in path.relative_to(root).parts))
+    for place in secrets.in_files(sorted(path for path in visible if path.is_file() and not path.is_symlink())):
+        name = Path(place.path).relative_to(root).as_posix()
+        what = f"holds what looks like {place.kind}" if place.line else place.kind
+        yield Problem(name, what, place.line, code=SECRET, column=place.column)
 
 
 def _permissions(folder: UserFolder) -> Iterator[Problem]:

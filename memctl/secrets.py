@@ -1,18 +1,16 @@
 """What looks like a secret: by its form (a GitHub token), by its name (`password: …`), by looking drawn at random.
 
-One place knows this; `docs/secrets.md` says how often it is wrong. `found` is for what people and agents want to
-remember: it must not cry at ordinary text. With `cautious` it errs on the safe side instead, for texts in which nothing
-would be missed, such as the arguments of a tool: there a commit's hash is taken for a key.
+The rules stand in `looks`; `docs/secrets.md` says how often they are wrong. `found` is for what people and agents want
+to remember: it must not cry at ordinary text. With `cautious` it errs on the safe side instead, for texts in which
+nothing would be missed, such as the arguments of a tool: there a commit's hash is taken for a key.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from itertools import pairwise
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from memctl.errors import RefusedError
 
@@ -25,8 +23,7 @@ LARGEST_FILE = 64 * 1024 * 1024
 T = TypeVar("T")
 
 
-@dataclass(frozen=True)
-class Secret:
+class Secret(NamedTuple):
     """A part of a text that looks like a secret: what kind, and from where to before where."""
 
     kind: str
@@ -34,8 +31,7 @@ class Secret:
     end: int
 
 
-@dataclass(frozen=True)
-class Place:
+class Place(NamedTuple):
     """Where a secret stands in a file: line and column count from 1; line 0 where the file could not be searched."""
 
     path: str
@@ -49,21 +45,36 @@ class Place:
         return f"{self.path}:{self.line}:{self.column}: looks like {self.kind}"
 
 
+_LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
+"""No form is shorter; ordinary text holds few such runs."""
+
+_NAMES = tuple(
+    """pass pwd secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess
+    密码 口令 密钥 秘钥 私钥 令牌 凭证 凭据 授权码 验证码 通行证""".split()
+)
+_SIGNS = ("=", ":", "：", "是", "为", "改", "设", "就", '"', "'", "“", " is ", " was ", "bearer", "basic")
+"""A text without any of these, in small letters, tells no secret by its name."""
+
+
 def found(text: str, *, cautious: bool = False) -> list[Secret]:
     """The parts of a text that look like secrets, in its order, none overlapping another.
 
     Args:
         cautious: take for a secret also what is often none.
     """
-    candidates = [*_by_form(text, cautious), *_by_name(text, cautious), *_by_chance(text, cautious)]
-    result: list[Secret] = []
-    for secret in sorted(candidates, key=lambda one: (one.start, -one.end)):
-        if result and secret.start < result[-1].end:
-            last = result.pop()
-            result.append(Secret(last.kind, last.start, max(last.end, secret.end)))
-        else:
-            result.append(secret)
-    return result
+    if not _may_hold(text, cautious):
+        return []
+    from memctl.looks import looks
+
+    return [Secret(*span) for span in looks(text, cautious)]
+
+
+def _may_hold(text: str, cautious: bool) -> bool:
+    """Whether it is worth to compile the rules, which takes longer than anything else here."""
+    if "://" in text or "PRIVATE KEY" in text or re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
+        return True
+    lowered = text.lower()
+    return any(name in lowered for name in _NAMES) and any(sign in lowered for sign in _SIGNS)
 
 
 def masked(text: str, *, cautious: bool = False, mask: str = "[redacted {kind}]", known: str = "") -> str:
@@ -87,15 +98,9 @@ def _plain_kind(kind: str) -> str:
 
 def secret_name(name: str) -> bool:
     """Whether a field of this name holds a secret: `api_key`, `dbPassword`, `访问令牌`; not `max_tokens`."""
-    if _CHINESE_SECRETS.search(name):
-        return True
-    words = [word.lower() for word in _WORD.findall(name)]
-    if not words or words[-1] in _ABOUT or words[0] in ("max", "min", "num"):
-        return False
-    if _INSIDE.search("".join(words)):
-        return True
-    pairs = {f"{one} {other}" for one, other in pairwise(words)}
-    return bool(_SECRET_WORDS & set(words) or _SECRET_PAIRS & pairs or "".join(words) in _SECRET_WORDS)
+    from memctl import looks
+
+    return looks.secret_name(name)
 
 
 # In values and files
@@ -109,8 +114,8 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
         known: secrets that stand in this text are passed over.
     """
     if isinstance(value, str):
-        whole = _names_secret(name) and _held(value)
-        parts = [Secret(_kind_of(name), 0, len(value))] if whole else found(value)
+        kind = _whole(value, name)
+        parts = [Secret(kind, 0, len(value))] if kind else found(value)
         yield from ((one.kind, name) for one in parts if not known or value[one.start : one.end] not in known)
     elif isinstance(value, Mapping):
         for key, part in value.items():
@@ -123,8 +128,8 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
 def masked_value(value: Any, name: str = "", known: str = "") -> Any:
     """A JSON value with every secret in it masked; arguments as for `in_value`."""
     if isinstance(value, str):
-        if _names_secret(name) and _held(value):
-            return value if known and value in known else f"[redacted {_plain_kind(_kind_of(name))}]"
+        if kind := _whole(value, name):
+            return value if known and value in known else f"[redacted {_plain_kind(kind)}]"
         return masked(value, known=known)
     if isinstance(value, Mapping):
         return {key: masked_value(part, f"{name}.{key}" if name else str(key), known) for key, part in value.items()}
@@ -133,16 +138,14 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
     return value
 
 
-def _names_secret(name: str) -> bool:
-    """As `secret_name`, without names that often hold something else: a session's id, a function's signature."""
+def _whole(value: str, name: str) -> str:
+    """The kind of secret that a whole text is, because of the name it stands under; empty where it is none."""
     last = name.rsplit(".", 1)[-1]
-    return secret_name(last) and not re.search("session|signature|auth$|cookies?$", last.lower())
+    if not any(told in last.lower() for told in _NAMES):
+        return ""
+    from memctl import looks
 
-
-def _held(value: str) -> bool:
-    """Whether a text under the name of a secret is one."""
-    plain = value.strip()
-    return len(plain) >= 4 and " " not in plain and not _is_masked(plain) and not _no_value(plain)
+    return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
 
 
 def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: str = "") -> T:
@@ -175,7 +178,7 @@ def refusal(kind: str, where: str) -> RefusedError:
     )
 
 
-_ESCAPES = re.compile(r'\\[nrt"\\/]')
+_ESCAPES = r'\\[nrt"\\/]'
 _JSON = (".json", ".jsonl")
 
 
@@ -204,7 +207,7 @@ def in_files(paths: Iterable[str | Path]) -> list[Place]:
 def in_text(text: str, path: str) -> list[Place]:
     """Likely secrets in the text of a file, with line and column."""
     if path.endswith(_JSON):
-        text = _ESCAPES.sub("  ", text)
+        text = re.sub(_ESCAPES, "  ", text)
     places, line, begin = [], 1, 0
     for secret in found(text):
         line += text.count("\n", begin, secret.start)

@@ -266,7 +266,11 @@ def test_a_conflict_names_a_field_within():
 
 
 def test_deleted_here_and_changed_there():
-    base, ours, theirs = memory_file(memory(1), memory(2)), memory_file(memory(2)), memory_file(memory(1, "New"), memory(2))
+    base, ours, theirs = (
+        memory_file(memory(1), memory(2)),
+        memory_file(memory(2)),
+        memory_file(memory(1, "New"), memory(2)),
+    )
     done = merged(base, ours, theirs)
     (entry,) = noted(done)
 
@@ -275,7 +279,10 @@ def test_deleted_here_and_changed_there():
 
 
 def test_deleted_here_and_read_there_is_deleted():
-    base, theirs = memory_file(memory(1), memory(2)), memory_file(memory(1, access_count=3, updated_at=LATER), memory(2))
+    base, theirs = (
+        memory_file(memory(1), memory(2)),
+        memory_file(memory(1, access_count=3, updated_at=LATER), memory(2)),
+    )
 
     assert list(read(merged(base, memory_file(memory(2)), theirs))) == [memory(2).memory_id]
 
@@ -296,7 +303,9 @@ def test_two_memories_with_one_id():
     mine = memory(1, "Mine", created_at=START)
     follower = memory(2, "It says so", sources=(mine.memory_id,), metadata={"compatible_with": [mine.memory_id]})
     yours = memory(1, "Yours", created_at=LATER)
-    told = memory(3, "It says otherwise", supersedes=(yours.memory_id,), metadata={"compatible_with": [yours.memory_id]})
+    told = memory(
+        3, "It says otherwise", supersedes=(yours.memory_id,), metadata={"compatible_with": [yours.memory_id]}
+    )
     done = read(merged(None, memory_file(mine, follower), memory_file(yours, told)))
     new = next(name for name, found in done.items() if found.content == "Yours")
 
@@ -312,7 +321,9 @@ def test_a_memory_that_got_a_new_id_is_followed():
     mine, yours = memory(1, "Mine", created_at=START), memory(1, "Yours", created_at=LATER)
     ours, theirs = memory_file(memory(0), mine), memory_file(memory(0), yours)
     first = merged(base, ours, theirs)
-    changed = memory_file(memory(0), memory(1, "Yours, again", created_at=LATER), memory(5, "Late", sources=(yours.memory_id,)))
+    changed = memory_file(
+        memory(0), memory(1, "Yours, again", created_at=LATER), memory(5, "Late", sources=(yours.memory_id,))
+    )
     done = read(merged(theirs, first, changed))
 
     assert sorted(found.content for found in done.values()) == ["Late", "Memory number 0.", "Mine", "Yours, again"]

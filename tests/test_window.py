@@ -245,7 +245,7 @@ def test_rules_cut_output_drop_acknowledgements_and_repeated_errors():
         [user("Start."), Message.of("tool", "x" * 2000), Message.of("assistant", "ok"), Message.of("tool", error),
          Message.of("tool", error), *chat(4)], ids(),
     )  # fmt: skip
-    done = compacted(messages, Limits(tokens=620, keep_last=4))
+    done = compacted(messages, Limits(tokens=560, keep_last=4))
     assert [m.text for m in done.evicted][:2] == ["ok", error]
     assert list(done.offloads.values()) == ["x" * 2000]
     cut = next(m for m in (*done.messages, *done.evicted) if m.text.startswith("xxx"))

@@ -12,7 +12,10 @@ from memctl.cli import options, render
 from memctl.cli.options import Category, Ids, Kind, Since, Tag, Until, current
 
 if TYPE_CHECKING:
-    from memctl.models import Filters, Memory, QueryResult
+    from datetime import datetime
+
+    from memctl.models import Filters, Memory, Query, QueryResult
+    from memctl.selection import Selection
     from memctl.store import MemoryStore
 
 
@@ -25,6 +28,7 @@ def query(
     since: Since = None,
     until: Until = None,
     as_of: options.AsOf = None,
+    valid_at: options.ValidAt = None,
     min_score: Annotated[
         float, typer.Option(help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1)
     ] = 0.0,
@@ -48,15 +52,32 @@ def query(
     from memctl.models import Query
 
     question = options.standard_input() if text == ["-"] else " ".join(text)
-    filters = _filters(category, kind, tag, since, until, as_of=options.end_of_day(as_of))
+    then, revision = options.time_or_revision(as_of)
+    filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=options.end_of_day(valid_at))
     with _asked(with_ or []) as (stores, ask):
         options.check_categories(stores[0], category, *stores[1:])
         asked = Query(question, top or stores[0].settings.query_top, filters, min_score, not no_route)
-        result = ask(asked, strict=strict, now=options.moment(now))
+        if revision:
+            result = _of_revision(stores, asked, revision, strict, options.moment(now))
+        else:
+            result = ask(asked, strict=strict, now=options.moment(now))
     if md:
         render.query_markdown(result)
     else:
         render.query_result(result, explain)
+
+
+def _of_revision(
+    stores: Sequence[MemoryStore], asked: Query, revision: str, strict: bool, now: datetime | None
+) -> QueryResult:
+    from memctl.errors import DegradedError, UsageError
+
+    if len(stores) > 1:
+        raise UsageError("the memories of others have other revisions", hint="Ask without --with, or as of a date.")
+    result = stores[0].query_as_of(asked, revision, now=now)
+    if strict and result.degraded:
+        raise DegradedError("; ".join(result.degraded))
+    return result
 
 
 @contextmanager
@@ -105,6 +126,7 @@ def list_memories(
     since: Since = None,
     until: Until = None,
     as_of: options.AsOf = None,
+    valid_at: options.ValidAt = None,
     subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
     key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
     source: Annotated[str, typer.Option(help="Only from this source.")] = "",
@@ -138,22 +160,35 @@ def list_memories(
         raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
     wanted = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
     statuses = () if every else wanted or (ACTIVE,)
-    flags = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
-    filters = _filters(category, kind, tag, since, until, statuses=statuses, as_of=options.end_of_day(as_of), **flags)
+    flags: dict[str, Any] = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
+    then, revision = options.time_or_revision(as_of)
+    flags |= {"as_of": then, "valid_at": options.end_of_day(valid_at), "statuses": statuses}
+    filters = _filters(category, kind, tag, since, until, **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
     with options.opened() as store:
         if trash:
             _list_trash(store)
             return
         options.check_categories(store, category)
-        found = store.select(chosen)
-    _print_list(found[offset : offset + limit if limit else None], len(found), offset)
+        found, origin = (
+            (store.select(chosen), "the records" if then else "") if not revision else _listed(store, chosen, revision)
+        )
+    _print_list(found[offset : offset + limit if limit else None], len(found), offset, origin)
 
 
-def _print_list(page: list[Memory], total: int, offset: int) -> None:
+def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[Memory], str]:
+    found, past = store.select_as_of(chosen, revision)
+    render.degraded(past.warnings)
+    return found, str(past)
+
+
+def _print_list(page: list[Memory], total: int, offset: int, origin: str) -> None:
     if current.json:
-        render.as_json({"total": total, "offset": offset, "memories": [render.memory_json(m) for m in page]})
+        told = {"as_of": origin} if origin else {}
+        render.as_json({"total": total, "offset": offset, **told, "memories": [render.memory_json(m) for m in page]})
         return
+    if origin:
+        render.warn(f"as of: {origin}")
     from memctl.cli.views import memory_table
 
     memory_table(page)

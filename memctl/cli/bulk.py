@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,15 +19,24 @@ if TYPE_CHECKING:
     from memctl.transfer.formats import Imported
 
 
-def add_jsonl(path: Path, allow_duplicate: bool) -> None:
+def add_jsonl(path: Path, allow_duplicate: bool, allow_secret: bool) -> None:
     """Add one memory a line."""
     if path.is_dir():
         raise UsageError(f"{path} is a folder", hint="`memctl import` reads folders.")
-    bring_in(path, "auto", "", allow_duplicate=allow_duplicate, skip_broken=False, dry_run=False)
+    bring_in(
+        path, "auto", "", allow_duplicate=allow_duplicate, allow_secret=allow_secret, skip_broken=False, dry_run=False
+    )
 
 
 def bring_in(
-    path: Path, form: str, only_store: str, *, allow_duplicate: bool, skip_broken: bool, dry_run: bool
+    path: Path,
+    form: str,
+    only_store: str,
+    *,
+    allow_duplicate: bool,
+    allow_secret: bool,
+    skip_broken: bool,
+    dry_run: bool,
 ) -> None:
     """Read, check and store what a file or folder holds."""
     from memctl import times
@@ -41,7 +50,9 @@ def bring_in(
     now = times.utc_now()
     source = sys.stdin.buffer.read() if str(path) == "-" else path
     imported = formats.read(source, form, only_store=only_store, now=now)
-    _check_problems(imported, skip_broken)
+    _check_problems(imported.problems, skip_broken)
+    if not allow_secret:
+        imported = _without_secrets(imported, skip_broken)
     if dry_run:
         _tell(Counter({"would be read": len(imported.memories)}), imported)
         return
@@ -53,10 +64,16 @@ def bring_in(
 
     try:
         with options.opened() as store:
+            before = len(imported.problems)
             imported = _known_categories(imported, store.settings.categories)
-            _check_problems(imported, skip_broken)
+            _check_problems(imported.problems[before:], skip_broken)
             results = store.add_many(
-                imported.memories, details=imported.details, allow_duplicate=allow_duplicate, now=now, progress=progress
+                imported.memories,
+                details=imported.details,
+                allow_duplicate=allow_duplicate,
+                allow_secret=allow_secret,
+                now=now,
+                progress=progress,
             )
             store.sync(progress=render.progress)
     except KeyboardInterrupt:
@@ -67,25 +84,67 @@ def bring_in(
 
 def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported:
     """Turn memories of a category the store does not have into problems."""
-    keep = [at for at, memory in enumerate(imported.memories) if memory.category in categories]
-    lost = [memory for memory in imported.memories if memory.category not in categories]
     hint = "add it with `memctl config set categories`"
-    problems = [
-        Problem("import", f"there is no category {m.category!r} ({hint}): {render.one_line(m.content, 60)}")
-        for m in lost
-    ]
-    details = {new: imported.details[old] for new, old in enumerate(keep) if old in imported.details}
-    memories = tuple(imported.memories[at] for at in keep)
-    return replace(imported, memories=memories, details=details, problems=tuple(problems))
+    return _without(
+        imported,
+        {
+            at: Problem("import", f"there is no category {m.category!r} ({hint}): {render.one_line(m.content, 60)}")
+            for at, m in enumerate(imported.memories)
+            if m.category not in categories
+        },
+    )
 
 
-def _check_problems(imported: Imported, skip_broken: bool) -> None:
-    for problem in imported.problems[:10]:
+def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
+    """Leave out memories with likely secrets, where the settings refuse these.
+
+    Raises:
+        RefusedError: there are any, and the rest shall not be imported without them.
+    """
+    from memctl import config
+    from memctl.errors import RefusedError
+    from memctl.lifecycle import guarding
+    from memctl.secrets import REFUSE
+
+    if config.load(options.store_root()).secrets != REFUSE:
+        return imported
+    reasons = [guarding.refused(m, imported.details.get(at, "")) for at, m in enumerate(imported.memories)]
+    lost = {at: _problem(imported.places[at], reason) for at, reason in enumerate(reasons) if reason}
+    _tell_problems(tuple(lost.values()))
+    if lost and not skip_broken:
+        many = "1 memory holds" if len(lost) == 1 else f"{len(lost)} memories hold"
+        hint = "Insist with --allow-secret, import the rest with --skip-broken, or `memctl config set secrets mask`."
+        raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=hint)
+    return _without(imported, lost)
+
+
+def _problem(place: tuple[str, int], reason: str) -> Problem:
+    return Problem(place[0], reason, place[1])
+
+
+def _without(imported: Imported, lost: Mapping[int, Problem]) -> Imported:
+    """What is left without the memories at these positions."""
+    keep = [at for at in range(len(imported.memories)) if at not in lost]
+    return replace(
+        imported,
+        memories=tuple(imported.memories[at] for at in keep),
+        details={new: imported.details[old] for new, old in enumerate(keep) if old in imported.details},
+        places=tuple(imported.places[at] for at in keep),
+        problems=(*imported.problems, *lost.values()),
+    )
+
+
+def _tell_problems(problems: Sequence[Problem]) -> None:
+    for problem in problems[:10]:
         render.warn(f"left out: {problem}")
-    if len(imported.problems) > 10:
-        render.warn(f"… and {len(imported.problems) - 10} more")
-    if imported.problems and not skip_broken:
-        first = imported.problems[0]
+    if len(problems) > 10:
+        render.warn(f"… and {len(problems) - 10} more")
+
+
+def _check_problems(problems: Sequence[Problem], skip_broken: bool) -> None:
+    _tell_problems(problems)
+    if problems and not skip_broken:
+        first = problems[0]
         hint = "Nothing was imported. Mend the file, or import the rest with --skip-broken."
         raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
 

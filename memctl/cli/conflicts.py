@@ -12,7 +12,7 @@ from memctl.cli.options import DryRun, Now, current
 if TYPE_CHECKING:
     from memctl.lifecycle.conflicts.contradictions import Contradiction
     from memctl.models import Memory
-    from memctl.usecases.conflicts import OpenConflicts, Resolved
+    from memctl.usecases.conflicts import MergeSettled, OpenConflicts, Resolved
 
 SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
@@ -47,12 +47,16 @@ def _page(open_ones: OpenConflicts) -> None:
             render.say(f"  {memory.memory_id}  {render.day(memory.when)}  {_marks(memory)}{_text(memory)}")
     for entry in open_ones.noted:
         _noted(entry)
+    merges = [entry for entry in open_ones.noted if entry.get("type") == "merge"]
     total = len(open_ones.found) + len(open_ones.noted)
     if not total:
         render.say("no conflicts found")
         return
     render.say(f"{total} conflict{'' if total == 1 else 's'}; nothing was changed")
-    render.say("settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both")
+    if total > len(merges):
+        render.say("settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both")
+    if merges:
+        render.say("settle what a merge left with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT")
 
 
 def _marks(memory: Memory) -> str:
@@ -73,6 +77,13 @@ def _noted(entry: Any) -> None:
     def shown(value: Any) -> str:
         return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
+    if entry.get("type") == "merge":
+        what = entry.get("field") or "deleted on one side, changed on the other"
+        told = f"merge  {shown(entry.get('id'))}  {shown(entry.get('memory_id')) or 'memory.json'}  {shown(what)}"
+        render.say(render.one_line(told, 200))
+        for name in ("base", "ours", "theirs"):
+            render.say(f"  {name:6}  {_merge_value(entry.get(name))}")
+        return
     ids = entry.get("ids")
     named = ", ".join(map(shown, ids)) if isinstance(ids, list) else shown(ids or "")
     render.say(render.one_line(f"{shown(entry.get('type') or 'noted')}  {named}", 200))
@@ -81,9 +92,25 @@ def _noted(entry: Any) -> None:
             render.say(f"  {render.one_line(f'{name}: {shown(value)}', 200)}")
 
 
+def _merge_value(value: Any) -> str:
+    """One side of a merge's conflict; of a whole memory, its text."""
+    import json
+
+    if isinstance(value, dict) and "content" in value:
+        value = value["content"]
+    if value is None:
+        return "-"
+    return render.one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), SHOWN)
+
+
 def resolve(
-    first: Annotated[str, typer.Argument(metavar="ID", help="One memory.", autocompletion=options.complete_id)],
-    second: Annotated[str, typer.Argument(metavar="ID", help="The other.", autocompletion=options.complete_id)],
+    first: Annotated[
+        str,
+        typer.Argument(metavar="ID", help="One memory, or what a merge left.", autocompletion=options.complete_id),
+    ],
+    second: Annotated[
+        str, typer.Argument(metavar="[ID]", help="The other.", autocompletion=options.complete_id)
+    ] = "",
     keep: Annotated[
         str,
         typer.Option(
@@ -96,15 +123,25 @@ def resolve(
     until: Annotated[
         str | None, typer.Option("--until", help="With --both: when the older one ended.", metavar="TIME")
     ] = None,
+    ours: Annotated[bool, typer.Option("--ours", help="Of a merge: what our side says.")] = False,
+    theirs: Annotated[bool, typer.Option("--theirs", help="Of a merge: what the other side says.")] = False,
+    text: Annotated[
+        str | None, typer.Option("--text", help="Of a merge: this instead of both.", metavar="TEXT")
+    ] = None,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Settle a conflict of two memories.
+    """Settle a conflict of two memories, or one that a merge left.
 
-    What is not kept stays readable as superseded; a candidate that is not kept is archived. `undo` takes it back.
+    What is not kept stays readable as superseded; a candidate that is not kept is archived. Of a merge, name the
+    conflict (mrg_…) or the memory alone. `undo` takes it back.
 
     Example: memctl conflicts resolve mem_20250402 mem_20260519 --keep mem_20260519
     """
+    if ours or theirs or text is not None or not second:
+        _check_merge_call(second, keep, merge, both, until)
+        _resolve_merge(first, [name for name, on in (("ours", ours), ("theirs", theirs)) if on], text, dry_run, now)
+        return
     with options.opened() as store:
         done = store.resolve_conflict(
             first,
@@ -120,6 +157,49 @@ def resolve(
         render.as_json({"dry_run": dry_run, "changes": [_change_json(done, at) for at in range(len(done.changes))]})
         return
     _tell(done, dry_run)
+
+
+def _check_merge_call(second: str, keep: str, merge: str, both: bool, until: str | None) -> None:
+    from memctl.errors import UsageError
+
+    if second or keep or merge or both or until:
+        hint = "Two ids with --keep, --merge or --both; or what a merge left, with --ours, --theirs or --text."
+        raise UsageError("a conflict of two memories and one of a merge are settled differently", hint=hint)
+
+
+def _resolve_merge(given: str, sides: list[str], text: str | None, dry_run: bool, now: str | None) -> None:
+    from memctl.errors import UsageError
+
+    if len(sides) > 1:
+        raise UsageError("--ours or --theirs, not both")
+    with options.opened() as store:
+        done = store.resolve_merge(
+            given, side=sides[0] if sides else "", text=text, dry_run=dry_run, now=options.moment(now)
+        )
+    if current.json:
+        changed = [_record_change(before, after) for before, after in done.changes]
+        render.as_json({"dry_run": dry_run, "settled": list(done.entries), "changes": changed, "left": done.left})
+        return
+    _tell_merge(done, dry_run)
+
+
+def _record_change(before: Memory | None, after: Memory | None) -> dict[str, Any]:
+    either = after or before
+    assert either is not None
+    told = {name: {"before": was, "after": now} for name, was, now in _fields(before, after)} if after else {}
+    return {"memory_id": either.memory_id, "new": before is None, "removed": after is None, "fields": told}
+
+
+def _tell_merge(done: MergeSettled, dry_run: bool) -> None:
+    for before, after in done.changes:
+        if after is None and before is not None:
+            render.say(f"{'would move' if dry_run else 'moved'} {before.memory_id} to the trash: {_text(before)}")
+        elif after is not None:
+            render.say(f"{'would change' if dry_run else 'changed'} {after.memory_id}: {_text(after)}")
+    if not done.changes:
+        render.say("it stands as decided already")
+    many = f"{done.left} more to settle" if done.left else "all is settled; if git waits for it, `memctl git commit` is next"
+    render.say("dry run: nothing was changed" if dry_run else many)
 
 
 def _change_json(done: Resolved, at: int) -> dict[str, Any]:

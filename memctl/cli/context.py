@@ -17,6 +17,7 @@ def context(
     text: Annotated[
         list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT")
     ],
+    session: Annotated[str, typer.Option(help="The session whose messages and task belong to it.", metavar="ID")] = "",
     budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
     task: Annotated[
         str,
@@ -55,7 +56,7 @@ def context(
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened() as store:
         pack = store.build_context(
-            question, budget=budget, task=task, system=system, tokenizer=tokenizer,
+            question, session=session, budget=budget, task=task, system=system, tokenizer=tokenizer,
             now=options.moment(now),
         )  # fmt: skip
     for note in pack.notes:

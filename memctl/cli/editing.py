@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl.cli import render
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, UsageError
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
 from memctl.files import atomic, codec, reflections, safe_yaml
 from memctl.models import Memory
 
@@ -84,15 +84,15 @@ def _decoded(record: object, memory: Memory, place: str) -> Memory:
     return changed
 
 
-def save(store: MemoryStore, before: Memory, after: Memory) -> str:
+def save(store: MemoryStore, before: Memory, after: Memory, allow_secret: bool = False) -> str:
     """Write a changed record unless nothing changed or somebody else changed it meanwhile."""
     if after == before:
         return UNCHANGED
-    store.put(after, expected=before)
+    store.put(after, expected=before, allow_secret=allow_secret)
     return EDITED
 
 
-def edit_record(store: MemoryStore, memory: Memory) -> str:
+def edit_record(store: MemoryStore, memory: Memory, allow_secret: bool = False) -> str:
     """Open the record as YAML; validate; keep the draft when it is wrong.
 
     What the draft changed against the record it was begun from is applied to the record as it is now.
@@ -103,7 +103,7 @@ def edit_record(store: MemoryStore, memory: Memory) -> str:
     wanted = draft.keeping(lambda: _decoded(_parse_yaml(draft.path), memory, draft.path.name))
     base = _decoded(safe_yaml.load(draft.base.read_text("utf-8"), times_as_text=True), memory, draft.base.name)
     merged = draft.keeping(lambda: _merged(codec.encode(base), codec.encode(wanted), memory))
-    outcome: str = draft.keeping(lambda: save(store, memory, merged))
+    outcome: str = draft.keeping(lambda: save(store, memory, merged, allow_secret))
     draft.discard()
     return outcome
 
@@ -124,7 +124,7 @@ def _merged(base: dict[str, Any], wanted: dict[str, Any], memory: Memory) -> Mem
     return _decoded(record, memory, "draft")
 
 
-def edit_reflection(store: MemoryStore, memory: Memory) -> str:
+def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = False) -> str:
     """Open the reflection's Markdown; a record without one gets one."""
     before = store.reflection_of(memory)
     draft = Draft.of(store, memory, ".md")
@@ -135,7 +135,9 @@ def edit_reflection(store: MemoryStore, memory: Memory) -> str:
     if not body.strip() or body.strip() == begun_from.strip():
         draft.discard()
         return UNCHANGED
-    draft.keeping(lambda: store.write_reflection(memory, body, expected=begun_from if before else None))
+    draft.keeping(
+        lambda: store.write_reflection(memory, body, expected=begun_from if before else None, allow_secret=allow_secret)
+    )
     draft.discard()
     return EDITED
 
@@ -187,6 +189,8 @@ class Draft:
             raise InvalidDataError(problem.reason, hint=hint, **place) from None  # type: ignore[arg-type]
         except (UsageError, ConflictError) as problem:
             raise type(problem)(problem.message, hint=hint) from None
+        except RefusedError as problem:
+            raise RefusedError(problem.message, hint=f"{problem.hint} {hint}") from None
 
     def discard(self) -> None:
         self.path.unlink(missing_ok=True)

@@ -1,4 +1,4 @@
-"""Everyday commands that change something: init, add, edit, forget, restore, undo."""
+"""Everyday commands that change something: init, add, edit, forget, restore."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import DryRun, Id, Ids, current
+from memctl.cli.options import AllowSecret, DryRun, Id, Ids, current
 
 if TYPE_CHECKING:
     from memctl.lifecycle.adding import Added
@@ -20,7 +20,7 @@ def init(
     directory: Annotated[
         Path | None, typer.Argument(help="The store's folder; --store and its default otherwise.", metavar="[DIR]")
     ] = None,
-    git: Annotated[bool, typer.Option("--git", help="Also write .gitignore and .gitattributes.")] = False,
+    git: Annotated[bool, typer.Option("--git", help="Also make it ready for git, as `memctl git init` does.")] = False,
 ) -> None:
     """Make a store and a user.
 
@@ -29,6 +29,7 @@ def init(
     import os
 
     from memctl import config
+    from memctl.cli.git import made_ready
     from memctl.files import atomic, layout
 
     root = directory.expanduser().absolute() if directory else options.store_root()
@@ -38,13 +39,16 @@ def init(
     if new:
         atomic.replace(root / layout.CONFIG_NAME, _CONFIG.encode())
     folder = layout.create_user(root, name)
-    written = layout.prepare_git(folder) if git else []
+    ready = made_ready(folder) if git else {}
+    written = ready.get("files", [])
     if current.json:
         render.as_json({"store": str(root), "user": folder.name, "folder": str(folder.root), "git_files": written})
     render.say(f"{'made' if new else 'found'} the store {root}")
     render.say(f"user {folder.name}: {folder.memory_file}")
     if written:
         render.say(f"for git: {', '.join(written)}")
+    if ready and ready["repository"]:
+        render.say(f"{'made' if ready['new'] else 'found'} the repository {ready['repository']}")
     several = f" --user {folder.name}" if len(layout.users(root)) > 1 else ""
     render.say(f'next: memctl --store {root}{several} add "something to remember"')
 
@@ -109,6 +113,7 @@ def add(
     allow_duplicate: Annotated[
         bool, typer.Option("--allow-duplicate", help="Store it even if the same text is there.")
     ] = False,
+    allow_secret: AllowSecret = False,
     extract: Annotated[
         bool, typer.Option("--extract", help="Learn what a conversation tells about the user: text, a file, or -.")
     ] = False,
@@ -139,18 +144,19 @@ def add(
     if extract:
         if fields or detail or jsonl or allow_duplicate:
             raise UsageError("--extract finds the fields itself", hint="Leave the other options out.")
-        extracting.learn(text or [], dry_run)
+        extracting.learn(text or [], dry_run, allow_secret)
         return
     if jsonl is not None:
         if text or fields or detail:
             raise UsageError(
                 "--jsonl brings its own texts and fields", hint="Leave the text and the other options out."
             )
-        bulk.add_jsonl(jsonl, allow_duplicate)
+        bulk.add_jsonl(jsonl, allow_duplicate, allow_secret)
         return
     content = _content(text, key, value)
     with options.opened() as store:
-        added = store.add(content, detail=_detail(detail), allow_duplicate=allow_duplicate, mode=mode, **fields)
+        allowed: dict[str, Any] = {"allow_duplicate": allow_duplicate, "allow_secret": allow_secret}
+        added = store.add(content, detail=_detail(detail), mode=mode, **allowed, **fields)
         _tell_added(store, added)
 
 
@@ -229,6 +235,7 @@ def edit(
     set_: Annotated[
         list[str] | None, typer.Option("--set", help="Set a field without an editor.", metavar="FIELD=VALUE")
     ] = None,
+    allow_secret: AllowSecret = False,
 ) -> None:
     """Change a memory in $EDITOR.
 
@@ -243,11 +250,11 @@ def edit(
         memory = store.get(memory_id)
         if set_:
             changed = editing.with_fields(memory, set_)
-            outcome = editing.save(store, memory, changed)
+            outcome = editing.save(store, memory, changed, allow_secret)
         elif reflection:
-            outcome = editing.edit_reflection(store, memory)
+            outcome = editing.edit_reflection(store, memory, allow_secret)
         else:
-            outcome = editing.edit_record(store, memory)
+            outcome = editing.edit_record(store, memory, allow_secret)
     if current.json:
         render.as_json({"outcome": outcome, "memory_id": memory.memory_id})
     render.say(f"{outcome} {memory.memory_id}")
@@ -309,12 +316,25 @@ def restore(
             help="Ids of archived or forgotten memories.", metavar="ID...", autocompletion=options.complete_trashed
         ),
     ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="Make it what it was: at a time, after an operation, in a git revision.", metavar="REV"
+        ),
+    ] = None,
     dry_run: DryRun = False,
 ) -> None:
     """Bring back what was archived or forgotten.
 
-    Example: memctl restore mem_20251214_1a2b
+    With --from one memory becomes what it was in any revision, its reflection with it.
+
+    Example: memctl restore mem_20251214_1a2b; memctl restore mem_20251214_1a2b --from HEAD~3
     """
+    if from_:
+        from memctl.cli import history
+
+        history.restore_from(ids, from_, dry_run)
+        return
     with options.opened() as store:
         back = store.restore(ids, dry_run=dry_run)
     if current.json:
@@ -323,24 +343,3 @@ def restore(
         render.say(
             f"{'would restore' if dry_run else 'restored'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
         )
-
-
-def undo(
-    before_purge: Annotated[
-        bool, typer.Option("--before-purge", help="Step over a purge, which cannot be taken back.")
-    ] = False,
-    dry_run: DryRun = False,
-) -> None:
-    """Take back the last change.
-
-    Example: memctl undo
-    """
-    with options.opened() as store:
-        operation = store.undo(before_purge=before_purge, dry_run=dry_run)
-    if current.json:
-        done = {"undone": operation.op, "dry_run": dry_run, "command": operation.command}
-        render.as_json(done | {"records": [step.memory_id for step in operation.records]})
-    what = ", ".join(step.memory_id for step in operation.records[:5]) or ", ".join(f.path for f in operation.files[:5])
-    more = len(operation.records) - 5
-    told = f"{'would undo' if dry_run else 'undid'} `{operation.command}` of {operation.at}"
-    render.say(f"{told}: {what}{f' and {more} more' if more > 0 else ''}")

@@ -15,11 +15,12 @@ if TYPE_CHECKING:
 _ENDINGS = (".txt", ".md", ".json", ".jsonl", ".log")
 
 
-def learn(text: list[str], dry_run: bool) -> None:
+def learn(text: list[str], dry_run: bool, allow_secret: bool = False) -> None:
     """Learn from a conversation: `-` for standard input, a file, or the text itself."""
     given, path = _given(text)
     with options.opened() as store:
-        report = store.extract(_conversation(given, path, store.user), dry_run=dry_run)
+        said = _conversation(given, path, store.user)
+        report = store.extract(said, dry_run=dry_run, allow_secret=allow_secret)
     if current.json:
         render.as_json(_document(report, dry_run))
         return

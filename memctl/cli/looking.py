@@ -52,19 +52,31 @@ def log(
         str | None,
         typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id, metavar="[ID]"),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first.", min=1)] = 20,
+    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first; 0 for all.", min=0)] = 20,
+    since: options.Since = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Also the id of each operation, for `diff` and --as-of.")] = False,
 ) -> None:
     """List what was changed, the newest first.
 
-    Example: memctl log --limit 5
+    What `undo` took back is marked as undone.
+
+    Example: memctl log --limit 5 --ids
     """
+    from memctl.lifecycle import past
+
+    after = options.moment(since)
     with options.opened() as store:
-        found = store.history(store.findable(memory_id) if memory_id else "")[::-1][:limit]
+        found = store.history(store.findable(memory_id) if memory_id else "")
+        undone = store.undone()
+    shown = [op for op in reversed(found) if after is None or past.made(op) >= after][: limit or None]
     if current.json:
-        render.as_json([_operation_json(op) for op in found])
+        render.as_json([_operation_json(op) | {"undone": op.op in undone} for op in shown])
         return
-    rows = [(op.at, op.command, _touched(_names(op))) for op in found]
-    render.table(("when", "command", "what"), rows)
+    rows = [
+        (*([op.op] if ids else ()), op.at, op.command + " (undone)" * (op.op in undone), _touched(_names(op)))
+        for op in shown
+    ]
+    render.table((*(["operation"] if ids else ()), "when", "command", "what"), rows)
 
 
 def _names(operation: Operation) -> list[str]:
@@ -80,6 +92,7 @@ def _operation_json(operation: Operation) -> dict[str, Any]:
         "records": [step.memory_id for step in operation.records],
         "files": [file.path for file in operation.files],
         "undoes": operation.undoes,
+        "redoes": operation.redoes,
     }
 
 

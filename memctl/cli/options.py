@@ -119,16 +119,21 @@ class Group(TyperGroup):
         self.params = [*self.params, *_global_options()]
 
     def list_commands(self, ctx: Any) -> list[str]:
-        return list(self.commands)
+        return [name for name, each in self.commands.items() if not each.hidden]
 
 
 class Commands:
-    """A group of commands to be: its help, its functions by name, and what runs when none is named."""
+    """A group of commands to be: its help, its functions by name, what runs when none is named, and what other
+    programs call (`hidden`: in no list)."""
 
     def __init__(
-        self, help: str, functions: dict[str, Callable[..., None]], alone: Callable[..., None] | None = None
+        self,
+        help: str,
+        functions: dict[str, Callable[..., None]],
+        alone: Callable[..., None] | None = None,
+        hidden: dict[str, Callable[..., None]] | None = None,
     ) -> None:
-        self.help, self.functions, self.alone = help, functions, alone
+        self.help, self.functions, self.alone, self.hidden = help, functions, alone, hidden or {}
 
 
 def typer_app(help: str, group: type[Group], **settings: Any) -> typer.Typer:
@@ -146,6 +151,8 @@ def made_group(name: str, commands: Commands) -> Any:
     app.callback()(commands.alone or (lambda: None))
     for each, function in commands.functions.items():
         app.command(each, cls=Command)(function)
+    for each, function in commands.hidden.items():
+        app.command(each, cls=Command, hidden=True)(function)
     made = typer.main.get_command(app)
     made.help = commands.help
     return made
@@ -230,6 +237,16 @@ def end_of_day(text: str | None) -> datetime | None:
     from memctl import times
 
     return times.end_of(text, times.utc_now()) if text else None
+
+
+def time_or_revision(text: str | None) -> tuple[datetime | None, str]:
+    """What `--as-of` means: a time (a date alone: its last moment), else the name of a revision."""
+    from memctl.errors import UsageError
+
+    try:
+        return end_of_day(text), ""
+    except UsageError:
+        return None, text or ""
 
 
 def expiry(text: str | None) -> datetime | None:
@@ -368,8 +385,13 @@ Tag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with th
 Since = Annotated[str | None, typer.Option(help="Only from this time on: a date, or 30d.", metavar="TIME")]
 Until = Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")]
 AsOf = Annotated[
-    str | None, typer.Option("--as-of", help="What was believed then, whatever has become of it since.", metavar="TIME")
+    str | None,
+    typer.Option(
+        "--as-of", help="What was believed then: a time, an operation (op_…), or a git revision.", metavar="REV"
+    ),
 ]
+ValidAt = Annotated[str | None, typer.Option("--valid-at", help="What was so then, as is known now.", metavar="TIME")]
+AllowSecret = Annotated[bool, typer.Option("--allow-secret", help="Store what looks like a secret as it is.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]
 With = Annotated[

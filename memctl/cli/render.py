@@ -181,7 +181,10 @@ def query_result(result: QueryResult, explain: bool) -> None:
     if explain:
         say(_route_line(result.route))
     degraded(result.degraded)
-    say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
+    if result.origin:
+        say(f"as of: {result.origin}")
+    if result.receipt or result.origin in ("", "the records"):
+        say(f"receipt {result.receipt}" if result.receipt else "no receipt: the folder cannot be written")
 
 
 def hits(result: QueryResult, explain: bool) -> None:
@@ -207,6 +210,8 @@ def query_markdown(result: QueryResult) -> None:
     say(text)
     if result.receipt:
         say(f"<!-- receipt {result.receipt} -->")
+    if result.origin:
+        say(f"<!-- as of: {result.origin} -->")
     degraded(result.degraded)
 
 
@@ -268,6 +273,7 @@ def query_json(result: QueryResult) -> dict[str, Any]:
         "route": vars(result.route)
         | {"categories": list(result.route.categories), "layers": list(result.route.layers)},
         "degraded": list(result.degraded),
+        **({"as_of": result.origin} if result.origin else {}),
     }
 
 

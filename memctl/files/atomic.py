@@ -10,7 +10,10 @@ import os
 import secrets
 import stat
 import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import BinaryIO
 
 from memctl.errors import RefusedError, StorageError
 
@@ -195,3 +198,49 @@ def remove(path: Path) -> None:
             fsync_directory(path.parent)
     except OSError as problem:
         raise storage_error(problem, path) from None
+
+
+def write_new(path: Path, data: bytes) -> None:
+    """A private file, durable once its folder is synced; for what lies in a folder nobody uses yet.
+
+    Raises:
+        StorageError: something is there already, or the system refuses.
+    """
+    make_directory(path.parent)
+    try:
+        _write_new(path, data, FILE_MODE)
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+
+
+@contextmanager
+def streamed(path: Path) -> Iterator[BinaryIO]:
+    """A private file to write piece by piece, which takes its place as a whole when all is written, or not at all."""
+    refuse_link(path)
+    temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
+    try:
+        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
+        with open(handle, "wb") as file:
+            yield file
+            file.flush()
+            os.fsync(handle)
+        os.replace(temporary, path)
+        fsync_directory(path.parent)
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def move_directory(source: Path, target: Path) -> None:
+    """Rename a folder to where nothing is, durably.
+
+    Raises:
+        StorageError: nothing was moved.
+    """
+    try:
+        os.rename(source, target)
+        fsync_directory(target.parent)
+        fsync_directory(source.parent)
+    except OSError as problem:
+        raise storage_error(problem, target) from None

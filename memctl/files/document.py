@@ -230,7 +230,8 @@ def conflict_line(text: str) -> int:
     begun = 0
     if "<<<<<<<" not in text or ">>>>>>>" not in text:
         return 0
-    for number, line in enumerate(text.splitlines(), 1):
+    for number, ended in enumerate(text.split("\n"), 1):  # not `splitlines`: U+2028 may stand within a memory
+        line = ended.rstrip("\r")
         if not begun and (line.startswith("<<<<<<< ") or line == "<<<<<<<"):
             begun = number
         elif begun and (line.startswith(">>>>>>> ") or line == ">>>>>>>"):

@@ -84,6 +84,28 @@ def _escaped(name: str) -> str:
     return name.replace("~", "~0").replace("/", "~1")
 
 
+def _steps(path: str) -> list[str]:
+    return [step.replace("~1", "/").replace("~0", "~") for step in path.split("/")]
+
+
+def value_at(record: Mapping[str, Any], path: str) -> Any:
+    """The value of a field that a conflict names; None where there is none."""
+    found: Any = record
+    for step in _steps(path):
+        found = found.get(step) if isinstance(found, Mapping) else None
+    return found
+
+
+def put_at(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
+    """The record with that field set; None takes it out."""
+    first, *rest = _steps(path)
+    inner = record.get(first)
+    if rest:
+        value = put_at(inner if isinstance(inner, Mapping) else {}, path.split("/", 1)[1], value)
+    changed = {**record, first: value}
+    return changed if value is not None else {name: each for name, each in changed.items() if name != first}
+
+
 def same(one: Any, other: Any) -> bool:
     """Whether two values are written alike; the order of names counts, so that a merge does not depend on sides."""
     if one is ABSENT or other is ABSENT:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl.errors import StorageError, UsageError
+from memctl.errors import StorageError
 
 _TIMEOUT = 60
 """Seconds after which a call of git is given up."""
@@ -42,13 +42,10 @@ def find(folder: Path, revision: str) -> Commit | None:
     """The commit a revision means (`HEAD~2`, a hash, a tag, a branch).
 
     Returns:
-        None where there is no such commit, no repository, or no git.
-
-    Raises:
-        UsageError: the text cannot name a revision.
+        None where there is no such commit, no repository, or no git, or the text cannot name a revision.
     """
     if not is_name(revision):
-        raise UsageError(f"{revision!r} cannot name a git revision", hint="Use one like HEAD~2, a hash or a tag.")
+        return None
     return _commit(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,7 +12,7 @@ import apsw
 from memctl.index import database as db
 from memctl.index import text, vectors
 from memctl.index.protocol import Found, Scored, Vector
-from memctl.models import ACTIVE, Filters
+from memctl.models import ACTIVE, SUPERSEDED, Filters
 
 EXACT_SCAN_LIMIT = 1_000
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
@@ -43,19 +43,51 @@ _BELIEVED = """e.path = 'memory.json' AND e.problem = '' AND e.status != 'candid
                   AND s.ref = e.superseded_by), e.ends, 1e12) > ?"""
 """What took another's place says when: `valid_to` of the old one is about the world, not about what was known."""
 
+_VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
+    AND coalesce((SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
+                  ELSE coalesce(e.expires, 1e12) END FROM entries s
+                  WHERE e.status = 'superseded' AND s.path = 'memory.json' AND s.ref = e.superseded_by),
+                 e.valid_to, 1e12) > ?"""
+"""From when on something was so, and until when. What was replaced ended where what replaced it begins, if that was
+known by the second argument; a date of beginning that nobody gave is that of the event, else of the writing."""
+
+_KNOWN = "e.status != 'candidate' AND e.begins <= ? AND (e.status != 'archived' OR e.ends > ?)"
+"""What was known at a time, also of what was over by then."""
+
+_ALWAYS = 1e12
+
+
+def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
+    """The conditions about time and readability."""
+    known = filters.as_of.timestamp() if filters.as_of else _ALWAYS
+    if filters.valid_at:
+        valid = filters.valid_at.timestamp()
+        told = [_VALID, _KNOWN] if filters.as_of else [_VALID]
+        return told, [valid, known, valid, *([known] * 2 if filters.as_of else ())]
+    if filters.as_of:
+        return [_BELIEVED], [known] * 3
+    if filters.expired:
+        return ["e.problem = ''"], []
+    return ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
+
+
+def _statuses(filters: Filters) -> Sequence[str]:
+    """What was so once may have been superseded since."""
+    if filters.as_of:
+        return ()
+    return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
+
 
 def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
     """Filters as SQL. What has expired is never found."""
-    arguments: list[Any]
-    parts, arguments = ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
-    if filters.expired:
-        parts, arguments = ["e.problem = ''"], []
-    if filters.as_of:
-        parts, arguments = [_BELIEVED], [filters.as_of.timestamp()] * 3
+    if filters == Filters(documents=True) and not layers:
+        # Passages are active and do not expire: without a look at these columns, an index answers alone.
+        return Where(DOCUMENT.format("e"), (), by_path=True)
+    parts, arguments = _in_time(filters, now)
     for column, wanted in (
         ("category", filters.categories),
         ("kind", filters.kinds),
-        ("status", () if filters.as_of else filters.statuses),
+        ("status", _statuses(filters)),
         ("layer", layers),
     ):
         if wanted:
@@ -130,10 +162,12 @@ def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit
     if not packed.vector:
         return []
     if total(connection) > EXACT_SCAN_LIMIT:
-        candidates = _by_sketch(connection, packed.sketch, condition, max(SKETCH_CANDIDATES, limit))
-        if len(candidates) >= limit or condition.selective:
-            scores = _cosines(connection, packed.vector, candidates)
-            return _scored(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+        wanted = max(SKETCH_CANDIDATES, limit)
+        candidates = _by_sketch(connection, packed.sketch, condition, wanted)
+        if len(candidates) < limit and not condition.selective:
+            candidates = _by_sketch(connection, packed.sketch, replace(condition, selective=True), wanted)
+        scores = _cosines(connection, packed.vector, candidates)
+        return _scored(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
     return exactly_nearest(connection, packed.vector, condition, limit)
 
 
@@ -146,10 +180,14 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
 
 
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
-    if condition.selective:
+    if condition.by_path:
+        sql = f"""SELECT s.entry FROM sketches s WHERE +s.entry IN (SELECT e.rowid FROM entries e
+        WHERE {condition.condition}) ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
+        arguments: tuple[Any, ...] = (*condition.arguments, sketch, limit)
+    elif condition.selective:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
         ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
-        arguments: tuple[Any, ...] = (*condition.arguments, sketch, limit)
+        arguments = (*condition.arguments, sketch, limit)
     else:
         sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_l1(vec_int8(sketch), vec_int8(?)) AS far
         FROM sketches ORDER BY far LIMIT ?) s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}"""

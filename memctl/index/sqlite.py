@@ -20,7 +20,8 @@ from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
     "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
-    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, confidence"
+    "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
+    "confidence, valid_from, valid_to"
 )
 
 
@@ -297,7 +298,7 @@ class SqliteIndex:
         rowid = self._rowid(entry.path, entry.ref)
         if rowid is not None:
             self._clear(rowid)
-        marks = ",".join("?" * 25)
+        marks = ",".join("?" * 27)
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
         rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
         if entry.problem:
@@ -374,6 +375,10 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
         f"{m.category}\0{m.key}" if m.key else None,
         m.external_id or None,
         *(_begins(m), _seconds(_ended(m)), m.superseded_by or None, m.confidence),
+        *(
+            _seconds(m.valid_from or m.when, _BEGINNING),
+            _seconds(min(filter(None, (m.valid_to, m.expires_at)), default=None)),
+        ),
     )
 
 

@@ -69,7 +69,7 @@ def record(memory_id: str, before: bytes | None, after: bytes | None) -> RecordC
 
 def fields(before: Memory, after: Memory) -> tuple[FieldChange, ...]:
     """The fields that differ, in the file's order."""
-    one, other = codec.encode(before), codec.encode(after)
+    one, other = ({"status": memory.status, **codec.encode(memory)} for memory in (before, after))
     names = [*other, *(name for name in one if name not in other)]
     ordered = sorted(names, key=lambda name: codec.FIELD_ORDER.index(name) if name in codec.FIELD_ORDER else 99)
     return tuple(FieldChange(n, one.get(n), other.get(n)) for n in ordered if one.get(n) != other.get(n))

@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
 
+from memctl import times
 from memctl.files.journal import Operation
 
 RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
@@ -64,6 +66,14 @@ def header_bytes(value: Any) -> bytes | None:
 
 def _bytes(text: str | None) -> bytes | None:
     return None if text is None else text.encode()
+
+
+def made(operation: Operation) -> datetime:
+    """When an operation was made; long ago where somebody has been at the log."""
+    try:
+        return times.from_value(operation.at)
+    except ValueError:
+        return datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)

@@ -133,13 +133,12 @@ def _changed(
     what: str, step: Step, part: Part, now: bytes | None, later: Sequence[Operation]
 ) -> ConflictError:  # fmt: skip
     by = next((op for op in reversed(later) if _left(op, part.key, now)), None)
-    who = f"by `{by.command}` of {by.at}" if by else "outside memctl (in an editor, by git)"
+    who = f"since by `{by.command}` of {by.at}" if by else "outside memctl since (in an editor, by git)"
     hint = (
-        "Nothing was changed. `memctl diff` and `memctl log` show what is different; `memctl edit` changes it by hand."
+        "It is left as it is. `memctl diff` and `memctl log` show what is different; `memctl edit` changes it by hand."
     )
     return ConflictError(
-        f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed since {who}"
-        f"{_how(part, now)}",
+        f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed {who}{_how(part, now)}",
         hint=hint,
     )
 

@@ -103,7 +103,7 @@ def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     when = memory.when
     if memory.layer == LAYER_DOCUMENT:
         return True  # it is the entry itself, which has passed them
-    if filters.as_of:
+    if filters.as_of or filters.valid_at:
         return False  # a reflection says what is known today
     return (
         memory.status in (filters.statuses or (memory.status,))

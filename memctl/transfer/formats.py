@@ -46,12 +46,14 @@ class Imported:
         memories: `memory_id` is empty where the store shall give a new one.
         details: Markdown that belongs to a memory, by its position in `memories`.
         problems: what was left out and why, with its line; the caller decides whether to go on without it.
+        places: the file and the line each memory stands in.
     """
 
     form: str
     memories: tuple[Memory, ...]
     details: Mapping[int, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
+    places: tuple[tuple[str, int], ...] = ()
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
@@ -220,6 +222,7 @@ def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence
     memories: list[Memory] = []
     details: dict[int, str] = {}
     problems: list[Problem] = []
+    places: list[tuple[str, int]] = []
     texts: dict[str, str] = {}
     for path, entry, make in work:
         try:
@@ -227,9 +230,10 @@ def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence
                 if item.detail:
                     details[len(memories)] = item.detail
                 memories.append(item.memory)
+                places.append((path, entry.line))
         except RecordError as reason:
             problems.append(Problem(path, str(reason), entry.line))
-    return Imported(form, tuple(memories), details, tuple(problems))
+    return Imported(form, tuple(memories), details, tuple(problems), tuple(places))
 
 
 def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str]) -> Sequence[Item]:

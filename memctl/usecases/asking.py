@@ -19,6 +19,9 @@ from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
 
+RECORDS = "the records"
+"""Origin of an answer about another time that the present files give."""
+
 
 class Asking(Engine):
     """Questions to the memories of one user."""
@@ -54,7 +57,8 @@ class Asking(Engine):
         written = (
             receipts.write(self.folder.receipts, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
         )
-        return QueryResult(query, hits, found.route, report.index_state, written, degraded)
+        origin = RECORDS if query.filters.as_of else ""
+        return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin)
 
     @property
     def weights(self) -> Weights:

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl import housekeeping, times
 from memctl.engine import Engine
-from memctl.errors import RefusedError, UsageError
+from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.files import codec
+from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.conflicts import contradictions, settling
@@ -17,8 +19,10 @@ from memctl.lifecycle.conflicts.contradictions import Contradiction
 from memctl.lifecycle.conflicts.settling import Choice
 from memctl.models import ACTIVE, CANDIDATE, Change, Memory
 
-HEADER = "conflicts"
-"""Field of `memory.json` with the conflicts that are known without looking, from merges of two copies."""
+HEADER = CONFLICTS
+
+OURS, THEIRS = "ours", "theirs"
+"""The sides of a merge: of git's, the branch that was merged into, and the one that was merged."""
 
 
 NEWEST = "newest"
@@ -41,6 +45,15 @@ class Resolved:
     @property
     def memories(self) -> tuple[Memory, ...]:
         return tuple(after for _, after in self.changes)
+
+
+@dataclass(frozen=True)
+class MergeSettled:
+    """What settling conflicts of a merge did: their entries, the records before and after (None: none), and notes."""
+
+    entries: tuple[Mapping[str, Any], ...]
+    changes: tuple[tuple[Memory | None, Memory | None], ...]
+    left: int
 
 
 class Conflicts(Engine):
@@ -97,6 +110,45 @@ class Conflicts(Engine):
         self._apply(decide, now, dry_run=dry_run)
         return result[0]
 
+    def resolve_merge(
+        self,
+        given: str,
+        *,
+        side: str = "",
+        text: str | None = None,
+        dry_run: bool = False,
+        now: datetime | None = None,
+    ) -> MergeSettled:
+        """Settle what a merge of two copies left open.
+
+        Args:
+            given: the id of a conflict, or of a memory for all conflicts in it; the beginning is enough.
+            side: `ours` or `theirs`.
+            text: what the field says instead; a text, or JSON where no side has a text.
+
+        Raises:
+            NotFoundError: no merge left a conflict of this id.
+            UsageError: not exactly one of side and text, or a text that makes no sense there.
+        """
+        now = now or times.utc_now()
+        if (side in (OURS, THEIRS)) == (text is not None):
+            raise UsageError("how is it settled?", hint="Choose one: --ours, --theirs, or --text TEXT.")
+        self.refresh()
+        result: list[MergeSettled] = []
+
+        def decide(view: View) -> Change:
+            entries = _merge_entries(view, given)
+            change, changes = _settle_merge(view, [(e, _decided(e, side, text)) for e in entries], now)
+            left = sum(each.get("type") == MERGE for each in noted_in(view)) - len(entries)
+            result[:] = [MergeSettled(tuple(entries), tuple(changes), left)]
+            return change
+
+        if dry_run:
+            decide(self.view())
+        else:
+            self._apply(decide, now)
+        return result[0]
+
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:
         hint = "Choose one: --keep ID, --merge TEXT, or --both (with --until DATE where the one followed the other)."
         if ids[0] == ids[1]:
@@ -150,3 +202,79 @@ def _change(view: View, ids: Sequence[str], resolved: Resolved) -> Change:
     known = listed if isinstance(listed, list) else []
     rest = [entry for entry in known if not isinstance(entry, Mapping) or _ids_of(entry) != frozenset(ids)]
     return Change("conflicts resolve", resolved.memories, header={HEADER: rest} if rest != known else None)
+
+
+# What merges left open
+
+
+def _merge_entries(view: View, given: str) -> list[Mapping[str, Any]]:
+    """The entries that are meant: one by its id, or all of a memory."""
+    merges = [entry for entry in noted_in(view) if entry.get("type") == MERGE]
+    by_id = [entry for entry in merges if given and str(entry.get("id", "")).startswith(given)]
+    if len(by_id) == 1:
+        return by_id
+    of_one = [entry for entry in merges if given and str(entry.get("memory_id", "")).startswith(given)]
+    if of_one and len({str(entry.get("memory_id")) for entry in of_one}) == 1:
+        return of_one
+    if by_id or of_one:
+        raise NotFoundError(f"{given!r} is the beginning of several conflicts", hint="`memctl conflicts` shows them.")
+    hint = "`memctl conflicts` shows what there is; a conflict of two memories is settled by naming both."
+    raise NotFoundError(f"no merge left a conflict {given!r}", hint=hint)
+
+
+def _decided(entry: Mapping[str, Any], side: str, text: str | None) -> Any:
+    if text is None:
+        return entry.get(side)
+    if not entry.get("field"):
+        hint = "Choose --ours or --theirs; `memctl edit` changes the memory afterwards."
+        raise UsageError("this conflict is about a whole memory, which a text cannot replace", hint=hint)
+    if any(isinstance(entry.get(each), str) for each in (OURS, THEIRS)):
+        return text
+    import json
+
+    try:
+        return json.loads(text)
+    except ValueError:
+        raise UsageError(f"{entry['field']} is no text, and {text!r} is no JSON", hint="Write 5, true, [1].") from None
+
+
+def _settle_merge(
+    view: View, decided: Sequence[tuple[Mapping[str, Any], Any]], now: datetime
+) -> tuple[Change, list[tuple[Memory | None, Memory | None]]]:
+    """The change that gives every field its value and takes the notes out."""
+    header = dict(view.header)
+    before: dict[str, Memory | None] = {}
+    after: dict[str, Memory | None] = {}
+    for entry, value in decided:
+        memory_id, path = str(entry.get("memory_id") or ""), str(entry.get("field") or "")
+        if not memory_id:
+            header = put_at(header, path, value)
+            continue
+        before.setdefault(memory_id, view.get(memory_id))
+        held = after.get(memory_id, before[memory_id])
+        after[memory_id] = _with_value(held, path, value, now)
+    taken = [entry for entry, _ in decided]
+    header[HEADER] = [each for each in header.get(HEADER, []) if each not in taken]
+    gone = [old for name, old in before.items() if old is not None and after[name] is None]
+    change = housekeeping.to_trash("conflicts resolve", view, gone, "deleted in a merge", now)
+    puts = tuple(new for name, new in after.items() if new is not None and new != before[name])
+    changes = [(before[name], new) for name, new in after.items() if new != before[name]]
+    return replace(change, puts=puts, header=header), changes
+
+
+def _with_value(held: Memory | None, path: str, value: Any, now: datetime) -> Memory | None:
+    """The record with one field as decided; one that went meanwhile stays away."""
+    if not path:
+        return None if value is None else held or codec.decode(value)
+    if held is None:
+        return None
+    record = codec.encode(held)
+    if json_text(value_at(record, path)) == json_text(value):
+        return held
+    try:
+        changed = replace(codec.decode(put_at(record, path, value)), updated_at=now)
+    except codec.RecordError as problem:
+        raise UsageError(f"{held.memory_id}: {problem}") from None
+    if not adding.can_be_stored(changed):
+        raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
+    return changed

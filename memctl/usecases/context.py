@@ -21,6 +21,7 @@ from memctl.lifecycle.reflect import shortened
 from memctl.models import Hit, Memory, Query, QueryResult
 from memctl.retrieval import rank
 from memctl.usecases.asking import Asking
+from memctl.usecases.tasks import Tasks
 
 TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
     "Current task",
@@ -77,15 +78,17 @@ class ContextPack:
     notes: tuple[str, ...] = ()
 
 
-class Contexts(Asking):
+class Contexts(Tasks, Asking):
     """Contexts for a model's call."""
 
     def build_context(
         self,
         question: str,
         *,
+        session: str = "",
         messages: Sequence[Mapping[str, Any]] = (),
         task_state: str = "",
+        recall: bool = True,
         system: str = "",
         budget: int | None = None,
         task: str = "medium",
@@ -97,8 +100,10 @@ class Contexts(Asking):
 
         Args:
             question: what the model will be asked; empty for the profile alone.
-            messages: the history, as OpenAI-style messages.
-            task_state: the task at hand as Markdown.
+            session: the session whose messages and task at hand belong to it.
+            messages: the history, as OpenAI-style messages, where there is no session.
+            task_state: the task at hand as Markdown, where there is no session.
+            recall: whether memories are looked for; history and task alone otherwise.
             system: the system prompt.
             budget: tokens of the whole window; the setting `context_tokens` where None.
             task: `simple`, `medium` or `complex`: how the window is divided.
@@ -113,14 +118,16 @@ class Contexts(Asking):
             raise UsageError(f"there is no kind of task {task!r}", hint=f"Kinds: {', '.join(SHARES)}.")
         if total < LEAST_BUDGET:
             raise UsageError(f"a budget of {total} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
+        if session:
+            messages, task_state = self.conversation(session).openai(), self.task_text(session)
         counter = tokens.load(tokenizer or self.settings.tokenizer)
-        answer = self._answer_to(question, now)
-        pieces = self._pieces(answer, task_state, now)
+        answer = self._answer_to(question if recall else "", now)
+        pieces = self._pieces(answer, task_state, now, recall)
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         allocation = allocate(total, task, knowledge=needs_documents, messages=len(messages))
         pack = _assembled(question, system, messages, pieces, allocation, counter.count)
         notes = tuple(note for note in (counter.note, *answer.degraded) if note)
-        written = self._receipt(question, answer, pack, now) if receipt else ""
+        written = self._receipt(question, answer, pack, now) if receipt and recall else ""
         return replace(pack, tokenizer=counter.name, notes=notes, receipt=written)
 
     def _answer_to(self, question: str, now: datetime) -> QueryResult:
@@ -136,9 +143,9 @@ class Contexts(Asking):
         used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
         return receipts.write(self.folder.receipts, question, given, [i for i in given if i in used], now)
 
-    def _pieces(self, answer: QueryResult, task_state: str, now: datetime) -> list[Piece]:
+    def _pieces(self, answer: QueryResult, task_state: str, now: datetime, recall: bool) -> list[Piece]:
         pieces = [Piece(TASK, "task", "", task_state, 1.0, "the task at hand", MUST)] if task_state.strip() else []
-        found = [*self._constraints(now), *self._from_hits(answer), *self._profile(now)]
+        found = [*self._constraints(now), *self._from_hits(answer), *self._profile(now)] if recall else []
         once = {piece.name: piece for piece in reversed(found)}
         kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return pieces + _without_told_twice(kept)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -56,6 +56,7 @@ class Past:
         files: each other file that may differ from now, by path; None where there was none.
         unsure: what somebody changed without memctl, so that the log cannot say when.
         notes: sentences on what is not known.
+        clamped: it is the beginning of the log, because neither that nor git goes back as far as was asked for.
     """
 
     source: str
@@ -64,9 +65,18 @@ class Past:
     files: Mapping[str, bytes | None]
     unsure: Mapping[Key, Unsure] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    clamped: bool = False
 
     def __str__(self) -> str:
         return f"{self.source}, {times.to_text(self.at)}"
+
+    @property
+    def warnings(self) -> tuple[str, ...]:
+        """What makes this worse than it should be, in sentences."""
+        ids = sorted(key.name for key in self.unsure if key.kind == RECORD)
+        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
+        told = f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
+        return (*([told] if ids else ()), *self.notes)
 
 
 @dataclass(frozen=True)
@@ -81,6 +91,17 @@ class Differences:
     @property
     def empty(self) -> bool:
         return not (self.records or self.files or self.unsure)
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A memory that is again what it was `then`: what that changes in its record (None: nothing) and in other files."""
+
+    memory: Memory
+    then: Past
+    record: RecordChange | None
+    files: tuple[FileChange, ...] = ()
+    notes: tuple[str, ...] = ()
 
 
 class History(Asking):
@@ -137,6 +158,11 @@ class History(Asking):
             return Taken(tuple(taken), problem)
         return Taken(tuple(taken))
 
+    def undone(self) -> set[str]:
+        """Ids of the operations that a person made and `undo` has taken back."""
+        found = undoing.stacks(self.history(), MAINTENANCE)
+        return {step.origin.op for step in found.undone}
+
     # The past
 
     def past(self, revision: str = "", *, now: datetime | None = None) -> Past:
@@ -148,7 +174,7 @@ class History(Asking):
 
         Raises:
             UsageError: it is none of these.
-            NotFoundError: neither the log nor git goes back so far.
+            NotFoundError: nothing was changed yet.
         """
         now = now or times.utc_now()
         self.refresh()
@@ -177,7 +203,7 @@ class History(Asking):
         if not operations:
             raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
         last = len(operations) - 1
-        return self._log_past(operations, Point(last, beside=last), operations[last].at)
+        return self._log_past(operations, Point(last, beside=last), past.made(operations[last]))
 
     def _operation_past(self, given: str) -> Past:
         operations = self.history()
@@ -185,22 +211,23 @@ class History(Asking):
         if len(found) != 1:
             what = "several operations begin with" if found else "the log holds no operation"
             raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists what it holds.")
-        return self._log_past(operations, Point(found[0] + 1, beside=found[0]), operations[found[0]].at)
+        return self._log_past(operations, Point(found[0] + 1, beside=found[0]), past.made(operations[found[0]]))
 
     def _past_at(self, moment: datetime) -> Past:
         """From the log as far back as it goes, else from git."""
         operations = self.history()
-        made = [times.from_value(operation.at) for operation in operations]
-        count = max((number for number, at in enumerate(made, 1) if at <= moment), default=0)
+        count = max((number for number, op in enumerate(operations, 1) if past.made(op) <= moment), default=0)
         if count:
-            return self._log_past(operations, Point(count), times.to_text(moment))
+            return self._log_past(operations, Point(count), moment)
         if (commit := revisions.last_before(self.folder.root, moment)) and self._commit(commit.name):
             return self._git_past(commit)
-        reach = f"to {operations[0].at}" if operations else "to nothing yet"
-        hint = "`--as-of` with a date asks the records themselves; `show --history` has a fact's earlier values."
-        raise NotFoundError(f"the log goes back {reach} only, and git has nothing of that time", hint=hint)
+        if not operations:
+            raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
+        then = self._log_past(operations, Point(0, beside=0), past.made(operations[0]))
+        note = "the log begins there, and cannot tell what was changed before"
+        return replace(then, notes=(note, *then.notes), clamped=True)
 
-    def _log_past(self, operations: Sequence[Operation], point: Point, at: str) -> Past:
+    def _log_past(self, operations: Sequence[Operation], point: Point, at: datetime) -> Past:
         self._need_readable()
         view = self.view()
         known = {part.key for operation in operations for part in past.parts(operation)}
@@ -212,7 +239,7 @@ class History(Asking):
                 records.pop(key.name, None)
         purges = sum(bool(operation.erases) for operation in operations[point.count :])
         notes = ("what was purged since is not in it",) if purges else ()
-        return Past(LOG, times.from_value(at), records, _files(view, values), _shown(unsure), notes)
+        return Past(LOG, at, records, _files(view, values), _shown(unsure), notes)
 
     def _need_readable(self) -> None:
         """Refuse to compare with a state that cannot be read."""
@@ -277,7 +304,7 @@ class History(Asking):
             embedder = None if pending else self.embedder
             found = answering.answer(query, index, embedder, self.weights, then.at)
         missing = f"full text only: {pending}" if pending else ""
-        notes = (self.embedder_problem, missing, found.degraded, *_warnings(then))
+        notes = (self.embedder_problem, missing, found.degraded, *then.warnings)
         degraded = tuple(note for note in notes if note)
         return QueryResult(query, found.hits, found.route, IndexState(), "", degraded, str(then))
 
@@ -310,11 +337,8 @@ class History(Asking):
 
     def restore_from(
         self, given: str, revision: str, *, dry_run: bool = False, now: datetime | None = None
-    ) -> tuple[Memory, RecordChange | None, Past]:
+    ) -> Restored:
         """Make one memory what it was in a revision: its exact record, and its reflection where the revision has it.
-
-        Returns:
-            the memory, what changes in its record (None: nothing), and the revision.
 
         Raises:
             NotFoundError: the revision does not hold it.
@@ -322,16 +346,22 @@ class History(Asking):
         """
         now = now or times.utc_now()
         then = self.past(revision, now=now)
+        if then.clamped:
+            raise NotFoundError(f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time")
         memory_id = _full_id(given, then, self.index.header())
         raw = then.records[memory_id]
-        changes: list[RecordChange | None] = []
+        memory = document.decode_raw(raw)
+        records: list[RecordChange | None] = []
 
         def decide(view: View) -> Change:
-            changes[:] = [differences.record(memory_id, _value(view, Key(RECORD, memory_id)), raw)]
-            return _restored(view, then, document.decode_raw(raw), raw, changes[0])
+            records[:] = [differences.record(memory_id, _value(view, Key(RECORD, memory_id)), raw)]
+            return _restored(view, then, memory, raw, records[0])
 
-        self._apply(decide, now, dry_run=dry_run)
-        return document.decode_raw(raw), changes[0], then
+        edits = [file for file in self._apply(decide, now, dry_run=dry_run).files if file.path.startswith(_SHARED)]
+        files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
+        over = memory.expires_at and memory.expires_at <= now and not memory.pinned
+        note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if over else ""
+        return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
 
 
 def _one(taken: Taken) -> Operation:
@@ -417,14 +447,6 @@ def _shown(unsure: Mapping[Key, Unsure]) -> dict[Key, Unsure]:
 
 def _content_name(data: bytes | None, like: str) -> str:
     return "" if data is None else revisions.content_name(data, like)
-
-
-def _warnings(then: Past) -> Iterator[str]:
-    ids = sorted(key.name for key in then.unsure if key.kind == RECORD)
-    if ids:
-        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        yield f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
-    yield from then.notes
 
 
 def _moment(text: str, now: datetime) -> datetime | None:

@@ -147,7 +147,7 @@ def compact(
         work.compress(cut=policy == SUMMARIZE)
         work.merge()
     if policy == OFFLOAD:
-        work.lay_aside_large(work.evictable())
+        work.lay_aside_large(work.evictable(), limits.compact_to)
     if policy == AUTO and is_over(work.size, limits, AUTO):
         work.leave(work.evictable(), "evicted")
     elif policy != AUTO or not work.fits(1.0):
@@ -155,7 +155,7 @@ def compact(
     if policy in (SUMMARIZE, AUTO):
         work.summarize(summarize, new_id)
     if policy == AUTO and is_over(work.size, limits, AUTO):
-        work.lay_aside_large(range(len(work.messages)))
+        work.lay_aside_large(range(len(work.messages)), limits.auto_share)
     work.squeeze()
     return work.result()
 
@@ -240,12 +240,12 @@ class _Work:
             self.messages[at] = changed
             self._note(what)
 
-    def lay_aside_large(self, places: Iterable[int]) -> None:
-        """Large content goes into files, the oldest first, until the window fits."""
+    def lay_aside_large(self, places: Iterable[int], share: float) -> None:
+        """Large content goes into files, the oldest first, until a share of the tokens is enough."""
         left = self.size.tokens
         for at in places:
             message = self.messages[at]
-            if left <= self.limits.tokens * self.limits.compact_to:
+            if left <= self.limits.tokens * share:
                 return
             if message.role != SYSTEM and not message.is_summary:
                 self._change(at, shortened_texts(message, self.limits.output_characters, self._aside), "laid aside")

@@ -12,7 +12,7 @@ from memctl.cli.app import command
 from .conftest import Memctl, plain
 
 ORDER = (
-    "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "feedback", "context",
+    "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
     "confirm", "reject", "reflect", "consolidate", "decay", "maintain", "conflicts",
     "session", "task", "strategy", "knowledge", "mcp",
     "inspect", "log", "diff",

@@ -1,0 +1,278 @@
+"""An agent's whole memory in one object: what it hears and does goes in, what it should know next comes out.
+
+Three modes (system E): `static`, the framework controls (retrieve before a call, record after an exchange); `agent`,
+the model controls, through tools; `both`.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import suppress
+from threading import RLock
+from typing import Any, Self, TypeVar
+
+from memctl.agent.shared import Shared
+from memctl.agent.tools import Answer, Toolbox
+from memctl.errors import MemctlError, UsageError
+from memctl.store import MemoryStore
+from memctl.usecases.context import ContextPack
+from memctl.usecases.maintaining import Step
+from memctl.usecases.sessions import MAIN, Ended
+from memctl.usecases.tasks import Closed, Stepped
+from memctl.working.messages import ASSISTANT, TOOL, USER, Message
+from memctl.working.tasks import Task
+
+T = TypeVar("T")
+
+STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
+
+
+class AgentMemory:
+    """The memory of one agent: a session of one user's store, its task, its tools.
+
+    Safe to use from several threads: calls are made one after the other. What need not be waited for (recording what
+    was said, making room in the window) is done by a thread of its own, after the call has returned; `settle` waits
+    for it. Everything that was said is on disk when the call returns.
+
+    Args:
+        store: the user's own; it is not closed with this.
+        session_id: two agents of one user hold two sessions.
+        mode: `static`, `agent` or `both`.
+        readable: stores of others that may be read.
+        system: the agent's system prompt.
+        budget: tokens of the model's window; the setting `context_tokens` where None.
+        background: whether there is a thread; without, everything is done within the call.
+    """
+
+    def __init__(
+        self,
+        store: MemoryStore,
+        *,
+        session_id: str = MAIN,
+        mode: str = BOTH,
+        readable: Sequence[MemoryStore] = (),
+        system: str = "",
+        budget: int | None = None,
+        background: bool = True,
+    ) -> None:
+        if mode not in MODES:
+            raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
+        self.store, self.session_id, self.mode = store, session_id, mode
+        self.system, self.budget = system, budget
+        self.toolbox = Toolbox(Shared(store, readable))
+        self.problems: list[str] = []
+        self._conversation = store.conversation(session_id)
+        self._lock = RLock()
+        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memctl") if background else None
+        self._pending: list[Future[None]] = []
+        self._steps: set[str] = set()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # What is said
+
+    def on_user_message(self, text: str) -> Message:
+        """The user said something."""
+        return self._heard({"role": USER, "content": text})
+
+    def on_assistant_message(self, text: str) -> Message:
+        """The model answered; in the modes `static` and `both` the exchange is recorded."""
+        with self._lock:
+            added = self._heard({"role": ASSISTANT, "content": text})
+            exchange = _last_exchange(self._conversation.get())
+        if self.mode != AGENT and exchange:
+            self._later(lambda: self._record(exchange))
+        return added
+
+    def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
+        """The model calls a tool; a step of the task at hand begins with it.
+
+        Args:
+            description: what the step is for; the tool's name where nobody says.
+
+        Returns:
+            the id of the call, for `on_tool_result`.
+        """
+        call_id = call_id or f"call_{secrets.token_hex(6)}"
+        function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
+        call = {"id": call_id, "type": "function", "function": function}
+        self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
+        task = self.task()
+        if task and all(step.status != "in_progress" for step in task.steps):
+            self.on_task_step(description or name, tool_name=name, args=arguments)
+            self._steps.add(call_id)
+        return call_id
+
+    def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
+        """A tool answered, or failed with `error`; the step that began with its call ends."""
+        added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
+        if call_id in self._steps:
+            self._steps.discard(call_id)
+            if self.task():
+                self.on_task_step(**({"error": error} if error else {"result": output}))
+        return added
+
+    def _heard(self, message: Mapping[str, Any]) -> Message:
+        with self._lock:
+            added = self._conversation.add(message)
+            over = self.store.is_over(self._conversation.get())
+        if over:
+            self._later(lambda: self._conversation.flush())
+        return added
+
+    def _record(self, exchange: Sequence[Message]) -> None:
+        """Facts and preferences of what the user said. Saying the same again is only counted."""
+        from memctl.lifecycle.extraction.extract import Utterance
+
+        said = [Utterance(message.role, message.text, message.time) for message in exchange]
+        self.problems.extend(self.store.extract(said, command="exchange").notes)
+
+    # The task
+
+    def task(self) -> Task | None:
+        """The task at hand; a process that crashed finds it again."""
+        with self._lock:
+            return self.store.task(self.session_id)
+
+    def on_task_start(self, request: str, **more: Any) -> Task:
+        """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
+        with self._lock:
+            return self.store.start_task(request, session_id=self.session_id, **more)
+
+    def on_task_step(self, description: str = "", **more: Any) -> Stepped:
+        """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error)."""
+        with self._lock:
+            return self.store.step_task(description, session_id=self.session_id, **more)
+
+    def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
+        """The task is done: it becomes an episode, and teaches what worked."""
+        with self._lock:
+            return self.store.complete_task(summary, session_id=self.session_id, **more)
+
+    def on_task_fail(self, reason: str, **more: Any) -> Closed:
+        """The task failed: it becomes an episode, and teaches why."""
+        with self._lock:
+            return self.store.fail_task(reason, session_id=self.session_id, **more)
+
+    # What the model gets
+
+    def build_context(self, question: str = "", **more: Any) -> ContextPack:
+        """The messages of the model's next call: system prompt, what is known (not in the mode `agent`), task, history.
+
+        Args:
+            question: what to recall by; the user's last message where empty.
+            more: as `MemoryStore.build_context` (budget, task, tokenizer, now).
+        """
+        with self._lock:
+            last = next((m.text for m in reversed(self._conversation.get()) if m.role == USER), "")
+            given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, **more}
+            pack = self.store.build_context(question or last, session=self.session_id, **given)
+            self._note_reuse(pack)
+            return pack
+
+    def _note_reuse(self, pack: ContextPack) -> None:
+        """The task at hand logs the memories it draws on (A)."""
+        if pack.receipt and self.store.task(self.session_id):
+            with suppress(MemctlError):  # a memory that went in this moment is no reason to go without the context
+                used = self.store.receipt(pack.receipt).used
+                if used:
+                    self.store.note_task(used=used, session_id=self.session_id)
+
+    def tools(self, form: str = "openai") -> list[dict[str, Any]]:
+        """The tools for function calling, in the form of `openai` or `anthropic`; none in the mode `static`."""
+        if self.mode == STATIC:
+            return []
+        return self.toolbox.openai() if form == "openai" else self.toolbox.anthropic()
+
+    def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
+        """Do what the model asks by a tool; a mistake of the model gets an answer that lets it correct itself."""
+        with self._lock:
+            return self.toolbox.answer(name, arguments)
+
+    # Ends
+
+    def maintain(self, **more: Any) -> tuple[Step, ...]:
+        """All the upkeep, as `memctl maintain`."""
+        self.settle()
+        with self._lock:
+            return self.store.maintain(**more)
+
+    def on_session_end(self) -> Ended:
+        """The session is over: what was said becomes an episode and facts, and its file goes."""
+        self.settle()
+        with self._lock:
+            return self.store.end_session(self.session_id)
+
+    def settle(self) -> list[str]:
+        """Wait for what was left for later.
+
+        Returns:
+            what went wrong there, or was done worse than it should be, since the last time.
+        """
+        for future in self._pending:
+            future.result()
+        self._pending.clear()
+        told, self.problems = self.problems, []
+        return told
+
+    def close(self) -> None:
+        """Settle, and end the thread."""
+        self.problems = self.settle()
+        if self._worker:
+            self._worker.shutdown()
+            self._worker = None
+
+    def _later(self, act: Callable[[], Any]) -> None:
+        def work() -> None:
+            try:
+                with self._lock:
+                    act()
+            except MemctlError as problem:
+                self.problems.append(problem.message)
+
+        if self._worker is None:
+            work()
+            return
+        self._pending = [future for future in self._pending if not future.done()]
+        self._pending.append(self._worker.submit(work))
+
+
+def _last_exchange(messages: Sequence[Message]) -> list[Message]:
+    """What the user said last, and what was answered."""
+    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
+    said = [] if asked is None else messages[asked:]
+    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+
+
+class AsyncAgentMemory:
+    """The same for asyncio: each method of `AgentMemory` as a coroutine, which runs the one core in a thread.
+
+    `async with AsyncAgentMemory(memory) as agent: await agent.on_user_message("…")`
+    """
+
+    def __init__(self, memory: AgentMemory) -> None:
+        self.memory = memory
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        await asyncio.to_thread(self.memory.close)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        method = getattr(self.memory, name)
+        if name.startswith("_") or not callable(method):
+            raise AttributeError(name)
+
+        async def call(*given: Any, **more: Any) -> Any:
+            return await asyncio.to_thread(method, *given, **more)
+
+        return call

@@ -1,0 +1,324 @@
+"""`memctl git`: the user's own git, set up for memory files, and a few of its commands."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import current
+
+if TYPE_CHECKING:
+    from memctl.files.layout import UserFolder
+
+Hooks = Annotated[
+    bool, typer.Option("--hooks", help="Also set hooks: check before a commit, sync after a merge or checkout.")
+]
+
+
+def init(hooks: Hooks = False) -> None:
+    """Make a user's folder ready for git, or all users' where none is named.
+
+    Makes a repository unless the folder is in one; writes .gitignore and .gitattributes; sets the merge and diff driver
+    in the repository's own configuration.
+
+    Example: memctl git init --user alice --hooks
+    """
+    folders = _folders()
+    _ready(folders[0].root if len(folders) == 1 else options.store_root(), folders, hooks)
+
+
+def _ready(root: Path, folders: list[UserFolder], hooks: bool) -> None:
+    from memctl import git
+
+    where, new, written = git.initialise(root, folders)
+    done = git.install(where, hooks=hooks)
+    if current.json:
+        render.as_json({"repository": str(where), "new": new, "files": written, "changed": done})
+        return
+    render.say(f"{'made' if new else 'found'} the repository {where}")
+    for told in (f"wrote {', '.join(written)}" if written else "", *done):
+        if told:
+            render.say(told)
+    render.say("next: `memctl git commit`")
+
+
+def made_ready(folder: UserFolder) -> dict[str, Any]:
+    """What `memctl init --git` does: as `init`, for one folder."""
+    import shutil
+
+    from memctl import git
+    from memctl.files import layout
+
+    if shutil.which("git") is None:
+        return {"repository": "", "new": False, "files": layout.prepare_git(folder)}
+    where, new, written = git.initialise(folder.root, [folder])
+    git.install(where)
+    return {"repository": str(where), "new": new, "files": [Path(name).name for name in written]}
+
+
+def install(hooks: Hooks = False) -> None:
+    """Set the merge and diff driver in this clone.
+
+    Each clone needs it once: git takes no programs from a repository.
+
+    Example: memctl git install
+    """
+    from memctl import git
+
+    folders = _folders()
+    where = git.need(folders[0].root)
+    done = git.install(where, hooks=hooks)
+    if current.json:
+        render.as_json({"repository": str(where), "changed": done})
+        return
+    for told in done or ["everything is set already"]:
+        render.say(told)
+    for folder in folders:
+        if git.marked(folder):
+            render.say(
+                f"{folder.name}: git left conflict markers; `memctl git settle --user {folder.name}` settles them"
+            )
+
+
+def status() -> None:
+    """Show what is not committed: the files as git says it, and the memories.
+
+    Example: memctl git status
+    """
+    from memctl import git
+
+    told = []
+    for folder in _folders():
+        git.need(folder.root)
+        found = git.uncommitted(folder)
+        told.append({"user": folder.name, "files": git.status(folder), **vars(found)})
+    if current.json:
+        render.as_json(told)
+        return
+    for each in told:
+        render.say("\n".join(each["files"]))
+        render.say(f"{each['user']}: {_memories(each)}")
+
+
+def _memories(found: dict[str, Any]) -> str:
+    counts = [f"{len(found[what])} {what}" for what in ("added", "changed", "removed") if found[what]]
+    return (
+        f"memories {', '.join(counts)} since the last commit"
+        if counts
+        else "no memory is different from the last commit"
+    )
+
+
+def commit(
+    message: Annotated[
+        str, typer.Option("--message", "-m", help="What the commit says; the numbers otherwise.", metavar="TEXT")
+    ] = "",
+    unsettled: Annotated[
+        bool, typer.Option("--unsettled", help="Commit a merge although conflicts are not settled.")
+    ] = False,
+) -> None:
+    """Commit a user's folder, and nothing else that may be staged.
+
+    Without -m the message tells how many memories are different.
+
+    Example: memctl git commit -m "Notes from Monday"
+    """
+    from memctl import git
+
+    folders = _folders()
+    git.need(folders[0].root)
+    name, told = git.commit(folders, message, allow_unsettled=unsettled)
+    if current.json:
+        render.as_json({"commit": name, "message": told})
+    render.say(f"committed {name}: {render.one_line(told)}" if name else "nothing to commit")
+
+
+def log(
+    number: Annotated[int, typer.Option("--number", "-n", help="How many, at most.", min=1, metavar="N")] = 20,
+) -> None:
+    """List the commits that touch a user's folder.
+
+    `memctl log` tells what was done on this machine, committed or not.
+
+    Example: memctl git log -n 5
+    """
+    from memctl import git
+
+    found: list[dict[str, str]] = []
+    for folder in _folders():
+        git.need(folder.root)
+        found += [each for each in git.history(folder, number) if each not in found]
+    if current.json:
+        render.as_json(found)
+        return
+    rows = [(each["commit"], each["date"], each["author"], each["subject"]) for each in found]
+    render.table(("commit", "date", "author", "subject"), rows)
+
+
+def check() -> None:
+    """Look whether this clone has what git needs for memory files.
+
+    Example: memctl git check
+    """
+    from memctl import git
+    from memctl.errors import InvalidDataError
+
+    found = [(folder.name, finding) for folder in _folders() for finding in git.check(folder)]
+    if current.json:
+        render.as_json([{"user": name, **vars(finding)} for name, finding in found])
+    for name, finding in found:
+        mark = "ok" if finding.ok else "missing" if finding.wanted else "-"
+        fix = f"  → {finding.fix}" if not finding.ok else ""
+        render.say(f"{mark:8}{name}: {finding.name}: {render.one_line(finding.told, 200)}{fix}")
+    missing = [finding for _, finding in found if finding.wanted and not finding.ok]
+    if missing:
+        many = "1 thing is" if len(missing) == 1 else f"{len(missing)} things are"
+        raise InvalidDataError(f"{many} missing for git", hint="They are listed above, with what mends them.")
+
+
+def settle() -> None:
+    """Settle conflict markers that git left where it had no merge driver.
+
+    Merges memory.json by records, as the driver would have. A copy of the file with markers is kept.
+
+    Example: memctl git settle
+    """
+    from memctl import git
+    from memctl.bootstrap import open_store
+
+    told = []
+    for folder in _folders():
+        done = git.settle(folder)
+        told.append({"user": folder.name, **vars(done)})
+        if done.files:
+            with open_store(folder.root.parent, folder.name) as store:
+                store.sync()
+    if current.json:
+        render.as_json(told)
+        return
+    for each in told:
+        _tell_settled(each)
+
+
+def _tell_settled(done: dict[str, Any]) -> None:
+    if not done["files"]:
+        render.say(f"{done['user']}: no conflict markers")
+    for name, kept in zip(done["files"], done["kept"], strict=True):
+        render.say(f"{done['user']}: merged {name}; as it was: {kept}")
+    if done["conflicts"]:
+        many = len(done["conflicts"])
+        render.say(f"{many} conflict{'' if many == 1 else 's'} to settle: `memctl conflicts`")
+    if done["files"]:
+        render.say("then `memctl git commit`; `memctl git install` makes git merge by records from now on")
+
+
+# What git calls
+
+
+def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> None:
+    """Merge three versions of a memory file into the second one; git calls this.
+
+    Example: memctl git merge-driver BASE OURS THEIRS memory.json
+    """
+    from memctl import git
+
+    code, told = git.merge_driver(base, ours, theirs, name)
+    if told:
+        render.warn(told)
+    raise typer.Exit(code)
+
+
+def diff_driver(path: Path) -> None:
+    """Print a memory.json with a block for each record; git calls this to show differences.
+
+    Example: memctl git diff-driver alice/memory.json
+    """
+    from memctl import git
+    from memctl.errors import MemctlError
+
+    data = path.read_bytes()
+    try:
+        text = git.readable(data)
+    except MemctlError:
+        text = data.decode("utf-8", "replace")
+    sys.stdout.buffer.write(render.clean(text).encode("utf-8", "replace"))
+
+
+def hook(name: str) -> None:
+    """Do what a hook of git is for: pre-commit, post-merge or post-checkout.
+
+    Example: memctl git hook pre-commit
+    """
+    from memctl import git
+    from memctl.errors import RefusedError
+
+    if name != "pre-commit":
+        _sync_all()
+        return
+    here = Path.cwd()
+    if wrong := git.wrong_in(here, git.staged(here)):
+        for told in wrong:
+            render.warn(told)
+        many = "1 thing" if len(wrong) == 1 else f"{len(wrong)} things"
+        hint = "Mend them, or commit with `git commit --no-verify` if it is meant."
+        raise RefusedError(f"{many} should not be committed", hint=hint)
+
+
+def _sync_all() -> None:
+    """Bring every index in this working tree up to date; git goes on whatever comes of it."""
+    from memctl import git
+    from memctl.bootstrap import open_store
+    from memctl.errors import MemctlError
+
+    where = git.top(Path.cwd())
+    for folder in git.folders_in(where) if where else ():
+        try:
+            with open_store(folder.parent, folder.name) as store:
+                report = store.sync()
+        except (MemctlError, OSError) as problem:
+            render.warn(f"memctl: {folder.name}: {problem}")
+            continue
+        if report.blocked:
+            render.warn(f"memctl: {folder.name}: {report.blocked}")
+
+
+def _folders() -> list[UserFolder]:
+    """The users that are meant: the one that is named, here or configured; else all.
+
+    Raises:
+        NotFoundError: there is no store or no user.
+    """
+    import os
+
+    from memctl import bootstrap, config
+    from memctl.errors import NotFoundError
+    from memctl.files import layout
+
+    root = options.store_root()
+    named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user
+    if named:
+        return [layout.find_user(root, named)]
+    if not (names := layout.users(root)):
+        raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
+    return [layout.find_user(root, name) for name in names]
+
+
+GROUP = options.Commands(
+    "Keep memories in git: commit, merge by record and field, readable differences.\n\n"
+    "Thin over your own git; every command of git works, too.\n\n"
+    "Example: memctl git init; memctl git commit",
+    {
+        "init": init,
+        "install": install,
+        "status": status,
+        "commit": commit,
+        "log": log,
+        "check": check,
+        "settle": settle,
+    },
+    hidden={"merge-driver": merge_driver, "diff-driver": diff_driver, "hook": hook},
+)

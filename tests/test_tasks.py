@@ -1,0 +1,456 @@
+"""Tasks: what they go through, that a process that dies finds them again, and what they leave behind, once."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import pytest
+from conftest import same_as_rebuilt
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl import open_store
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
+from memctl.working import tasks
+from memctl.working.tasks import Task
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+def started(request="Upgrade Postgres on payments-db", **given) -> Task:
+    return tasks.start("task_1", "main", request, NOW, **given)
+
+
+def episodes(store):
+    return [memory for memory in store.all() if memory.kind == "episode"]
+
+
+def strategies(store):
+    return [m for m in store.all() if m.kind == "strategy" and m.subcategory == "task"]
+
+
+# Transitions
+
+STEP = st.tuples(
+    st.sampled_from(["begin", "result", "error", "note", "decide", "learn", "use"]),
+    st.text(max_size=30),
+    st.sampled_from(["", "run_sql", "pytest"]),
+)
+
+
+def walked(task: Task, steps) -> Task:
+    now = NOW
+    for kind, text, tool in steps:
+        now += timedelta(minutes=1)
+        acts: dict[str, Any] = {
+            "begin": lambda t, x: tasks.begin_step(t, now, x, tool_name=tool, args={"q": x}),
+            "result": lambda t, x: tasks.finish_step(t, now, result=x),
+            "error": lambda t, x: tasks.finish_step(t, now, error=x or "failed"),
+            "note": lambda t, x: tasks.note(t, now, "", x),
+            "decide": lambda t, x: tasks.decided(t, now, x),
+            "learn": lambda t, x: tasks.learned(t, now, x),
+            "use": lambda t, x: tasks.drew_on(t, now, [x or "mem"]),
+        }
+        try:
+            task = acts[kind](task, text)
+        except UsageError:
+            continue
+    return task
+
+
+@given(st.lists(STEP, max_size=25))
+def test_a_task_survives_its_file_and_keeps_its_rules(steps):
+    task = walked(started(plan=("Dump", "Upgrade")), steps)
+    assert tasks.from_state(tasks.to_state(task)) == task
+    assert task.iteration == sum(step.is_finished for step in task.steps)
+    assert sum(step.status == tasks.IN_PROGRESS for step in task.steps) <= len(task.steps)
+    assert all(len(text) <= tasks.LONGEST_KEPT for text in task.scratchpad.values())
+    for line in tasks.rendered(task, 20).splitlines():
+        assert len(line) <= 400
+
+
+@given(st.lists(STEP, max_size=25), st.sampled_from(tasks.OUTCOMES))
+def test_what_any_task_leaves_behind_has_its_form(steps, outcome):
+    over = tasks.closed(walked(started(), steps), outcome, NOW)
+    episode = tasks.episode_of(over)
+    assert episode.importance == {"success": 0.8, "partial": 0.8, "failure": 0.9}[outcome]
+    assert (episode.metadata["outcome"], episode.external_id) == (outcome, "task_1")
+    assert not over.is_open
+    with pytest.raises(UsageError):
+        tasks.begin_step(over, NOW, "more")
+    with pytest.raises(UsageError):
+        tasks.closed(over, outcome, NOW)
+
+
+def test_unknown_fields_survive():
+    state = tasks.to_state(tasks.begin_step(started(), NOW, "Dump"))
+    state |= {"colour": "blue", "steps": [{**state["steps"][0], "weight": 3}]}
+    assert tasks.to_state(tasks.from_state(state)) == state
+
+
+@pytest.mark.parametrize(
+    "broken", [{}, {"id": 3, "original_request": "x"}, {"status": "asleep"}, {"steps": ["x"]}, {"steps": [{"status": "odd"}]}, {"started_at": "soon"}, {"iteration": "many"}, {"scratchpad": 3}],
+    ids=str,
+)
+def test_what_is_no_task_is_refused(broken):
+    whole = {**tasks.to_state(started()), **broken} if broken else broken
+    with pytest.raises(InvalidDataError):
+        tasks.from_state(whole)
+
+
+@pytest.mark.parametrize(
+    ("result", "notable"), [("ok", False), ("x" * 200, False), ("x" * 201, True), ("42 rows", True), ("四十二", False), ("１２ rows", True)]
+)
+def test_notable_results(result, notable):
+    assert tasks.is_notable(result) is notable
+    task = tasks.finish_step(tasks.begin_step(started(), NOW, "Look"), NOW, result=result)
+    assert ("step_1_finding" in task.scratchpad) is notable
+
+
+def test_a_finding_is_cut_at_300():
+    task = tasks.finish_step(tasks.begin_step(started(), NOW, "Look"), NOW, result="y" * 1000)
+    assert task.scratchpad["step_1_finding"] == "y" * 300 + "..."
+
+
+def test_it_is_shown_as_in_b():
+    task = started(plan=("Dump", "Upgrade"))
+    task = tasks.finish_step(tasks.begin_step(task, NOW), NOW, result="42 GB in " + "1" * 300)
+    task = tasks.begin_step(task, NOW)
+    task = tasks.note(task, NOW, "schema", "line one\n### Scratchpad:\n  - forged: note")
+    assert tasks.rendered(task, 20) == "\n".join(
+        [
+            "## Current Task State", "**Goal**: Upgrade Postgres on payments-db", "**Progress**: Step 1/20", "",
+            "### Plan:", "  [x] 1. Dump", f"       Result: {('42 GB in ' + '1' * 300)[:200]}", "  [>] 2. Upgrade", "",
+            "### Scratchpad:", f"  - step_1_finding: {('42 GB in ' + '1' * 300)[:300]}",
+            "  - schema: line one ### Scratchpad: - forged: note",
+        ]
+    )  # fmt: skip
+
+
+def test_a_planned_step_is_found_by_its_words():
+    task = started(plan=("Dump", "Upgrade"))
+    assert [s.status for s in tasks.begin_step(task, NOW, "Upgrade").steps] == ["pending", "in_progress"]
+    assert len(tasks.begin_step(task, NOW, "Restart").steps) == 3
+    with pytest.raises(UsageError):
+        tasks.begin_step(started(), NOW)
+    with pytest.raises(UsageError):
+        tasks.finish_step(started(), NOW, result="x")
+
+
+def test_lessons_by_rules():
+    task = tasks.begin_step(started(), NOW, "Dump", tool_name="pg_dump")
+    task = tasks.finish_step(task, NOW, error="TimeoutError: too slow")
+    task = tasks.begin_step(task, NOW, "Dump with four jobs", tool_name="pg_dump")
+    task = tasks.finish_step(task, NOW, result="done")
+    assert tasks.lessons_of(tasks.closed(task, "success", NOW)) == ["pg_dump: TimeoutError: too slow → Dump with four jobs"]
+    assert tasks.approach_of(task) == "Dump with four jobs"
+    failed = tasks.finish_step(tasks.begin_step(started(), NOW, "Dump"), NOW, error="disk full")
+    assert tasks.lessons_of(tasks.closed(failed, "failure", NOW)) == ["Dump: disk full"]
+
+
+def test_nothing_is_taught_where_nobody_can_say_why():
+    assert tasks.strategy_of(tasks.closed(started(), "success", NOW)) is None
+    assert tasks.strategy_of(tasks.closed(started(), "failure", NOW)) is None
+    worked = tasks.strategy_of(tasks.closed(started(), "success", NOW, approach="Dump first."))
+    failed = tasks.strategy_of(tasks.closed(started(), "failure", NOW, summary="The disk was full."))
+    assert (worked.verdict, failed.verdict) == ("worked", "avoid")
+
+
+@pytest.mark.parametrize(
+    ("one", "other", "same"),
+    [
+        ("Upgrade Postgres on payments-db", "upgrade postgres on the payments-db", True),
+        ("Upgrade Postgres on payments-db", "Book a flight to Rome", False),
+        ("整理橘猫的疫苗记录", "整理橘猫的疫苗记录。", True),
+        ("整理橘猫的疫苗记录", "预订去杭州的火车票", False),
+        ("", "", True), ("", "x", False),
+    ],
+)  # fmt: skip
+def test_the_same_task(one, other, same):
+    assert tasks.same_task(one, other) is same
+
+
+# In a store
+
+
+def worked_through(store, session_id="main", request="Upgrade Postgres on payments-db", now=NOW):
+    store.start_task(request, session_id=session_id, plan=("Dump", "Upgrade"), target="payments-db", tags=("db",), now=now)
+    store.step_task(session_id=session_id, tool_name="pg_dump", args={"jobs": 1}, error="TimeoutError: dump took longer than 60 s", now=now)
+    store.step_task("Dump with four jobs", session_id=session_id, tool_name="pg_dump", args={"jobs": 4}, result="42 GB", now=now)
+    store.step_task("Upgrade", session_id=session_id, tool_name="pg_upgrade", result="ok", now=now)
+    store.note_task("No extension pins us to 15", decision=True, session_id=session_id, now=now)
+    return store.complete_task("Upgraded to 16 in 4 minutes", lessons=["Dump in parallel"], session_id=session_id, now=now)
+
+
+def test_a_task_from_start_to_strategy(store):
+    done = worked_through(store)
+    (episode,) = episodes(store)
+    about = episode.metadata
+    assert episode.content == "Upgrade Postgres on payments-db: done. Upgraded to 16 in 4 minutes"
+    assert (episode.importance, episode.category, episode.tags, episode.source) == (0.8, "work", ("db",), "task_result")
+    assert (about["trigger_type"], about["outcome"], about["target"]) == ("user_request", "success", "payments-db")
+    assert about["tools_used"] == ["pg_dump", "pg_upgrade"]
+    assert about["key_decisions"] == ["No extension pins us to 15"]
+    assert about["lessons"][0] == "Dump in parallel"
+    assert [step["status"] for step in about["steps"]] == ["failed", "completed", "completed"]
+    (strategy,) = strategies(store)
+    assert strategy == done.strategy
+    assert (strategy.confidence, strategy.sources, strategy.status) == (0.67, (episode.memory_id,), "active")
+    text = (store.folder.root / done.reflection).read_text()
+    assert "# What worked: Upgrade Postgres on payments-db" in text
+    assert "Dump with four jobs (`pg_dump`)" in text
+    assert [found.memory.subcategory for found in done.recoveries] == ["error_recovery"]
+    assert store.suggest_strategy("pg_dump", "TimeoutError", message="dump took longer than 60 s", arguments={"jobs": 1}, now=NOW).arguments == {"jobs": 4}
+    assert store.task() is None
+    assert store.task_text() == ""
+    same_as_rebuilt(store)
+
+
+def test_the_same_again_is_surer_and_refreshes_the_reflection(store):
+    first = worked_through(store)
+    second = worked_through(store, now=NOW + timedelta(days=1))
+    (strategy,) = strategies(store)
+    assert second.strategy.memory_id == first.strategy.memory_id
+    assert (strategy.confidence, strategy.mentions, len(strategy.sources)) == (0.75, 2, 2)
+    assert all(memory_id in (store.folder.root / second.reflection).read_text() for memory_id in strategy.sources)
+    same_as_rebuilt(store)
+
+
+def test_what_a_person_edited_is_left_alone(store):
+    first = worked_through(store)
+    path = store.folder.root / first.reflection
+    path.write_text(path.read_text() + "\nMy own words.\n")
+    edited = path.read_bytes()
+    second = worked_through(store, now=NOW + timedelta(days=1))
+    assert path.read_bytes() == edited
+    assert second.reflection.endswith(".proposed.md")
+    assert (store.folder.root / second.reflection).is_file()
+
+
+def test_a_failure_is_an_important_episode_with_its_causes(store):
+    store.start_task("Upgrade Postgres", trigger_type="alert", now=NOW)
+    store.step_task("Dump", error="disk full", now=NOW)
+    done = store.fail_task("The disk was full", now=NOW)
+    assert (done.episode.importance, done.episode.metadata["outcome"]) == (0.9, "failure")
+    assert done.episode.metadata["trigger_type"] == "alert"
+    assert done.episode.metadata["lessons"] == ["Dump: disk full"]
+    assert done.strategy.content == "'Upgrade Postgres' failed: The disk was full"
+    assert "avoid" in done.strategy.tags
+
+
+def test_a_chinese_task(opener):
+    store = opener("xiaolin")
+    store.start_task("整理橘猫的疫苗记录", now=NOW)
+    store.step_task("找到病历", error="找不到文件：病历.pdf", now=NOW)
+    done = store.fail_task("病历文件丢失", now=NOW)
+    assert done.episode.content == "整理橘猫的疫苗记录：失败。病历文件丢失"
+    assert "# 失败的做法：整理橘猫的疫苗记录" in (store.folder.root / done.reflection).read_text("utf-8")
+
+
+def test_past_the_limit_it_is_archived_as_a_failure(store):
+    store.settings = type(store.settings)(task_iterations=3)
+    store.start_task("Count to four", now=NOW)
+    for n in range(3):
+        assert store.step_task(f"Count {n}", result="ok", now=NOW).closed is None
+    done = store.step_task("Count 3", result="ok", now=NOW)
+    assert done.closed.task.outcome == "failure"
+    assert done.closed.episode.metadata["outcome_summary"] == "after 3 steps it was not done"
+    assert store.task() is None
+
+
+def test_the_last_step_may_be_the_twentieth(store):
+    store.settings = type(store.settings)(task_iterations=1)
+    store.start_task("Count to one", now=NOW)
+    store.step_task("Count", result="ok", now=NOW)
+    assert store.complete_task(now=NOW).task.outcome == "success"
+
+
+def test_one_task_a_session(store):
+    store.start_task("One", now=NOW)
+    with pytest.raises(ConflictError):
+        store.start_task("Two", now=NOW)
+    store.start_task("Two", session_id="other", now=NOW)
+    assert {task.session_id for task in store.tasks()} == {"main", "other"}
+    with pytest.raises(NotFoundError):
+        store.step_task("x", session_id="third", now=NOW)
+
+
+def test_a_task_lives_beside_the_conversation(store):
+    store.conversation().add("Upgrade it, please.", now=NOW)
+    store.start_task("Upgrade Postgres", now=NOW)
+    store.flush_sessions(now=NOW + timedelta(hours=2))
+    assert store.task().goal == "Upgrade Postgres", "an idle session keeps its task"
+    assert store.conversation().get() == []
+    assert "**Goal**: Upgrade Postgres" in store.task_text()
+
+
+def test_the_end_of_a_session_ends_its_task(store):
+    store.start_task("Upgrade Postgres", now=NOW)
+    store.step_task("Dump", result="42 GB", now=NOW)
+    store.end_session(now=NOW)
+    (episode,) = episodes(store)
+    assert episode.metadata["outcome"] == "partial"
+    assert store.session_ids() == []
+
+
+def test_memories_that_were_used_are_noted(store):
+    memory = store.add("payments-db runs Postgres 15", now=NOW).memory
+    store.start_task("Upgrade Postgres", now=NOW)
+    task = store.note_task(used=[memory.memory_id[:20]], now=NOW)
+    assert task.memories_used == (memory.memory_id,)
+    with pytest.raises(NotFoundError):
+        store.note_task(used=["nope"], now=NOW)
+    with pytest.raises(UsageError):
+        store.note_task("  ", now=NOW)
+
+
+def test_feedback_is_an_episode_of_its_own(store):
+    done = worked_through(store)
+    kept = store.feedback_on_task("Ask before you restart it", now=NOW)
+    assert (kept.importance, kept.kind, kept.source) == (0.9, "episode", "user_feedback")
+    assert kept.metadata["user_feedback"] == "Ask before you restart it"
+    assert kept.metadata["task_id"] == done.task.id
+    assert kept.sources == (done.episode.memory_id,)
+    store.start_task("Next", now=NOW)
+    assert store.feedback_on_task("Faster, please", now=NOW).metadata["task_description"] == "Next"
+    assert store.feedback_on_task("Well done", task_id=done.task.id[:16], now=NOW).metadata["target"] == "payments-db"
+    for wrong in ({"task_id": "task_nope"}, {"session_id": "nobody"}):
+        with pytest.raises(NotFoundError):
+            store.feedback_on_task("x", **wrong)
+
+
+def test_secrets_are_not_kept(store):
+    store.start_task("Log in", now=NOW)
+    store.step_task("Log in", tool_name="login", args={"password": "hunter2xyz"}, error="denied for hunter2xyz", now=NOW)
+    store.step_task("Log in", tool_name="login", args={"password": "tr0ub4dor99"}, result="token is fine, tr0ub4dor99", now=NOW)
+    store.complete_task(now=NOW)
+    found = [p for p in store.folder.root.rglob("*") if p.is_file() and b"hunter2xyz" in p.read_bytes() or p.is_file() and b"tr0ub4dor99" in p.read_bytes()]
+    assert found == []
+
+
+def test_undo_takes_a_task_s_end_back_as_one(store):
+    worked_through(store)
+    store.undo(now=NOW)
+    assert (episodes(store), strategies(store)) == ([], [])
+
+
+# A process that dies
+
+SCRIPT = """
+import os, signal, sys
+from datetime import datetime, UTC
+from memctl import open_store
+from memctl.files import atomic
+root, kill_at = sys.argv[1], int(sys.argv[2])
+now = datetime(2026, 11, 21, 9, tzinfo=UTC)
+store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache"})
+left = [kill_at]
+for name in ("_write_new", "_move", "append"):
+    def wrapped(*args, _inner=getattr(atomic, name), **kwargs):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return _inner(*args, **kwargs)
+    setattr(atomic, name, wrapped)
+store.complete_task("Upgraded", approach="Dump first", now=now)
+print("whole")
+"""
+
+
+@pytest.mark.parametrize("at", range(1, 14))
+def test_a_process_that_is_killed_while_it_archives_leaves_one_episode(at, tmp_path):
+    root, environment = tmp_path / "store", {"XDG_CACHE_HOME": str(tmp_path / "store" / ".cache")}
+    root.mkdir()
+    (root / "memctl.yaml").write_text("model: none\n")
+    with open_store(root, user="alice", create=True, environment=environment) as store:
+        store.start_task("Upgrade Postgres", now=NOW)
+        store.step_task("Dump", result="42 GB", now=NOW)
+    done = subprocess.run([sys.executable, "-c", SCRIPT, str(root), str(at)], capture_output=True, text=True, check=False, timeout=60)
+    assert done.returncode == -signal.SIGKILL or "whole" in done.stdout, done.stderr
+    with open_store(root, user="alice", environment=environment) as store:
+        task = store.task(now=NOW)
+        if task is not None:  # it died before it had said that it is over
+            assert task.is_open
+            store.complete_task("Upgraded", approach="Dump first", now=NOW)
+        store.maintain(now=NOW)
+        assert len(episodes(store)) == 1
+        assert [s.mentions for s in strategies(store)] == [1]
+        assert store.task() is None
+        same_as_rebuilt(store)
+
+
+def test_a_process_that_died_finds_its_task_again(opener):
+    opener().start_task("Upgrade Postgres", plan=("Dump",), now=NOW)
+    again = opener()
+    assert again.task().goal == "Upgrade Postgres"
+    assert again.step_task(result="42 GB", now=NOW).task.steps[0].result == "42 GB"
+
+
+def test_maintain_finishes_what_was_closed(store):
+    store.start_task("Upgrade Postgres", now=NOW)
+    task = store.task()
+    over = tasks.closed(task, "success", NOW, approach="Dump first")
+    store._change_task("main", lambda _: over, NOW)
+    steps = store.maintain(now=NOW)
+    assert steps[0].done == (f"task {task.id} is over: archived",)
+    assert len(episodes(store)) == 1
+
+
+# By a language model
+
+
+class Scripted:
+    name = "scripted"
+
+    def __init__(self, *answers):
+        self.answers, self.asked = list(answers), []
+
+    def complete(self, messages, schema=None):
+        self.asked.append(messages)
+        answer = self.answers.pop(0)
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+
+@pytest.mark.parametrize(
+    ("answer", "approach", "noted"),
+    [
+        ({"approach": "Dump in parallel, then upgrade", "lessons": ["Dump before you upgrade"]}, "Dump in parallel, then upgrade", ""),
+        ({"approach": "Dump in 99 parts", "lessons": []}, "Dump", "no good"),
+        ({"approach": "", "lessons": []}, "Dump", "no good"),
+        (ProviderError("down"), "Dump", "down"),
+    ],
+)  # fmt: skip
+def test_a_model_says_how_it_was_done(answer, approach, noted, store):
+    store.start_task("Upgrade Postgres", now=NOW)
+    store.step_task("Dump", result="fine", now=NOW)
+    store.llm = Scripted(answer)
+    done = store.complete_task("Upgraded", now=NOW)
+    assert done.episode.metadata["approach"] == approach
+    assert noted in " ".join(done.notes)
+
+
+def test_no_model_is_asked_where_people_have_said_it(store):
+    store.start_task("Upgrade Postgres", now=NOW)
+    store.llm = Scripted()
+    store.complete_task("Upgraded", approach="Dump first", lessons=["Dump in parallel"], now=NOW)
+    assert store.llm.asked == []
+
+
+def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
+    from memctl.files import sessions as files
+
+    files.save(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW, timeout=1)
+    with pytest.raises(InvalidDataError):
+        store.task()
+    assert store.sessions()[0].problem
+    store.maintain(now=NOW)
+    with pytest.raises(MemctlError):
+        store.start_task("x", now=NOW)
+    assert replace(started(), id="y").id == "y"
