@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from memctl.usecases.adding import Adding
+from memctl.usecases.archiving import Archiving
 from memctl.usecases.changing import Changing
 from memctl.usecases.conflicts import Conflicts
 from memctl.usecases.context import Contexts
@@ -19,7 +20,7 @@ from memctl.usecases.tasks import Tasks
 
 class MemoryStore(
     Adding, Changing, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks, Sessions, Extracting, Strategies,
-    Knowledge, History,
+    Knowledge, History, Archiving,
 ):  # fmt: skip
     """The memories of one user.
 

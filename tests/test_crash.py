@@ -93,6 +93,9 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     "forget two": lambda store: store.forget([DETAIL, GENERATED], now=NOW),
     "restore": lambda store: store.restore([TRASHED], now=NOW),
     "undo": lambda store: store.undo(now=NOW),
+    "undo three": lambda store: store.undo_many(3, now=NOW),
+    "redo two": lambda store: store.redo_many(2, now=NOW),
+    "restore from": lambda store: store.restore_from(GENERATED, store.history()[0].op, now=NOW),
     "reflect": lambda store: store.reflect([store.get(PLAIN), store.get(FACT)], now=NOW),
     "reflect refresh": lambda store: store.reflect([store.get(GENERATED)], now=NOW),
     "decay": lambda store: store.decay(now=NOW + timedelta(days=500)),
@@ -107,6 +110,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     "adopt": _write_by_hand,
     "expire": _let_expire,
     "undo feedback": lambda store: store.feedback(PLAIN, "up", now=NOW),
+    "redo two": lambda store: store.undo_many(2, now=NOW),
 }
 """What must happen first, undisturbed."""
 

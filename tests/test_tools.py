@@ -141,12 +141,20 @@ def test_what_memory_said_is_not_learned_again(box: Toolbox, store: MemoryStore)
 
 def test_one_bad_item_does_not_lose_the_others(box: Toolbox, store: MemoryStore):
     told = box.call("record_to_memory", {"thinking": "t", "content": ["", "a\0b", "Alice rows"]}).splitlines()
-    assert [line.split(":")[0] for line in told] == [
-        "not saved, because it is empty",
-        "not saved, because field 'content' holds a NUL character",
-        "saved",
-    ]
+    assert told[:2] == ["text 1 not saved: it is empty", "text 2 not saved: field 'content' holds a NUL character"]
+    assert told[2].startswith("saved: ")
     assert [m.content for m in store.all()] == ["Alice rows"]
+
+
+def test_a_secret_is_neither_saved_nor_repeated(box: Toolbox, store: MemoryStore):
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    for given_ in (
+        {"thinking": "", "content": [f"Her token is {secret}", "Alice rows"]},
+        {"thinking": f"she told me {secret}", "content": ["Alice sails"]},
+    ):
+        assert secret not in box.call("record_to_memory", given_)
+    assert secret not in store.folder.memory_file.read_text("utf-8")
+    assert "Alice rows" in [m.content for m in store.all()]
 
 
 def test_chinese(box: Toolbox):

@@ -278,18 +278,19 @@ class Toolbox:
         """
         told = _Told()
         why = {"thinking": answers.short(thinking.strip(), THINKING_TOKENS)} if thinking.strip() else {}
-        for item in content:
-            self._record(item, why, told)
+        for number, item in enumerate(content, 1):
+            self._record(number, item, why, told)
         if not told.done:
             hint = "Give the user's own words, or what you found out, as sentences of your own."
             raise UsageError("; ".join(told.lines) or "there was nothing to save", hint=hint)
         return "\n".join(told.lines)
 
-    def _record(self, item: str, why: Mapping[str, Any], told: _Told) -> None:
+    def _record(self, number: int, item: str, why: Mapping[str, Any], told: _Told) -> None:
+        """Save one text. One that is not saved is named by its number: it may hold a secret."""
         text = without_recalled(item).strip()
         if not text:
             problem = "memory itself told you that" if item.strip() else "it is empty"
-            told.lines.append(f"not saved, because {problem}: {arguments.shown(item)}")
+            told.lines.append(f"text {number} not saved: {problem}")
             return
         try:
             added = self.shared.own.add(text, source=SOURCE, metadata=why)
@@ -297,7 +298,7 @@ class Toolbox:
             so_far = f" ({len(told.done)} of the texts were saved before)" if told.done else ""
             raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
         except MemctlError as problem:
-            told.lines.append(f"not saved, because {problem.message}: {arguments.shown(item)}")
+            told.lines.append(f"text {number} not saved: {problem.message}")
             return
         told.done.append(added.memory.memory_id)
         told.lines.append(answers.recorded(added))

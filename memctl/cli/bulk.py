@@ -47,6 +47,8 @@ def bring_in(
     if path.is_dir() and ((path / "memctl.yaml").exists() or (path / "memory.json").exists()):
         hint = "Import its memory.json files: `memctl import STORE/USER/memory.json`."
         raise UsageError(f"{path} is a memctl store", hint=hint)
+    if path.is_file() and _is_packed(path):
+        raise UsageError(f"{path} is packed", hint="A backup of memctl's is brought back with `import --archive`.")
     now = times.utc_now()
     source = sys.stdin.buffer.read() if str(path) == "-" else path
     imported = formats.read(source, form, only_store=only_store, now=now)
@@ -80,6 +82,11 @@ def bring_in(
         render.warn(f"{done[0]} of {len(imported.memories)} had been stored")
         raise
     _tell(Counter(added.outcome for added in results), imported, results)
+
+
+def _is_packed(path: Path) -> bool:
+    with open(path, "rb") as file:
+        return file.read(2) == b"\x1f\x8b"
 
 
 def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported:

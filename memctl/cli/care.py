@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import Category, DryRun, Kind, Tag, current
+from memctl.cli.options import AllowSecret, Category, DryRun, Kind, Tag, current
 
 if TYPE_CHECKING:
     from memctl.sync import SyncReport
@@ -100,20 +100,43 @@ def import_(
         bool, typer.Option("--allow-duplicate", help="Store texts that are there already.")
     ] = False,
     skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Import the rest when some lines are broken.")
+        bool, typer.Option("--skip-broken", help="Import the rest when some lines are broken, or hold secrets.")
+    ] = False,
+    allow_secret: AllowSecret = False,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="PATH is an archive of `export --archive`: make it a new user.")
+    ] = False,
+    with_settings: Annotated[
+        bool, typer.Option("--with-settings", help="With --archive: also take its memctl.yaml.")
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Bring in memories from a file or another tool.
 
     Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
-    basic-memory notes, and mem0 exports.
+    basic-memory notes, and mem0 exports. With --archive it brings back a backup, byte for byte.
 
     Example: memctl import ~/backup/memories.jsonl
     """
-    from memctl.cli import bulk
+    from memctl.cli import archiving, bulk
+    from memctl.errors import UsageError
 
-    bulk.bring_in(path, form, only_store, allow_duplicate=allow_duplicate, skip_broken=skip_broken, dry_run=dry_run)
+    if archive:
+        if form != "auto" or only_store or allow_duplicate or skip_broken or allow_secret:
+            raise UsageError("--archive takes no other option but --with-settings and --dry-run")
+        archiving.restore(path, with_settings, dry_run)
+        return
+    if with_settings:
+        raise UsageError("--with-settings goes with --archive")
+    bulk.bring_in(
+        path,
+        form,
+        only_store,
+        allow_duplicate=allow_duplicate,
+        allow_secret=allow_secret,
+        skip_broken=skip_broken,
+        dry_run=dry_run,
+    )
 
 
 def export(
@@ -133,16 +156,30 @@ def export(
     dpo: Annotated[
         bool, typer.Option("--dpo", help="Preference pairs for training instead: prompt, chosen, rejected.")
     ] = False,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", help="Write a backup of all the user's files into this file instead.")
+    ] = None,
+    with_log: Annotated[
+        bool, typer.Option("--with-log", help="With --archive: also the operation log (undo, history).")
+    ] = False,
 ) -> None:
     """Write memories as JSONL or as one record file; with --dpo, preference pairs learned from feedback.
 
+    With --archive it writes all files of the user, unchanged, into one file that `import --archive` brings back.
+
     Example: memctl export --all -o backup.jsonl
     """
+    from memctl.cli import archiving
     from memctl.errors import UsageError
     from memctl.models import Filters
     from memctl.selection import Selection
     from memctl.transfer import writing
 
+    if archive is not None or with_log:
+        if archive is None or dpo or category or kind or tag or every or output or form != "jsonl":
+            raise UsageError("--archive takes no other option but --with-log")
+        archiving.export(archive, with_log)
+        return
     if dpo:
         if category or kind or tag or every or form != "jsonl":
             raise UsageError("--dpo takes no other option but --output")

@@ -69,7 +69,8 @@ def context(
         current.json = True
         render.as_json(list(pack.messages))
         return
-    render.say(pack.text or "nothing is known that matters here")
+    fits = "nothing of what is known fits into this budget" if pack.placed else "nothing is known that matters here"
+    render.say(pack.text or fits)
     if explain:
         _explained(pack)
     if pack.receipt:

@@ -35,9 +35,7 @@ def init(
     root = directory.expanduser().absolute() if directory else options.store_root()
     name = current.user or os.environ.get(layout.USER_VARIABLE) or config.load(root).user or _login_name()
     layout.check_user_name(name)
-    new = not (root / layout.CONFIG_NAME).exists()
-    if new:
-        atomic.replace(root / layout.CONFIG_NAME, _CONFIG.encode())
+    new = make_settings(root)
     folder = layout.create_user(root, name)
     ready = made_ready(folder) if git else {}
     written = ready.get("files", [])
@@ -54,6 +52,13 @@ def init(
 
 
 _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"
+
+
+def make_settings(root: Path) -> bool:
+    """Write the settings of a new store, which set nothing; False where there are any."""
+    from memctl.files import atomic, layout
+
+    return atomic.create(root / layout.CONFIG_NAME, _CONFIG.encode())
 
 
 def _login_name() -> str:

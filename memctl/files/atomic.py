@@ -12,8 +12,8 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from io import BufferedWriter
 from pathlib import Path
-from typing import BinaryIO
 
 from memctl.errors import RefusedError, StorageError
 
@@ -214,16 +214,15 @@ def write_new(path: Path, data: bytes) -> None:
 
 
 @contextmanager
-def streamed(path: Path) -> Iterator[BinaryIO]:
+def streamed(path: Path) -> Iterator[BufferedWriter]:
     """A private file to write piece by piece, which takes its place as a whole when all is written, or not at all."""
     refuse_link(path)
     temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
     try:
-        handle = os.open(temporary, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
-        with open(handle, "wb") as file:
+        with open(temporary, "xb", opener=lambda name, flags: os.open(name, flags, FILE_MODE)) as file:
             yield file
             file.flush()
-            os.fsync(handle)
+            os.fsync(file.fileno())
         os.replace(temporary, path)
         fsync_directory(path.parent)
     except OSError as problem:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import fcntl
 import gzip
 import hashlib
+import io
 import json
 import os
 import secrets
@@ -17,11 +18,11 @@ import shutil
 import stat
 import tarfile
 import zlib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any, BinaryIO
+from typing import IO, Any
 
 from memctl.errors import FormatVersionError, InvalidDataError, MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.files import atomic, document, layout, lock
@@ -100,13 +101,8 @@ def write(folder: UserFolder, target: Path, *, with_log: bool = False) -> Archiv
         ) as tar:  # fmt: skip
             _write_members(tar, folder, with_log, left_out)
         file.flush()
-        archive = verify(_temporary(file))
+        archive = verify(Path(file.name))
     return Archive(archive.user, archive.entries, archive.settings, archive.sha256, tuple(left_out))
-
-
-def _temporary(file: BinaryIO) -> Path:
-    """The file being written, by its handle's name."""
-    return Path(f"/dev/fd/{file.fileno()}") if isinstance(file.name, int) else Path(file.name)
 
 
 def _write_members(tar: tarfile.TarFile, folder: UserFolder, with_log: bool, left_out: list[str]) -> None:
@@ -125,8 +121,6 @@ def _write_members(tar: tarfile.TarFile, folder: UserFolder, with_log: bool, lef
 
 
 def _add(tar: tarfile.TarFile, name: str, data: bytes) -> None:
-    import io
-
     info = tarfile.TarInfo(name)
     info.size, info.mode = len(data), atomic.FILE_MODE
     tar.addfile(info, io.BytesIO(data))
@@ -171,7 +165,10 @@ def _unfit(path: Path, relative: str) -> str:
 def is_left_out(path: str) -> bool:
     """Whether a file is derived, belongs to running processes, or to git: in no archive, and taken from none."""
     parts = path.split("/")
-    private = parts[:2] == [".memctl", "cache"] or parts[:3] in ([".memctl", "state", "lock"], [".memctl", "state", "locks"])
+    private = parts[:2] == [".memctl", "cache"] or parts[:3] in (
+        [".memctl", "state", "lock"],
+        [".memctl", "state", "locks"],
+    )
     return private or any(p.lower() == ".git" or p.startswith(atomic.TEMPORARY_PREFIX) for p in parts)
 
 
@@ -413,8 +410,6 @@ def check_free(folder: UserFolder) -> None:
             if relative != document.FILE_NAME and not _is_trivial(relative):
                 raise refusal
     data = atomic.read(folder.memory_file)
-    if data is not None and (folder.root / ".git").exists():
-        raise refusal
     if data is not None and not _holds_nothing(data):
         raise refusal
 
@@ -511,5 +506,3 @@ def _put_in_place(folder: UserFolder, stage: Path) -> None:
         except BaseException:
             os.rename(stage / "before", folder.root)
             raise
-
-

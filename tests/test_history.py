@@ -1,0 +1,837 @@
+"""The way back is exact or refused: undo and redo, what is different since, other revisions, with the real git."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import pytest
+from conftest import cases, fast_folder, same_as_rebuilt, write_by_hand
+from hypothesis import given
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
+from test_crash import NOW as CRASH_NOW
+from test_crash import Nursery, _reference, opened, prepared, truth
+
+from memctl import MemoryStore, open_store
+from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
+from memctl.files import revisions
+from memctl.files.journal import Operation, RecordStep
+from memctl.lifecycle import past, undoing
+from memctl.lifecycle.past import RECORD, Key, Point
+from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query
+from memctl.selection import Selection
+
+START = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+def day(number: float) -> datetime:
+    return START + timedelta(days=number)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "memctl.yaml").write_text("model: none\n")
+    with open_store(tmp_path / "s", "alice", create=True) as found:
+        yield found
+
+
+def contents(store: MemoryStore) -> dict[str, str]:
+    return {memory.memory_id: memory.content for memory in store.all()}
+
+
+# Undo and redo are stacks
+
+
+class Stacks(RuleBasedStateMachine):
+    """Any sequence of changes, undos and redos leaves the files of the user, byte for byte, as two stacks say."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.root = fast_folder()
+        (self.root / "memctl.yaml").write_text("model: none\n")
+        self.store = open_store(self.root, "alice", create=True, environment={"XDG_CACHE_HOME": str(self.root / "c")})
+        self.now, self.number = START, 0
+        self.done: list[tuple[dict[str, bytes], dict[str, bytes]]] = []
+        self.undone: list[tuple[dict[str, bytes], dict[str, bytes]]] = []
+
+    def teardown(self) -> None:
+        same_as_rebuilt(self.store)
+        self.store.close()
+        shutil.rmtree(self.root, ignore_errors=True)
+
+    def files(self) -> dict[str, bytes]:
+        return truth(self.root / "alice")
+
+    def change(self, act: Callable[[datetime], object]) -> None:
+        """A plain change: what it did lies on `done`, and nothing can be redone any more."""
+        self.now += timedelta(seconds=1)
+        before, count = self.files(), len(self.store.history())
+        act(self.now)
+        if len(self.store.history()) > count:
+            self.done.append((before, self.files()))
+            self.undone.clear()
+
+    def pick(self, number: int) -> Memory:
+        found = self.store.all()
+        return found[number % len(found)]
+
+    @rule(detail=st.booleans())
+    def add(self, detail: bool) -> None:
+        self.number += 1
+        text = f"Thing {self.number} 茶"
+        self.change(lambda now: self.store.add(text, detail="# D\n\nwords" if detail else None, now=now))
+
+    @rule(value=st.sampled_from(("Rome", "Oslo", "京都")))
+    def state(self, value: str) -> None:
+        self.change(lambda now: self.store.add(f"Lives in {value}", key="city", value=value, now=now))
+
+    @precondition(lambda self: self.store.all())
+    @rule(number=st.integers(0, 99), importance=st.sampled_from((0.1, 0.5, 0.9)))
+    def edit(self, number: int, importance: float) -> None:
+        found = self.pick(number)
+        self.change(lambda now: self.store.put(replace(found, importance=importance), now=now))
+
+    @precondition(lambda self: self.store.all())
+    @rule(number=st.integers(0, 99))
+    def forget(self, number: int) -> None:
+        self.change(lambda now: self.store.forget([self.pick(number).memory_id], now=now))
+
+    @precondition(lambda self: self.store.trashed())
+    @rule()
+    def restore(self) -> None:
+        gone = self.store.trashed()[0].memory.memory_id
+        self.change(lambda now: self.store.restore([gone], now=now))
+
+    @precondition(lambda self: self.store.all())
+    @rule(number=st.integers(0, 99), judgement=st.sampled_from(("up", "down")))
+    def judge(self, number: int, judgement: str) -> None:
+        self.change(lambda now: self.store.feedback(self.pick(number).memory_id, judgement, reason="so", now=now))
+
+    @precondition(lambda self: self.done)
+    @rule(number=st.integers(0, 99), back=st.integers(0, 99))
+    def restore_from(self, number: int, back: int) -> None:
+        operations = self.store.history()
+        then = self.store.past(operations[back % len(operations)].op)
+        if then.records:
+            chosen = sorted(then.records)[number % len(then.records)]
+            self.change(lambda now: self._restored(chosen, operations[back % len(operations)].op, now))
+
+    def _restored(self, memory_id: str, op: str, now: datetime) -> None:
+        try:
+            self.store.restore_from(memory_id, op, now=now)
+        except RefusedError as problem:
+            assert "another value" in problem.message
+
+    @rule(count=st.integers(1, 4))
+    def undo(self, count: int) -> None:
+        self.walk(count, self.store.undo_many, self.done, self.undone, 0)
+
+    @rule(count=st.integers(1, 4))
+    def redo(self, count: int) -> None:
+        self.walk(count, self.store.redo_many, self.undone, self.done, 1)
+
+    def walk(self, count: int, act: Callable, source: list, target: list, side: int) -> None:
+        before = self.files()
+        would = act(count, dry_run=True, now=self.now)
+        assert self.files() == before, "a dry run changed something"
+        taken = act(count, now=self.now)
+        assert [op.op for op in taken.done] == [op.op for op in would.done]
+        assert len(taken.done) == min(count, len(source))
+        assert isinstance(taken.stopped, NotFoundError) == (count > len(source))
+        for _ in taken.done:
+            target.append(source.pop())
+            before = target[-1][side]
+        assert self.files() == before
+
+
+TestStacks = Stacks.TestCase
+TestStacks.settings = cases(25)
+
+OPS = st.lists(st.sampled_from(("plain", "undo", "redo", "maintenance", "purge")), max_size=30)
+
+
+def operations(kinds: Sequence[str]) -> list[Operation]:
+    """A history as the program could have written it."""
+    found: list[Operation] = []
+    for number, kind in enumerate(kinds):
+        made = Operation(f"op_{number}", "2026-03-01T12:00:00Z", kind, (RecordStep("m", None, str(number)),), ())
+        stacks = undoing.stacks(found, "maintenance")
+        if kind == "purge":
+            made = replace(made, records=(), erases=(("m",), ()))
+        elif kind in ("undo", "redo"):
+            stack = [step for step in (stacks.done if kind == "undo" else stacks.undone) if not step.operation.erases]
+            if not stack:
+                continue
+            target = stack[-1].operation.op
+            made = replace(made, undoes=target) if kind == "undo" else replace(made, redoes=target)
+        found.append(made)
+    return found
+
+
+@given(OPS, st.integers(0, 30))
+def test_a_log_that_lost_its_beginning_tells_the_same_of_the_rest(kinds: list[str], cut: int) -> None:
+    whole = operations(kinds)
+    for full, left in zip(
+        vars(undoing.stacks(whole, "maintenance")).values(),
+        vars(undoing.stacks(whole[cut:], "maintenance")).values(),
+        strict=True,
+    ):
+        names = [step.operation.op for step in left]
+        assert names == [step.operation.op for step in full][len(full) - len(names) :]
+
+
+@given(OPS)
+def test_nothing_is_on_both_stacks_and_a_purge_stays(kinds: list[str]) -> None:
+    found = undoing.stacks(operations(kinds), "maintenance")
+    done, undone = ({step.origin.op for step in stack} for stack in (found.done, found.undone))
+    assert not done & undone
+    assert not any(step.operation.erases for step in found.undone)
+    assert not any(step.operation.command == "maintenance" for step in (*found.done, *found.undone))
+
+
+def test_a_redone_change_can_be_undone_again(store: MemoryStore) -> None:
+    store.add("One", now=START)
+    for _ in range(3):
+        assert store.undo(now=START).command == "add"
+        assert contents(store) == {}
+        assert store.redo(now=START).command == "add"
+    assert [op.command for op in store.history()] == ["add", *["undo add", "redo add"] * 3]
+    assert store.undone() == set()
+
+
+def test_a_change_ends_what_can_be_redone(store: MemoryStore) -> None:
+    store.add("One", now=START)
+    store.undo(now=START)
+    store.add("Two", now=START)
+    with pytest.raises(NotFoundError, match="nothing to redo"):
+        store.redo(now=START)
+
+
+def test_housekeeping_does_not_end_it(store: MemoryStore) -> None:
+    one = store.add("One", now=START).memory
+    store.undo(now=START)
+    write_by_hand(store.folder.reflections / "by-hand.md", "# By hand\n\nwords\n")
+    store.maintain(now=START, skip=("decay", "consolidate", "trash", "compact"))
+    assert store.history()[-1].command == "maintenance"
+    store.redo(now=START)
+    assert one.memory_id in contents(store)
+
+
+def test_a_purge_is_not_stepped_over_unasked(store: MemoryStore) -> None:
+    kept = store.add("Kept", now=START).memory
+    gone = store.add("Secret", now=START).memory
+    store.purge([gone.memory_id], now=START)
+    taken = store.undo_many(2, now=START)
+    assert (taken.done, type(taken.stopped)) == ((), RefusedError)
+    assert [op.command for op in store.undo_many(1, before_purge=True, now=START).done] == ["add"]
+    assert kept.memory_id not in contents(store)
+    store.redo(now=START)
+    assert contents(store) == {kept.memory_id: "Kept"}
+    same_as_rebuilt(store)
+
+
+def test_what_another_writer_does_between_two_steps_is_not_taken_back(store: MemoryStore) -> None:
+    for text in ("One", "Two", "Three"):
+        store.add(text, now=START)
+    other = open_store(store.folder.root.parent, "alice")
+    real = store.gateway.apply
+
+    def interrupted(*given, **more):
+        done = real(*given, **more)
+        other.add("By somebody else", now=START)
+        return done
+
+    store.gateway.apply = interrupted  # type: ignore[method-assign]
+    taken = store.undo_many(3, now=START)
+    other.close()
+    assert len(taken.done) == 1
+    assert "somebody else" in str(taken.stopped)
+    assert sorted(contents(store).values()) == ["By somebody else", "One", "Two"]
+
+
+# Undo after somebody else
+
+
+def test_after_a_hand_edit_it_is_refused_with_what_was_changed(store: MemoryStore) -> None:
+    store.add("Bob has a dog", now=START)
+    added = store.add("Alice likes tea", now=START).memory
+    write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes().replace(b"tea", b"cocoa"))
+    before = truth(store.folder.root)
+    with pytest.raises(ConflictError, match=f"{added.memory_id} was changed outside memctl since .*tea.*cocoa"):
+        store.undo(now=START)
+    assert truth(store.folder.root) == before
+    same_as_rebuilt(store)
+
+
+def test_what_another_change_did_is_named(store: MemoryStore) -> None:
+    added = store.add("Soon over", expires_at=day(1), now=START).memory
+    store.maintain(now=day(2), skip=("decay", "consolidate", "trash", "compact"))
+    with pytest.raises(ConflictError, match=f"{added.memory_id} was changed since by `maintenance` of 2026-03-03"):
+        store.undo(now=day(2))
+
+
+def test_a_hand_edit_of_something_else_stays(store: MemoryStore) -> None:
+    kept = store.add("Bob has a dog", now=START).memory
+    store.add("Alice likes tea", now=START)
+    write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes().replace(b"dog", b"cat"))
+    store.undo(now=START)
+    assert contents(store) == {kept.memory_id: "Bob has a cat"}
+    same_as_rebuilt(store)
+
+
+def test_a_reflection_changed_by_hand_is_not_undone(store: MemoryStore) -> None:
+    store.add("With detail", detail="# D\n\nwords", now=START)
+    path = next(store.folder.reflections.glob("*.md"))
+    write_by_hand(path, path.read_bytes() + b"by hand\n")
+    with pytest.raises(ConflictError, match=path.name):
+        store.undo(now=START)
+    path.unlink()
+    with pytest.raises(ConflictError, match="it is gone"):
+        store.undo(now=START)
+
+
+def test_a_judgement_taken_out_by_hand_is_not_undone(store: MemoryStore) -> None:
+    added = store.add("Alice likes tea", now=START).memory
+    store.feedback(added.memory_id, "up", now=START)
+    store.folder.feedback_log.write_text("")
+    with pytest.raises(ConflictError, match=r"a line of feedback\.jsonl"):
+        store.undo(now=START)
+
+
+def test_a_header_changed_by_hand_keeps_what_the_change_did_not_touch(store: MemoryStore) -> None:
+    store.add("Alice likes tea", now=START)
+    text = store.folder.memory_file.read_text().replace('"user_id"', '"mine": 1,\n  "user_id"')
+    write_by_hand(store.folder.memory_file, text)
+    store.undo(now=START)
+    assert json.loads(store.folder.memory_file.read_text())["mine"] == 1
+
+
+@pytest.fixture(scope="module")
+def nursery() -> Iterator[Nursery]:
+    found = Nursery()
+    yield found
+    found.close()
+
+
+def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> None:
+    """Wherever `undo 3` was killed (SIGKILL): the rest can be undone, and all of it redone, to the byte."""
+    template = fast / "template"
+    template.mkdir()
+    prepared(template)
+    states, calls = _reference(nursery, template, fast, "undo three")
+    reached = set()
+    for n in range(1, calls["file"] + 1, 3):
+        root = fast / "killed"
+        shutil.copytree(template, root)
+        nursery("operation", root, operation="undo three", kill_at={"file": n})
+        with opened(root) as store:
+            store.refresh()
+            found = states.index(truth(root / "alice"))
+            reached.add(found)
+            if found < 3:
+                assert store.undo_many(3 - found, now=CRASH_NOW).stopped is None
+            assert truth(root / "alice") == states[-1]
+            assert store.redo_many(3, now=CRASH_NOW).stopped is None
+            assert truth(root / "alice") == states[0]
+            same_as_rebuilt(store)
+        shutil.rmtree(root)
+    assert reached >= {0, 1, 2}
+
+
+# The past in the log
+
+
+@dataclass
+class Told:
+    """A history with changes from outside, and what everything was after each operation, and before the next."""
+
+    operations: list[Operation]
+    after: list[dict[str, str]]
+    before: list[dict[str, str]]
+    present: dict[str, str]
+
+
+@st.composite
+def histories(draw: st.DrawFn) -> Told:
+    ids = ("a", "b", "c")
+    values: dict[str, str] = {}
+    told = Told([], [], [], values)
+    events = [("op", each) for each in ids] + draw(
+        st.lists(st.tuples(st.sampled_from(("op", "hand")), st.sampled_from(ids)), max_size=14)
+    )
+    for number, (kind, memory_id) in enumerate(events):
+        new = f'{{"memory_id": "{memory_id}", "content": "{number}"}}' if draw(st.integers(0, 4)) else None
+        if kind == "hand":
+            _set(values, memory_id, new)
+            continue
+        told.before.append(dict(values))
+        step = RecordStep(memory_id, values.get(memory_id), new)
+        told.operations.append(Operation(f"op_{number}", "2026-03-01T12:00:00Z", "edit", (step,), ()))
+        _set(values, memory_id, new)
+        told.after.append(dict(values))
+    return told
+
+
+def _set(values: dict[str, str], memory_id: str, new: str | None) -> None:
+    values.pop(memory_id, None)
+    if new is not None:
+        values[memory_id] = new
+
+
+@given(histories())
+def test_the_log_walked_backwards_is_right_or_unsure(told: Told) -> None:
+    keys = {Key(RECORD, name) for name in "abc"}
+    present = {key: raw.encode() if (raw := told.present.get(key.name)) else None for key in keys}
+    for count in range(3, len(told.operations) + 1):
+        values, unsure = past.back_to(told.operations, Point(count), present)
+        later = told.before[count] if count < len(told.operations) else told.present
+        for key in keys - unsure.keys():
+            known = values[key].decode() if values[key] is not None else None
+            if told.after[count - 1].get(key.name) == later.get(key.name):
+                assert known == later.get(key.name)
+            else:  # gone and there again, twice by hand: only what cannot be told from nothing having happened
+                assert known is None
+
+
+@given(histories())
+def test_right_beside_an_operation_it_is_exact(told: Told) -> None:
+    keys = {Key(RECORD, name) for name in "abc"}
+    present = {key: raw.encode() if (raw := told.present.get(key.name)) else None for key in keys}
+    for at, operation in enumerate(told.operations):
+        (step,) = operation.records
+        for point, truth_then in ((Point(at + 1, beside=at), told.after[at]), (Point(at, beside=at), told.before[at])):
+            values, unsure = past.back_to(told.operations, point, present)
+            key = Key(RECORD, step.memory_id)
+            assert key not in unsure
+            assert values[key] == (raw.encode() if (raw := truth_then.get(step.memory_id)) else None)
+
+
+# Differences
+
+
+def test_diff_of_the_last_change(store: MemoryStore) -> None:
+    with pytest.raises(NotFoundError):
+        store.differences()
+    one = store.add("Alice likes tea", now=START).memory
+    store.put(replace(one, importance=0.9, content="Alice likes green tea"), expected=one, now=day(1))
+    found = store.differences(now=day(1))
+    (change,) = found.records
+    assert change.outcome == "changed"
+    assert {f.name: (f.before, f.after) for f in change.fields} == {
+        "content": ("Alice likes tea", "Alice likes green tea"),
+        "importance": (0.5, 0.9),
+        "updated_at": (None, "2026-03-02T12:00:00Z"),
+    }
+    assert found.since.source == "the log"
+
+
+def test_diff_since_a_time_an_operation_and_the_beginning(store: MemoryStore) -> None:
+    ids = [store.add(f"Thing {n}", now=day(n)).memory.memory_id for n in range(4)]
+    store.forget([ids[0]], now=day(4))
+    history = store.history()
+
+    def told(revision: str) -> dict[str, list[str]]:
+        found = store.differences(revision, now=day(5)).records
+        return {name: [r.memory_id for r in found if r.outcome == name] for name in ("added", "removed")}
+
+    assert told("2026-03-02") == {"added": ids[2:], "removed": ids[:1]}
+    assert told("2d") == {"added": [], "removed": ids[:1]}
+    assert told(history[2].op) == {"added": ids[3:], "removed": ids[:1]}
+    assert told("2026-03-10") == {"added": [], "removed": []}
+    assert told("2020-01-01") == {"added": ids[1:], "removed": []}
+    assert "begins" in store.differences("2020-01-01").since.notes[0]
+
+
+def test_diff_shows_reflections_and_judgements_as_files(store: MemoryStore) -> None:
+    one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
+    at = store.history()[-1].op
+    store.write_reflection(one, "# Tea\n\nSencha.", now=day(1))
+    store.feedback(one.memory_id, "up", now=day(2))
+    files = {file.path: file for file in store.differences(at).files}
+    assert [line for line in files[one.summary_md_ref or f"reflections/{one.memory_id}.md"].lines if "." in line] == [
+        "-Oolong.",
+        "+Sencha.",
+    ]
+    assert files["feedback.jsonl"].outcome == "added"
+    assert len(files["feedback.jsonl"].lines) == 1
+
+
+def test_a_hand_edit_cannot_be_dated_by_the_log(store: MemoryStore) -> None:
+    one = store.add("Alice likes tea", now=day(0)).memory
+    store.add("Bob has a dog", now=day(2))
+    write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes().replace(b"tea", b"cocoa"))
+    found = store.differences("2026-03-02", now=day(3))
+    (unsure,) = found.unsure
+    assert (unsure.memory_id, [(f.before, f.after) for f in unsure.fields]) == (
+        one.memory_id,
+        [("Alice likes tea", "Alice likes cocoa")],
+    )
+    with pytest.raises(RefusedError, match="does not know when"):
+        store.restore_from(one.memory_id, "2026-03-02", now=day(3))
+    first = store.history()[0].op
+    assert store.restore_from(one.memory_id, first, now=day(3)).memory.content == "Alice likes tea"
+    same_as_rebuilt(store)
+
+
+def test_a_layout_is_no_difference(store: MemoryStore) -> None:
+    store.add("Alice likes tea", now=day(0))
+    text = json.dumps(json.loads(store.folder.memory_file.read_text()), indent=8).replace("\n", "\r\n")
+    write_by_hand(store.folder.memory_file, text)
+    assert store.differences("2026-03-01", now=day(2)).empty
+
+
+# Other revisions
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from(("add", "forget", "city", "undo")), st.integers(0, 9)), min_size=1, max_size=12)
+)
+def test_as_of_an_operation_the_list_is_what_it_was(steps: list[tuple[str, int]]) -> None:
+    with TemporaryDirectory() as folder:
+        root = Path(folder) / "s"
+        root.mkdir()
+        (root / "memctl.yaml").write_text("model: none\n")
+        with open_store(root, "alice", create=True) as store:
+            seen: dict[str, set[str]] = {}
+            for number, (kind, pick) in enumerate(steps):
+                _step(store, kind, pick, day(number))
+                if store.history():
+                    seen[store.history()[-1].op] = {m.content for m in store.select(now=day(number))}
+            for op, then in seen.items():
+                found, _ = store.select_as_of(Selection(), op)
+                assert {memory.content for memory in found} == then
+
+
+def _step(store: MemoryStore, kind: str, pick: int, now: datetime) -> None:
+    known = store.all()
+    if kind == "add":
+        store.add(f"Thing {pick}", now=now)
+    elif kind == "city":
+        store.add(f"Lives in {pick}", key="city", value=pick, now=now)
+    elif kind == "forget" and known:
+        store.forget([known[pick % len(known)].memory_id], now=now)
+    elif kind == "undo":
+        store.undo_many(1, now=now)
+
+
+def test_a_query_of_a_revision_says_where_it_comes_from(tmp_path: Path) -> None:
+    with open_store(tmp_path / "s", "alice", create=True) as store:
+        store.add("Alice lives in Rome", key="city", value="Rome", now=day(0))
+        first = store.history()[0].op
+        store.add("Alice lives in Oslo", key="city", value="Oslo", now=day(1))
+        found = store.query_as_of(Query("where does Alice live"), first)
+        assert [hit.memory.content for hit in found.hits] == ["Alice lives in Rome"]
+        assert (found.origin, found.receipt, found.degraded) == ("the log, 2026-03-01T12:00:00Z", "", ())
+        assert found.hits[0].parts["vector"] > 0
+        dated = store.query("where does Alice live", filters=Filters(as_of=day(0)))
+        assert dated.origin == "the records"
+
+
+@pytest.mark.parametrize("revision", ["someday", "--all", "HEAD:memory.json", "a..b", "x\ny", "", "op", "-", "H" * 500])
+def test_what_is_no_revision(revision: str, store: MemoryStore) -> None:
+    store.add("One", now=START)
+    assert revisions.find(store.folder.root, revision) is None
+    if revision:
+        with pytest.raises(UsageError):
+            store.past(revision)
+    with pytest.raises(NotFoundError):
+        store.past("op_nope")
+
+
+# What was valid
+
+
+VALID = st.one_of(st.none(), st.integers(0, 9))
+
+
+@st.composite
+def dated(draw: st.DrawFn) -> list[Memory]:
+    made = []
+    for number in range(draw(st.integers(1, 5))):
+        start, end, occurred, over = (draw(VALID) for _ in range(4))
+        made.append(
+            Memory(
+                f"m{number}",
+                f"thing {number}",
+                created_at=day(draw(st.integers(0, 9))),
+                valid_from=None if start is None else day(start),
+                valid_to=None if end is None else day(end),
+                occurred_at=None if occurred is None else day(occurred),
+                expires_at=None if over is None else day(over + 100),
+                status=draw(st.sampled_from((ACTIVE, ACTIVE, SUPERSEDED, CANDIDATE))),
+                superseded_by=f"m{draw(st.integers(0, 5))}",
+            )
+        )
+    return [replace(m, superseded_by=m.superseded_by if m.status == SUPERSEDED else "") for m in made]
+
+
+def valid(memory: Memory, others: dict[str, Memory], at: datetime) -> bool:
+    """The rule, said again: from its beginning to its end, or to the beginning of what replaced it."""
+    by = others.get(memory.superseded_by)
+    ends = [memory.valid_to, memory.expires_at, by and (by.valid_from or by.when)]
+    begins = memory.valid_from or memory.when
+    return memory.status != CANDIDATE and begins <= at and all(end is None or at < end for end in ends)
+
+
+@given(dated())
+@cases(40)
+def test_valid_at(memories: list[Memory]) -> None:
+    with TemporaryDirectory() as folder, open_store(Path(folder) / "s", "alice", create=True) as store:
+        store.add_many(memories, now=day(0), allow_duplicate=True)
+        known = {memory.memory_id: memory for memory in store.all()}
+        for number in range(-1, 12):
+            chosen = Selection(Filters(valid_at=day(number)))
+            found = {memory.memory_id for memory in store.select(chosen, now=day(50))}
+            assert found == {m.memory_id for m in known.values() if valid(m, known, day(number))}
+            assert found == {
+                hit.memory.memory_id for hit in store.query("thing", top=20, filters=chosen.filters, now=day(50)).hits
+            }
+
+
+def test_what_was_believed_and_what_was_so_are_told_apart(store: MemoryStore) -> None:
+    """She moved on day 10, which was written on day 20."""
+    store.add("Lives in Rome", key="city", value="Rome", now=day(0))
+    store.add("Lives in Oslo", key="city", value="Oslo", valid_from=day(10), now=day(20))
+
+    def found(**times: datetime) -> list[str]:
+        return [m.content for m in store.select(Selection(Filters(**times)), now=day(30))]
+
+    assert found(as_of=day(15)) == ["Lives in Rome"]
+    assert found(valid_at=day(15)) == ["Lives in Oslo"]
+    assert found(as_of=day(15), valid_at=day(15)) == ["Lives in Rome"]
+    assert found(as_of=day(25), valid_at=day(15)) == ["Lives in Oslo"]
+    assert found(as_of=day(25), valid_at=day(5)) == ["Lives in Rome"]
+    assert found(as_of=day(-1), valid_at=day(5)) == []
+    assert found(valid_at=day(-1)) == []
+
+
+# Bringing one memory back
+
+
+def test_restore_from_is_exact_and_can_be_undone(store: MemoryStore) -> None:
+    one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
+    then, at = truth(store.folder.root), store.history()[-1].op
+    store.put(replace(store.get(one.memory_id), content="Alice likes cocoa"), now=day(1))
+    store.write_reflection(store.get(one.memory_id), "# Cocoa", now=day(2))
+    now = truth(store.folder.root)
+    would = store.restore_from(one.memory_id[:20], at, dry_run=True, now=day(3))
+    assert truth(store.folder.root) == now
+    done = store.restore_from(one.memory_id, at, now=day(3))
+    assert (done.record, done.files) == (would.record, would.files)
+    assert truth(store.folder.root) == then
+    again = store.restore_from(one.memory_id, at, now=day(3))
+    assert (again.record, again.files) == (None, ())
+    store.undo(now=day(4))
+    assert truth(store.folder.root) == now
+    same_as_rebuilt(store)
+
+
+def test_restore_from_takes_it_out_of_the_trash(store: MemoryStore) -> None:
+    one = store.add("Alice likes tea", detail="# Tea", now=day(0)).memory
+    then, at = truth(store.folder.root), store.history()[-1].op
+    store.forget([one.memory_id], now=day(1))
+    store.restore_from(one.memory_id, at, now=day(2))
+    assert truth(store.folder.root) == then
+    assert store.trashed() == []
+
+
+def test_restore_from_is_refused_where_it_would_do_harm(store: MemoryStore) -> None:
+    rome = store.add("Lives in Rome", key="city", value="Rome", now=day(0)).memory
+    at = store.history()[-1].op
+    oslo = store.add("Lives in Oslo", key="city", value="Oslo", now=day(1)).memory
+    with pytest.raises(RefusedError, match=f"another value by now: {oslo.memory_id}"):
+        store.restore_from(rome.memory_id, at, now=day(2))
+    with pytest.raises(NotFoundError, match="in the log"):
+        store.restore_from(oslo.memory_id, at, now=day(2))
+    with pytest.raises(NotFoundError, match="goes back to"):
+        store.restore_from(oslo.memory_id, "2020-01-01", now=day(2))
+    store.purge([rome.memory_id], now=day(3))
+    with pytest.raises((NotFoundError, RefusedError), match="purged"):
+        store.restore_from(rome.memory_id, at, now=day(4))
+
+
+def test_an_expired_one_is_restored_with_a_warning(store: MemoryStore) -> None:
+    one = store.add("Soon over", expires_at=day(1), now=day(0)).memory
+    at = store.history()[-1].op
+    store.add("Something", now=day(2))
+    assert "expired" in store.restore_from(one.memory_id, at, now=day(3)).notes[0]
+
+
+# With git
+
+
+def git(folder: Path, *arguments: str, at: datetime = START) -> str:
+    made = at.strftime("%Y-%m-%dT%H:%M:%SZ")
+    who = {f"GIT_{role}_{what}": value for role in ("AUTHOR", "COMMITTER") for what, value in (("NAME", "a"), ("EMAIL", "a@b"), ("DATE", made))}  # fmt: skip
+    done = subprocess.run(
+        ["git", "-C", str(folder), *arguments], env={**os.environ, **who}, capture_output=True, text=True, check=True
+    )
+    return done.stdout.strip()
+
+
+@pytest.fixture(params=["user", "store", "parent"])
+def versioned(request: pytest.FixtureRequest, store: MemoryStore) -> Path:
+    """The repository of the store's user: the user's folder itself, the store, or a folder around it."""
+    root = {"user": store.folder.root, "store": store.folder.root.parent, "parent": store.folder.root.parents[1]}
+    found = root[request.param]
+    git(found, "init", "-q", "-b", "main")
+    store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0))
+    commit(found, day(0.5))
+    return found
+
+
+def commit(repository: Path, at: datetime) -> str:
+    git(repository, "add", "-A", at=at)
+    git(repository, "commit", "-q", "-m", "x", "--allow-empty", at=at)
+    return git(repository, "rev-parse", "HEAD")
+
+
+def test_diff_since_a_commit(store: MemoryStore, versioned: Path) -> None:
+    assert store.differences().empty
+    (one,) = store.all()
+    store.put(replace(one, content="Alice likes cocoa"), now=day(1))
+    two = store.add("Bob has a dog", now=day(1)).memory
+    write_by_hand(store.folder.root / one.summary_md_ref, "# Cocoa\n")
+    found = store.differences()
+    assert found.since.source.startswith("git ")
+    assert [(r.memory_id, r.outcome) for r in found.records] == [(one.memory_id, "changed"), (two.memory_id, "added")]
+    assert [(f.path, f.outcome) for f in found.files] == [(one.summary_md_ref, "changed")]
+    git(versioned, "tag", "v1")
+    commit(versioned, day(2))
+    assert store.differences("HEAD").empty
+    for revision in ("v1", "HEAD~1", "main^", git(versioned, "rev-parse", "--short", "v1")):
+        assert [r.outcome for r in store.differences(revision).records] == ["changed", "added"]
+    same_as_rebuilt(store)
+
+
+def test_before_the_log_began_git_is_asked(store: MemoryStore, versioned: Path) -> None:
+    store.folder.operations.unlink()
+    store.add("Bob has a dog", now=day(5))
+    (added,) = store.differences("2026-03-03", now=day(6)).records
+    assert (added.outcome, store.past("2026-03-03").source[:3]) == ("added", "git")
+    assert store.past("2026-03-06", now=day(6)).source == "the log"
+
+
+def test_a_query_and_a_restore_from_a_commit(store: MemoryStore, versioned: Path) -> None:
+    (one,) = store.all()
+    then = truth(store.folder.root)
+    store.forget([one.memory_id], now=day(1))
+    commit(versioned, day(2))
+    assert store.query("tea", now=day(2)).hits == ()
+    found = store.query_as_of(Query("tea"), "HEAD~1")
+    assert [hit.memory for hit in found.hits] == [one]
+    assert found.origin.startswith("git ")
+    store.restore_from(one.memory_id, "HEAD~1", now=day(3))
+    kept = {path: data for path, data in truth(store.folder.root).items() if not path.startswith(".git/")}
+    assert kept == {path: data for path, data in then.items() if not path.startswith(".git/")}
+    same_as_rebuilt(store)
+
+
+def test_a_store_that_is_not_in_the_repository_around_it(store: MemoryStore) -> None:
+    root = store.folder.root.parents[1]
+    git(root, "init", "-q")
+    git(root, "commit", "-q", "--allow-empty", "-m", "x")
+    store.add("One", now=START)
+    assert store.past().source == "the log"
+    with pytest.raises(NotFoundError, match=r"holds no memory\.json"):
+        store.past("HEAD")
+
+
+def test_after_a_merge_undo_is_exact_or_refused(store: MemoryStore, versioned: Path) -> None:
+    (one,) = store.all()
+    base = git(versioned, "rev-parse", "HEAD")
+    mine = store.add("Bob has a dog", now=day(1)).memory
+    store.put(replace(store.get(one.memory_id), importance=0.9), now=day(1))
+    commit(versioned, day(1))
+    git(versioned, "checkout", "-q", "-b", "other", base)
+    memory_file = store.folder.memory_file
+    memory_file.write_bytes(memory_file.read_bytes().replace(b"likes tea", b"likes green tea"))
+    commit(versioned, day(2))
+    git(versioned, "checkout", "-q", "main")
+    theirs = git(versioned, "show", f"other:{memory_file.relative_to(versioned).as_posix()}")
+    merged = memory_file.read_text().replace("likes tea", "likes green tea")
+    git(versioned, "merge", "-q", "-s", "ours", "other")
+    memory_file.write_text(merged)
+    commit(versioned, day(3))
+    assert "likes green tea" in theirs
+    taken = store.undo_many(2, now=day(4))
+    assert taken.done == ()
+    assert "likes tea" in str(taken.stopped)
+    assert "likes green tea" in str(taken.stopped)
+    assert set(contents(store)) == {one.memory_id, mine.memory_id}
+    same_as_rebuilt(store)
+
+
+def test_after_a_merge_that_left_it_alone_undo_is_exact(store: MemoryStore, versioned: Path) -> None:
+    mine = store.add("Bob has a dog", now=day(5)).memory
+    commit(versioned, day(5))
+    git(versioned, "checkout", "-q", "-b", "other", "HEAD~1")
+    memory_file = store.folder.memory_file
+    memory_file.write_bytes(memory_file.read_bytes().replace(b"likes tea", b"likes green tea"))
+    commit(versioned, day(6))
+    git(versioned, "checkout", "-q", "main")
+    merged = memory_file.read_bytes().replace(b"likes tea", b"likes green tea")
+    git(versioned, "merge", "-q", "-s", "ours", "other")
+    write_by_hand(memory_file, merged)
+    commit(versioned, day(7))
+    store.undo(now=day(8))
+    assert mine.memory_id not in contents(store)
+    assert (
+        memory_file.read_bytes()
+        == subprocess.run(
+            ["git", "-C", str(versioned), "show", f"other:{memory_file.relative_to(versioned).as_posix()}"],
+            capture_output=True,
+            check=True,
+        ).stdout
+    )
+    same_as_rebuilt(store)
+
+
+def test_line_ends_of_a_checkout_are_no_difference(store: MemoryStore, versioned: Path) -> None:
+    for path in (store.folder.memory_file, *store.folder.reflections.glob("*.md")):
+        write_by_hand(path, path.read_bytes().replace(b"\n", b"\r\n"))
+    assert store.differences().empty
+
+
+def test_the_variables_of_a_hook_do_not_lead_astray(
+    store: MemoryStore, versioned: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    git(elsewhere, "init", "-q")
+    monkeypatch.setenv("GIT_DIR", str(elsewhere / ".git"))
+    assert store.differences().since.source.startswith("git ")
+
+
+def test_without_git_there_is_the_log(
+    store: MemoryStore, versioned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("PATH", str(tmp_path))
+    assert store.differences().since.source == "the log"
+    with pytest.raises(UsageError):
+        store.past("HEAD")
+
+
+def test_a_purged_memory_does_not_come_back_from_git(store: MemoryStore, versioned: Path) -> None:
+    (one,) = store.all()
+    store.purge([one.memory_id], now=day(1))
+    assert store.differences().records == ()
+    with pytest.raises(RefusedError, match="purged"):
+        store.restore_from(one.memory_id, "HEAD", now=day(2))
+    assert store.query_as_of(Query("tea"), "HEAD").hits == ()
+
+
+def test_a_broken_present_does_not_hide_the_past(store: MemoryStore, versioned: Path) -> None:
+    write_by_hand(store.folder.memory_file, "{ broken")
+    assert [hit.memory.content for hit in store.query_as_of(Query("tea"), "HEAD").hits] == ["Alice likes tea"]
+    with pytest.raises(Exception, match=r"memory\.json"):
+        store.differences()
