@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from datetime import datetime
 
@@ -23,7 +24,25 @@ def record_entry(memory: Memory, raw: bytes) -> Entry:
         text=searchable(memory),
         memory_id=memory.memory_id,
         text_hash=codec.text_hash(memory.content),
+        dated=dated(memory),
     )
+
+
+def dated(memory: Memory) -> str:
+    """The day a memory is about, as a question would name it: `8 May 2023`, in Chinese text `2023年5月8日`."""
+    day = memory.when
+    if day is None:
+        return ""
+    if _HAN.search(memory.content):
+        return f"{day.year}年{day.month}月{day.day}日"
+    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
+
+
+_HAN = re.compile("[\u4e00-\u9fff]")
+_MONTHS = (
+    "January", "February", "March", "April", "May", "June",
+    "July", "August", "September", "October", "November", "December",
+)  # fmt: skip
 
 
 def searchable(memory: Memory) -> str:

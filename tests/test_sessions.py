@@ -18,7 +18,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import open_store
-from memctl.errors import ConflictError, InvalidDataError, LockedError, NotFoundError, ProviderError, RefusedError, UsageError
+from memctl.errors import (
+    ConflictError,
+    InvalidDataError,
+    LockedError,
+    NotFoundError,
+    ProviderError,
+    RefusedError,
+    UsageError,
+)
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
 from memctl.working.messages import Message
@@ -111,7 +119,9 @@ def test_a_file_of_system_e_is_read_continued_and_given_back(store):
     assert found["components"]["ReActAgent"] == before["components"]["ReActAgent"]
     assert (found["schema"], memory["marks"]) == (7, [1, 2.5])
     assert memory["messages"][1]["name"] == "Friday"
-    assert [m["content"] for m in memory["messages"][:2]] == [m["content"] for m in before["components"]["InMemoryMemory"]["messages"]]
+    assert [m["content"] for m in memory["messages"][:2]] == [
+        m["content"] for m in before["components"]["InMemoryMemory"]["messages"]
+    ]
     assert memory["messages"][2]["role"] == "USER"
     assert found["timestamp"] == "2026-11-21T09:00:00Z"
 
@@ -168,7 +178,23 @@ def test_files_are_private(store):
 
 
 @pytest.mark.parametrize(
-    "session_id", ["", ".", "..", "../../etc", "a/b", "/etc/passwd", "a\\b", "nul", "a\0b", "a\nb", ".hidden", "x" * 65, "a.", "\U00020000" * 60]
+    "session_id",
+    [
+        "",
+        ".",
+        "..",
+        "../../etc",
+        "a/b",
+        "/etc/passwd",
+        "a\\b",
+        "nul",
+        "a\0b",
+        "a\nb",
+        ".hidden",
+        "x" * 65,
+        "a.",
+        "\U00020000" * 60,
+    ],
 )
 def test_hostile_ids_are_refused(session_id, store):
     for act in (store.conversation, store.session, store.end_session, store.delete_session, store.create_session):
@@ -179,7 +205,19 @@ def test_hostile_ids_are_refused(session_id, store):
 
 @pytest.mark.parametrize(
     "ref",
-    ["", "main", "main/", "../x", "main/../../memory", "main/" + "a" * 31, "main/" + "A" * 32, "/etc/passwd", "../alice/" + "a" * 32, "main/" + "a" * 32 + "/..", "a/b/" + "a" * 32],
+    [
+        "",
+        "main",
+        "main/",
+        "../x",
+        "main/../../memory",
+        "main/" + "a" * 31,
+        "main/" + "A" * 32,
+        "/etc/passwd",
+        "../alice/" + "a" * 32,
+        "main/" + "a" * 32 + "/..",
+        "a/b/" + "a" * 32,
+    ],
 )
 def test_hostile_references_are_refused(ref, store):
     with pytest.raises(UsageError):
@@ -197,7 +235,20 @@ def test_a_link_is_not_followed(store, tmp_path):
 
 @pytest.mark.parametrize(
     "text",
-    ["", "{", "[]", '{"components": []}', '{"sessionId": "other"}', '{"components": {"Memory": {"messages": 3}}}', '{"components": {"Memory": {"messages": [{"content": "x"}]}}}', '{"a": 1, "a": 2}', '{"a": NaN}', '{"a": 1e999}', "\ufffe{", "[" * 100_000],
+    [
+        "",
+        "{",
+        "[]",
+        '{"components": []}',
+        '{"sessionId": "other"}',
+        '{"components": {"Memory": {"messages": 3}}}',
+        '{"components": {"Memory": {"messages": [{"content": "x"}]}}}',
+        '{"a": 1, "a": 2}',
+        '{"a": NaN}',
+        '{"a": 1e999}',
+        "\ufffe{",
+        "[" * 100_000,
+    ],
     ids=lambda text: text[:40],
 )
 def test_a_broken_file_is_never_taken_for_empty(text, store):
@@ -282,7 +333,12 @@ def test_a_held_lock_is_named(store):
 def long_talk(store, messages=41, session_id="main"):
     conversation = store.conversation(session_id)
     conversation.extend(
-        [Message.of("user" if n % 2 == 0 else "assistant", f"Message {n}: we decided on plan {n} because of cost {n}.") for n in range(messages)],
+        [
+            Message.of(
+                "user" if n % 2 == 0 else "assistant", f"Message {n}: we decided on plan {n} because of cost {n}."
+            )
+            for n in range(messages)
+        ],
         now=NOW,
     )
     return conversation
@@ -315,7 +371,14 @@ def test_large_output_is_laid_aside_and_can_be_read_back(store):
     conversation = store.conversation()
     output = "\n".join(f"row {n}: value {n * n}" for n in range(4000))
     call = {"id": "c1", "type": "function", "function": {"name": "run_sql", "arguments": "{}"}}
-    conversation.extend([{"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]}, {"role": "tool", "tool_call_id": "c1", "content": output}], now=NOW)
+    conversation.extend(
+        [
+            {"role": "user", "content": "go"},
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": output},
+        ],
+        now=NOW,
+    )
     conversation.flush(now=NOW)
     shown = conversation.get()[2].whole_text
     ref = shown.rsplit(": ", 1)[1].removesuffix("]")
@@ -519,7 +582,11 @@ print("whole")
 def killed(root: Path, at: int) -> bool:
     """Flush and end a session in a process that dies right before its n-th step on the disk; True where it did."""
     done = subprocess.run(
-        [sys.executable, "-c", SCRIPT, str(root), "main", str(at)], capture_output=True, text=True, check=False, timeout=60
+        [sys.executable, "-c", SCRIPT, str(root), "main", str(at)],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
     )
     assert done.returncode == -signal.SIGKILL or "whole" in done.stdout or "no session" in done.stderr, done.stderr
     return done.returncode == -signal.SIGKILL
@@ -533,11 +600,12 @@ def test_a_process_that_is_killed_anywhere_makes_one_episode_of_each(at, tmp_pat
     with open_store(root, user="alice", create=True, environment=environment) as store:
         long_talk(store)
     killed(root, at)
+    later = NOW + timedelta(minutes=5)
     with open_store(root, user="alice", environment=environment) as store:
-        store.maintain(now=NOW)
+        store.maintain(now=later)
         if "main" in store.session_ids():
-            store.end_session(now=NOW)
-        store.maintain(now=NOW)
+            store.end_session(now=later)
+        store.maintain(now=later)
         found = episodes(store)
         assert len(found) == 2, "one of what was evicted, one of what was left"
         assert sum(memory.metadata["messages"] for memory in found) == 41, "every message once"
@@ -587,14 +655,22 @@ def test_every_message_ends_in_one_episode_or_none(steps):
     folder = fast_folder()
     try:
         (folder / "store").mkdir()
-        (folder / "store" / "memctl.yaml").write_text("model: none\nconversation_messages: 6\nconversation_keep_last: 2\nconversation_turns: 3\n")
+        (folder / "store" / "memctl.yaml").write_text(
+            "model: none\nconversation_messages: 6\nconversation_keep_last: 2\nconversation_turns: 3\n"
+        )
         store = open_store(folder / "store", user="alice", create=True, environment={"XDG_CACHE_HOME": str(folder)})
         now, number, few = NOW, 0, 0
         for step in steps:
             now += timedelta(minutes=1)
             path = store.folder.sessions / "main.json"
             if step == "add":
-                store.conversation().extend([Message.of("user" if n % 2 else "assistant", f"Text number {number + n} is long enough.") for n in range(5)], now=now)
+                store.conversation().extend(
+                    [
+                        Message.of("user" if n % 2 else "assistant", f"Text number {number + n} is long enough.")
+                        for n in range(5)
+                    ],
+                    now=now,
+                )
                 number += 5
             elif step == "flush":
                 store.flush_sessions(now=now)
@@ -687,7 +763,10 @@ def test_a_model_s_summary_where_rules_leave_more_than_half(store):
 def test_no_model_where_rules_are_enough(store):
     conversation = store.conversation()
     conversation.add("Begin.", now=NOW)
-    conversation.extend([Message.of("tool", "x" * 6000) for _ in range(6)] + [Message.of("user", f"Go on {n}.") for n in range(10)], now=NOW)
+    conversation.extend(
+        [Message.of("tool", "x" * 6000) for _ in range(6)] + [Message.of("user", f"Go on {n}.") for n in range(10)],
+        now=NOW,
+    )
     store.llm = Scripted()
     store.compact_session(now=NOW)
     assert store.llm.asked == []

@@ -173,8 +173,7 @@ def test_a_summary_takes_at_most_its_share(messages, limits):
 def chat(turns: int, text: str = "Message {n} about the deploy of service {n}.") -> tuple[Message, ...]:
     roles = itertools.cycle(["user", "assistant"])
     return tuple(
-        Message.of(role, text.format(n=n), message_id=f"m{n}")
-        for n, role in zip(range(turns * 2), roles, strict=False)
+        Message.of(role, text.format(n=n), message_id=f"m{n}") for n, role in zip(range(turns * 2), roles, strict=False)
     )
 
 
@@ -215,7 +214,9 @@ def test_a_summary_by_rules_keeps_decisions_figures_preferences_and_status():
         user("We decided to move the deploy to Thursday, because Friday is a holiday."),
         Message.of("assistant", "Understood. The staging run failed with 42 errors, so I stopped it before noon."),
         user("I prefer short answers. No, actually use the blue cluster."),
-        Message.of("assistant", "That is an interesting point about clusters in general, there are many of them around."),
+        Message.of(
+            "assistant", "That is an interesting point about clusters in general, there are many of them around."
+        ),
     ]
     total = sum(m.tokens(estimate) for m in said)
     text = summary.by_rules("", said, int(0.6 * total), estimate)
@@ -327,7 +328,11 @@ JSON = st.recursive(
     max_leaves=6,
 )
 BLOCK = st.one_of(
-    st.builds(lambda text, more: {**more, "type": "text", "text": text}, st.text(max_size=20), st.dictionaries(st.text(max_size=4), JSON, max_size=2)),
+    st.builds(
+        lambda text, more: {**more, "type": "text", "text": text},
+        st.text(max_size=20),
+        st.dictionaries(st.text(max_size=4), JSON, max_size=2),
+    ),
     st.dictionaries(st.text(max_size=6), JSON, max_size=4),
     st.builds(lambda i, n, a: {"id": i, "name": n, "input": a}, st.text(max_size=4), st.text(max_size=4), JSON),
     st.builds(lambda i, o: {"toolUseId": i, "output": o}, st.text(max_size=4), JSON),
@@ -362,7 +367,14 @@ def test_ids_are_given_once_and_change_nothing_else(states):
 
 @pytest.mark.parametrize(
     "state",
-    ["text", {"content": "x"}, {"role": "", "content": "x"}, {"role": 3, "content": "x"}, {"role": "user", "content": 3}, {"role": "user", "content": [3]}],
+    [
+        "text",
+        {"content": "x"},
+        {"role": "", "content": "x"},
+        {"role": 3, "content": "x"},
+        {"role": "user", "content": 3},
+        {"role": "user", "content": [3]},
+    ],
     ids=str,
 )
 def test_what_is_no_message_is_refused(state):

@@ -30,7 +30,7 @@ def init(
 
     from memctl import config
     from memctl.cli.git import made_ready
-    from memctl.files import atomic, layout
+    from memctl.files import layout
 
     root = directory.expanduser().absolute() if directory else options.store_root()
     name = current.user or os.environ.get(layout.USER_VARIABLE) or config.load(root).user or _login_name()

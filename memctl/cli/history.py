@@ -15,8 +15,9 @@ if TYPE_CHECKING:
     from memctl.lifecycle.differences import FileChange, RecordChange
     from memctl.usecases.history import Differences, Restored, Taken
 
-SHOWN_LINES = 20
-"""How many lines of a file's difference are shown; `--json` has all."""
+SHOWN_LINES, SHOWN_NEW = 20, 5
+"""How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`
+has all."""
 
 Count = Annotated[int, typer.Argument(help="How many, the newest first.", metavar="[N]", min=1, max=10_000)]
 
@@ -151,6 +152,9 @@ def _fields(record: RecordChange) -> None:
 
 
 def _file(file: FileChange) -> None:
+    if file.outcome != "changed" and len(file.lines) > SHOWN_NEW:
+        render.say(f"{_MARKS[file.outcome]} {file.path} ({len(file.lines)} lines)")
+        return
     render.say(f"{_MARKS[file.outcome]} {file.path}")
     for line in file.lines[:SHOWN_LINES]:
         render.say(f"    {render.one_line(line, render.SHOWN_WIDTH)}")
@@ -202,7 +206,7 @@ def restore_from(ids: Sequence[str], revision: str, dry_run: bool) -> None:
 
 def _tell_restored(found: Restored, dry_run: bool) -> None:
     if found.record is None and not found.files:
-        render.say(f"{found.memory.memory_id} is what it was in {found.then}")
+        render.say(f"{found.memory.memory_id} is what it was then: {found.then}")
         return
     verb = "would restore" if dry_run else "restored"
     render.say(f"{verb} {found.memory.memory_id} as of {found.then}")

@@ -109,9 +109,14 @@ def show(
         counted = {"turns": size.turns, "tokens": size.tokens}
         render.as_json({**head, **counted, "messages": [message.state for message in shown]})
         return
-    render.say(f"{size.messages} messages, {size.turns} turns, {size.tokens} tokens")
+    counted = ((size.messages, "message"), (size.turns, "turn"), (size.tokens, "token"))
+    render.say(", ".join(_counted(number, what) for number, what in counted))
     for message in shown:
         _say_message(message, full)
+
+
+def _counted(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
 
 
 def _show_offloaded(store: MemoryStore, reference: str) -> None:
@@ -170,7 +175,7 @@ def add(
         added = conversation.add(message, role, now=moment)
         size = conversation.size()
         if not current.json:
-            render.say(f"{session}: {size.messages} messages, {size.tokens} tokens")
+            render.say(f"{session}: {_counted(size.messages, 'message')}, {_counted(size.tokens, 'token')}")
         # What follows is not waited for by whoever reads the answer.
         done = conversation.flush(now=moment)
     if current.json:
@@ -237,7 +242,7 @@ def _compacted_line(done: Compacted) -> str:
     if not done.done:
         return "nothing to do: it is within its limits"
     told = ", ".join(f"{number} {what}" for what, number in done.done.items())
-    return f"made room: {told}; {len(done.messages)} messages stay"
+    return f"made room: {told}; {_counted(len(done.messages), 'message')} left"
 
 
 def _compacted_json(done: Compacted) -> dict[str, Any]:
@@ -261,7 +266,7 @@ def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = No
         render.as_json(_ended_json(ended))
         return
     _say_learned(ended.learned)
-    few = f"; {ended.left_out} messages were too few to learn from" if ended.left_out else ""
+    few = f"; {_counted(ended.left_out, 'message')} left: too few to learn from" if ended.left_out else ""
     kept = "; its file stays, for components of other programs" if ended.kept else ""
     render.say(f"ended {ended.session_id}{few}{kept}")
 
@@ -302,7 +307,7 @@ def flush(no_model: NoModel = False, now: Now = None) -> None:
     for name, compacted in done.compacted.items():
         render.say(f"{name}: {_compacted_line(compacted)}")
     for ended in done.ended:
-        few = f"; {ended.left_out} messages were too few to learn from" if ended.left_out else ""
+        few = f"; {_counted(ended.left_out, 'message')} left: too few to learn from" if ended.left_out else ""
         render.say(f"ended {ended.session_id}: idle{few}")
     _say_learned(done.learned)
     if not (done.compacted or done.ended or done.learned):

@@ -237,9 +237,13 @@ def move_directory(source: Path, target: Path) -> None:
     Raises:
         StorageError: nothing was moved.
     """
+    moved = False
     try:
-        os.rename(source, target)
+        source.rename(target)
+        moved = True
         fsync_directory(target.parent)
         fsync_directory(source.parent)
     except OSError as problem:
+        if moved:
+            target.rename(source)
         raise storage_error(problem, target) from None

@@ -37,6 +37,7 @@ class Entry:
         hash: of `raw`, its exact bytes in the file.
         memory: the record it is, or belongs to; None where the record cannot be read (`problem` says why).
         text: what to search in.
+        dated: its date in words, which full text knows beside that; a vector would be moved by it.
         memory_id: the record an answer should show; empty for a reflection that has none yet.
     """
 
@@ -50,6 +51,7 @@ class Entry:
     memory_id: str = ""
     text_hash: str = ""
     problem: str = ""
+    dated: str = ""
 
 
 @dataclass(frozen=True)

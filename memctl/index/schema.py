@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 8
+VERSION = 9
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -20,7 +20,8 @@ CREATE TABLE entries (
     memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
     pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
     summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
-    confidence REAL, valid_from REAL, valid_to REAL
+    confidence REAL, valid_from REAL, valid_to REAL,
+    session_id TEXT
 );
 CREATE INDEX entries_path ON entries (path, ref);
 CREATE INDEX entries_memory ON entries (memory_id);
@@ -31,6 +32,7 @@ CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND proble
 CREATE INDEX entries_text ON entries (text_hash);
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
 CREATE INDEX entries_profile ON entries (confidence) WHERE kind IN ('fact', 'preference') AND status = 'active';
+CREATE INDEX entries_session ON entries (session_id, created, memory_id) WHERE session_id IS NOT NULL;
 CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;

@@ -207,6 +207,23 @@ def _cosines(connection: apsw.Connection, packed: bytes, entries: Sequence[int])
     return dict(db.rows(connection, sql, (packed,)))
 
 
+def passing(connection: apsw.Connection, entries: Iterable[int], condition: Where) -> set[int]:
+    """Those of the entries that fulfil the condition."""
+    sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN ({','.join(map(str, entries))}) AND {condition.condition}"
+    return {row for (row,) in db.rows(connection, sql, condition.arguments)}
+
+
+def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[tuple[int, int]]:
+    """Pairs of an entry and the one right before or after it in its session, in the order of writing."""
+    beside = """(SELECT n.rowid FROM entries n WHERE n.session_id = e.session_id
+        AND (n.created, n.memory_id) {sign} (e.created, e.memory_id)
+        ORDER BY n.created {way}, n.memory_id {way} LIMIT 1)"""
+    before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
+    sql = f"""SELECT e.rowid, {before}, {after} FROM entries e
+    WHERE e.session_id IS NOT NULL AND e.rowid IN ({",".join(map(str, entries))})"""
+    return [(row, other) for row, *others in db.rows(connection, sql) for other in others if other is not None]
+
+
 def found(connection: apsw.Connection, entries: Sequence[int]) -> list[Found]:
     """The entries with these row numbers, in this order."""
     sql = f"SELECT {FOUND} FROM entries WHERE rowid IN ({','.join(map(str, entries))})"

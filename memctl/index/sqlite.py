@@ -21,7 +21,7 @@ _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, 
 _ENTRY_COLUMNS = (
     "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
     "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
-    "confidence, valid_from, valid_to"
+    "confidence, valid_from, valid_to, session_id"
 )
 
 
@@ -239,6 +239,14 @@ class SqliteIndex:
     def cosines(self, vector: Vector, rows: Iterable[int]) -> dict[int, float]:
         return search.cosines(self.connection, vector, rows)
 
+    def neighbours(self, rows: Sequence[int]) -> list[tuple[int, int]]:
+        """Pairs of an entry and the one right before or after it in its session."""
+        return search.neighbours(self.connection, rows)
+
+    def passing(self, rows: Iterable[int], filters: Filters, now: datetime) -> set[int]:
+        """Those of the entries that pass the filters."""
+        return search.passing(self.connection, rows, search.where(filters, now))
+
     def term_counts(self, words: Iterable[str]) -> dict[str, int]:
         return search.term_counts(self.connection, words)
 
@@ -298,12 +306,13 @@ class SqliteIndex:
         rowid = self._rowid(entry.path, entry.ref)
         if rowid is not None:
             self._clear(rowid)
-        marks = ",".join("?" * 27)
+        marks = ",".join("?" * 28)
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
         rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
         if entry.problem:
             return
-        self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, text.prepared(entry.text)))
+        words = text.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
+        self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
         tags = entry.memory.tags if entry.memory else ()
         self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
         if vector is not None:
@@ -379,6 +388,7 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
             _seconds(m.valid_from or m.when, _BEGINNING),
             _seconds(min(filter(None, (m.valid_to, m.expires_at)), default=None)),
         ),
+        m.session_id or None,
     )
 
 

@@ -25,10 +25,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Stacks:
-    """What `undo` and `redo` would take next, the newest last."""
+    """What `undo` and `redo` would take next, the newest last; `lost` was undone, and a later change ended its redo."""
 
     done: tuple[Step, ...]
     undone: tuple[Step, ...]
+    lost: tuple[Step, ...] = ()
 
     def without(self, ops: set[str]) -> Stacks:
         """The stacks without the steps of some operations."""
@@ -44,6 +45,7 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
     """
     done: list[Step] = []
     undone: list[Step] = []
+    lost: list[Step] = []
     for operation in operations:
         if operation.redoes:
             done.append(Step(operation, _taken(undone, operation.redoes, operation)))
@@ -51,8 +53,9 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
             undone.append(Step(operation, _taken(done, operation.undoes, operation)))
         elif operation.command != skip and (operation.erases or past.parts(operation)):
             done.append(Step(operation, operation))
+            lost += undone
             undone.clear()
-    return Stacks(*(tuple(step for step in found if _something(step.operation)) for found in (done, undone)))
+    return Stacks(*(tuple(step for step in found if _something(step.operation)) for found in (done, undone, lost)))
 
 
 def _something(operation: Operation) -> bool:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.entries import memory_of, searchable
+from memctl.entries import dated, memory_of, searchable
 from memctl.files import document, knowledge
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
@@ -45,7 +45,7 @@ def _answer(
     counts = index.term_counts(retrieve.question_terms(query.text))
     question = retrieve.prepare(query.text, counts, index.total())
     candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)
-    blended = rank.blend(candidates, weights)
+    candidates, blended = _with_neighbours(index, candidates, rank.blend(candidates, weights), query.filters, now)
     best = _shortlist(index, candidates, blended, query.top)
     route = route_of(query.text)
     hits: list[Hit] = []
@@ -75,8 +75,25 @@ def _answer(
     return Answer(tuple(map(judged, rank.order(ranked[: query.top]))), route, degraded)
 
 
+def _with_neighbours(
+    index: SqliteIndex,
+    candidates: Sequence[Candidate],
+    signals: Mapping[int, tuple[float, float]],
+    filters: Filters,
+    now: datetime,
+) -> tuple[list[Candidate], dict[int, tuple[float, float, float]]]:
+    """The candidates with what the messages beside the best ones in their sessions add to them, and those that come in
+    by that alone."""
+    leaders = sorted(signals, key=lambda row: (-sum(signals[row]), row))[: rank.LEADERS]
+    pairs = index.neighbours(leaders)
+    strangers = {other for _, other in pairs} - signals.keys()
+    allowed = index.passing(strangers, filters, now) if strangers else set()
+    blended = rank.lifted(signals, [(row, other) for row, other in pairs if other in signals or other in allowed])
+    return [*candidates, *(Candidate(row, 0.0, 0.0) for row in sorted(allowed))], blended
+
+
 def _shortlist(
-    index: SqliteIndex, candidates: Sequence[Candidate], blended: Mapping[int, tuple[float, float]], top: int
+    index: SqliteIndex, candidates: Sequence[Candidate], blended: Mapping[int, tuple[float, float, float]], top: int
 ) -> list[Candidate]:
     """The candidates worth decoding: the best, and as many passages of documents, a few of each before more of one."""
     best = sorted(candidates, key=lambda c: (-sum(blended[c.rowid]), c.rowid))
@@ -120,7 +137,8 @@ def _relevance(
     question: Question, candidate: Candidate, memory: Memory, found: Found, weights: rank.Weights
 ) -> tuple[float, tuple[str, ...]]:
     """How well a hit answers, absolute and in [0, 1]: the share of the question's words it holds, and the cosine."""
-    words = found.raw.decode("utf-8", "replace") if found.path != document.FILE_NAME else searchable(memory)
+    of_record = found.path == document.FILE_NAME
+    words = f"{searchable(memory)}\n{dated(memory)}" if of_record else found.raw.decode("utf-8", "replace")
     covered, matched = retrieve.coverage(question, words)
     if not candidate.cosine:
         return covered, matched

@@ -64,6 +64,33 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[
     }
 
 
+NEIGHBOUR_SHARE = 0.2
+"""What the better of the two messages beside one in its session adds to it, as a share of that one's own score."""
+
+LEADERS = 60
+"""So many of the best lift their neighbours; what lies further down lifts nothing to the top."""
+
+
+def lifted(
+    blended: Mapping[int, tuple[float, float]], neighbours: Sequence[tuple[int, int]]
+) -> dict[int, tuple[float, float, float]]:
+    """The parts with what each entry's best neighbour adds; entries no signal found may come in by it.
+
+    Args:
+        neighbours: pairs of an entry and one beside it.
+    """
+    best: dict[int, float] = {}
+    for row, other in neighbours:
+        best[other] = max(best.get(other, 0.0), sum(blended.get(row, (0.0, 0.0))))
+    rows = blended.keys() | best.keys()
+    scale = 1 + NEIGHBOUR_SHARE
+    found = {}
+    for row in rows:
+        lexical, vector = blended.get(row, (0.0, 0.0))
+        found[row] = (lexical / scale, vector / scale, NEIGHBOUR_SHARE * best.get(row, 0.0) / scale)
+    return found
+
+
 def _share(value: float, best: float) -> float:
     return max(0.0, value / best) if best > 0 else 0.0
 
@@ -86,18 +113,17 @@ def _recency(memory: Memory, now: datetime) -> float:
 
 
 def parts(
-    base: tuple[float, float], memory: Memory, weights: Weights, now: datetime, present: bool
+    base: tuple[float, float, float], memory: Memory, weights: Weights, now: datetime, present: bool
 ) -> dict[str, float]:
     """The score of a hit, taken apart; the sum lies in [0, 1].
 
     The whole is blend x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the question
     is not lifted by being important.
     """
-    lexical, vector = (value / (1 + weights.boost) for value in base)
-    moved = {
-        name: (lexical + vector) * weights.boost * value for name, value in qualities(memory, now, present).items()
-    }
-    return {"lexical": lexical, "vector": vector, **moved}
+    lexical, vector, neighbour = (value / (1 + weights.boost) for value in base)
+    whole = lexical + vector + neighbour
+    moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
+    return {"lexical": lexical, "vector": vector, "neighbour": neighbour, **moved}
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:

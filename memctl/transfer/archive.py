@@ -1,8 +1,8 @@
 """A user's whole folder as one file, byte for byte: written, verified, and brought back all at once or not at all.
 
-An archive is a tar in gzip. `folder/…` holds the user's files, `memctl.yaml` the store's settings, and `MANIFEST.json`, which
-comes last, the size and SHA-256 of each. Names stand in their order and times are 0, so equal folders make equal archives.
-An archive may come from anybody: nothing in it is believed before it was checked, and nothing is written before all was.
+An archive is a tar in gzip. `folder/…` holds the user's files, `memctl.yaml` the store's settings, and `MANIFEST.json`,
+which comes last, the size and SHA-256 of each. Names stand in their order and times are 0, so equal folders make equal
+archives. An archive may come from anybody: nothing in it is written before everything in it was checked.
 """
 
 from __future__ import annotations
@@ -277,7 +277,7 @@ def _members(path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
 class _Bounded:
     """What an archive unpacks to, read in order, with a limit."""
 
-    def __init__(self, packed: IO[bytes], raw: IO[bytes], path: Path) -> None:
+    def __init__(self, packed: gzip.GzipFile, raw: IO[bytes], path: Path) -> None:
         self._packed, self._raw, self._path, self._count = packed, raw, path, 0
 
     def exactly(self, size: int) -> bytes:
@@ -320,7 +320,7 @@ def _tar_members(source: _Bounded, path: Path) -> Iterator[tuple[str, int, Itera
             raise _invalid(path, f"{name[:200]!r} stands twice in it")
         seen.add(name)
         limit = LARGEST_MANIFEST if name in (MANIFEST, CONFIG_NAME) else LARGEST_MEMBER
-        if len(seen) > MOST_MEMBERS or info.size > limit:
+        if len(seen) > MOST_MEMBERS or not 0 <= info.size <= limit:
             raise _invalid(path, f"{name[:200]!r} in it is too much")
         content = source.chunks(info.size)
         yield name, info.size, content
@@ -504,5 +504,5 @@ def _put_in_place(folder: UserFolder, stage: Path) -> None:
         try:
             atomic.move_directory(stage / "folder", folder.root)
         except BaseException:
-            os.rename(stage / "before", folder.root)
+            (stage / "before").rename(folder.root)
             raise

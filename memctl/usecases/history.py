@@ -68,7 +68,7 @@ class Past:
     clamped: bool = False
 
     def __str__(self) -> str:
-        return f"{self.source}, {times.to_text(self.at)}"
+        return f"{self.source} ({times.to_text(self.at)})"
 
     @property
     def warnings(self) -> tuple[str, ...]:
@@ -161,7 +161,7 @@ class History(Asking):
     def undone(self) -> set[str]:
         """Ids of the operations that a person made and `undo` has taken back."""
         found = undoing.stacks(self.history(), MAINTENANCE)
-        return {step.origin.op for step in found.undone}
+        return {step.origin.op for step in (*found.undone, *found.lost)}
 
     # The past
 
@@ -347,7 +347,8 @@ class History(Asking):
         now = now or times.utc_now()
         then = self.past(revision, now=now)
         if then.clamped:
-            raise NotFoundError(f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time")
+            reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
+            raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
         memory_id = _full_id(given, then, self.index.header())
         raw = then.records[memory_id]
         memory = document.decode_raw(raw)

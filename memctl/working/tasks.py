@@ -167,8 +167,11 @@ def begin_step(
     named = [at for at in waiting if task.steps[at].description == description.strip()]
     if not description.strip() and not waiting:
         raise UsageError("no step waits", hint="Say what is done next: `memctl task step TEXT`.")
-    at = named[0] if named else waiting[0] if not description.strip() else len(task.steps)
-    steps = list(task.steps) if at < len(task.steps) else [*task.steps, Step(description.strip())]
+    steps = list(task.steps)
+    begun = [at for at, step in enumerate(steps) if step.status != PENDING]
+    at = named[0] if named else waiting[0] if not description.strip() else max(begun, default=-1) + 1
+    if not named and description.strip():  # what nobody planned stands where it came, before what still waits
+        steps.insert(at, Step(description.strip()))
     known = steps[at]
     steps[at] = replace(
         known,

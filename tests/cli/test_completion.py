@@ -82,6 +82,13 @@ def test_trashed_ids_to_restore(memctl: Memctl) -> None:
     assert completed(memctl, "restore", "mem_20250108_2383") == ["mem_20250108_23832b8ff6b7"]
 
 
+def test_sessions(memctl: Memctl) -> None:
+    memctl("session", "add", "user", "Hi", "--session", "standup").done()
+
+    assert completed(memctl, "session", "end", "st") == ["standup"]
+    assert completed(memctl, "task", "start", "x", "--session", "s") == ["standup"]
+
+
 def test_global_options_count(memctl: Memctl) -> None:
     nothing = {"MEMCTL_STORE": None, "MEMCTL_USER": None}
     store, user = ("--store", str(memctl.store)), ("--user", "xiaolin")
@@ -107,6 +114,8 @@ def test_fixed_choices(memctl: Memctl) -> None:
     assert completed(memctl, "list", "--sort", "re") == ["reward"]
     assert completed(memctl, "config", "get", "decay_age") == ["decay_age_days", "decay_age_importance"]
     assert completed(memctl, "decay", "--policy", "s") == ["strategies"]
+    assert completed(memctl, "session", "compact", "--policy", "a") == ["auto"]
+    assert completed(memctl, "task", "start", "x", "--trigger", "a") == ["alert"]
     assert completed(memctl, "config", "set", "query") == ["query_top"]
     assert completed(memctl, "export", "--format", "r") == ["records"]
 

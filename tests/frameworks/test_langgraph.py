@@ -98,6 +98,7 @@ _SEARCHES = st.builds(
     st.just(()) | _NAMESPACES,
     st.none() | _FILTERS,
     limit=st.just(1000),
+    offset=st.just(0),
     query=st.none() | st.sampled_from(["red tea", "茶", "k2", "?"]),
 )
 _LISTS = st.builds(
