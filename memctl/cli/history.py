@@ -62,7 +62,9 @@ def _tell(taken: Taken, count: int, what: str, verb: str, dry_run: bool) -> None
     for operation in taken.done:
         render.say(f"{verb} `{operation.command}` of {operation.at}: {_touched(operation)}")
     if taken.stopped:
-        render.say(f"{len(taken.done)} of {count} {what}" if not dry_run else f"{len(taken.done)} of {count}")
+        render.say(
+            f"{'would stop after ' if dry_run else ''}{len(taken.done)} of {count}{'' if dry_run else f' {what}'}"
+        )
         raise taken.stopped
 
 
@@ -106,7 +108,9 @@ def diff(
 
 
 def _differences(found: Differences) -> None:
-    render.say(f"since {found.since}: {_summary(found)}")
+    from memctl import times
+
+    render.say(f"since {times.to_text(found.since.at)} ({found.since.source}): {_summary(found)}")
     for record in found.records:
         _record(record)
     for file in found.files:

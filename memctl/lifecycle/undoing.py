@@ -136,14 +136,11 @@ def _changed(
     what: str, step: Step, part: Part, now: bytes | None, later: Sequence[Operation]
 ) -> ConflictError:  # fmt: skip
     by = next((op for op in reversed(later) if _left(op, part.key, now)), None)
-    who = f"since by `{by.command}` of {by.at}" if by else "outside memctl since (in an editor, by git)"
-    hint = (
-        "It is left as it is. `memctl diff` and `memctl log` show what is different; `memctl edit` changes it by hand."
-    )
-    return ConflictError(
-        f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed {who}{_how(part, now)}",
-        hint=hint,
-    )
+    who = f"since by `{by.command}` of {by.at}" if by else "outside memctl since"
+    reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed {who}{_how(part, now)}"
+    where = "" if by else "An editor or git did that. "
+    hint = f"{where}It is left as it is; `memctl diff` and `memctl log` show more, `memctl edit` changes it by hand."
+    return ConflictError(reason, hint=hint)
 
 
 def _left(operation: Operation, key: Key, now: bytes | None) -> bool:
@@ -152,7 +149,7 @@ def _left(operation: Operation, key: Key, now: bytes | None) -> bool:
 
 def _how(part: Part, now: bytes | None) -> str:
     if part.key.kind == RECORD:
-        return f" ({differences.told(differences.record(part.key.name, part.after, now))})"
+        return f": {differences.told(differences.record(part.key.name, part.after, now))}"
     if part.key.kind == FILE and (now is None or part.after is None):
-        return " (it is gone)" if now is None else " (it is there again)"
+        return ": it is gone" if now is None else ": it is there again"
     return ""
