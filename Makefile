@@ -5,7 +5,7 @@ FRAMEWORKS := .venv-frameworks
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-frameworks check bench docs clean
+.PHONY: demo test test-frameworks check bench bench-recall docs clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
@@ -26,6 +26,10 @@ check: $(STAMP)
 bench: $(STAMP)
 	$(BIN)/python -m bench.speed
 	$(BIN)/python -m bench.life
+
+# DATA is a folder with NAME/memories.jsonl and NAME/questions.jsonl; see docs/benchmarks.md.
+bench-recall: $(STAMP)
+	$(BIN)/python -m bench.recall $(DATA)
 
 docs: $(STAMP)
 	$(BIN)/python scripts/make_reference.py
