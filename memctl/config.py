@@ -229,7 +229,7 @@ def _unusable(name: str, value: Any) -> str:
     if name == "llm" and value != "none" and not (kind == "openai" and model):
         return f"there is no language model {value!r}; choose none or openai:MODEL"
     if name == "secrets" and value not in SECRET_POLICIES:
-        return f"there is no such way {value!r}; choose {', '.join(SECRET_POLICIES)}"
+        return f"cannot be {value!r}; choose {', '.join(SECRET_POLICIES)}"
     if name.endswith("_key_variable") and not _may_hold_key(value):
         return (
             f"{value!r} may not be read: a store names only variables that end in {KEY_ENDING}, "

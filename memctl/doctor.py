@@ -183,7 +183,7 @@ def _secrets(store: MemoryStore) -> Iterator[Problem]:
     visible = (path for path in root.rglob("*") if not any(p.startswith(".") for p in path.relative_to(root).parts))
     for place in secrets.in_files(sorted(path for path in visible if path.is_file() and not path.is_symlink())):
         name = Path(place.path).relative_to(root).as_posix()
-        what = f"holds what looks like {place.kind}" if place.line else place.kind
+        what = f"holds what looks like {place.kind} (leave it if it is meant)" if place.line else place.kind
         yield Problem(name, what, place.line, code=SECRET, column=place.column)
 
 

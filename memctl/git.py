@@ -366,9 +366,16 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, 
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
         return data, f"{name}: both sides changed the same lines; settle them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
-    places = [f"{entry['memory_id'] or 'the file'} {entry['field'] or '(whole)'}" for entry in done.conflicts]
-    told = f"{name}: both sides changed {', '.join(places)}; settle it with `memctl conflicts`, then `git add`"
+    places = "; ".join(_told(entry) for entry in done.conflicts)
+    told = f"{name}: {places} (`memctl conflicts` settles it; then `memctl git commit`, or `git add`)"
     return done.data, told if places else ""
+
+
+def _told(entry: Mapping[str, object]) -> str:
+    who = entry["memory_id"] or "the file"
+    if not entry["field"]:
+        return f"{who} was deleted on one side and changed on the other"
+    return f"both sides changed {entry['field']} of {who}"
 
 
 def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
@@ -449,9 +456,11 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
             data = atomic.read(path)
             if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
                 continue
-            base, ours, theirs = _sides(folder.root, path.name, data)
-            is_log = path == folder.feedback_log
-            merged = merge_texts.log(base, ours, theirs) if is_log else merge.memory_file(base, ours, theirs).data
+            base, ours, theirs, known = _sides(folder.root, path.name, data)
+            if path == folder.feedback_log:
+                merged = merge_texts.log(base, ours, theirs)
+            else:
+                merged = merge.memory_file(base, ours, theirs, base_known=known).data
             copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{path.suffix}"
             atomic.replace(copy, data)
             atomic.replace(path, merged)
@@ -462,19 +471,20 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
     )
 
 
-def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes]:
+def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
+    """Base, ours, theirs, and whether the base is known: a marked file need not tell it."""
     base, ours, theirs = merge_texts.marked_sides(marked)
-    staged = (
-        [content(folder, stage, name) for stage in (":1", ":2", ":3")]
-        if shutil.which("git") and top(folder)
-        else [None] * 3
-    )
+    staged = [content(folder, stage, name) for stage in (":1", ":2", ":3")] if _in_repository(folder) else [None] * 3
     first, mine, yours = staged
     if mine is None or yours is None:
-        return base, ours, theirs
+        return base, ours, theirs, base is not None
     if merge_texts.marked_sides(by_lines(first or b"", mine, yours)[0])[1:] == (ours, theirs):
-        return first, mine, yours  # nobody has touched it since
-    return base if base is not None else first, ours, theirs
+        return first, mine, yours, True  # nobody has touched it since
+    return (base if base is not None else first), ours, theirs, True
+
+
+def _in_repository(folder: Path) -> bool:
+    return shutil.which("git") is not None and top(folder) is not None
 
 
 # Hooks
@@ -543,7 +553,8 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
     """
     where = top(root)
     if where is None:
-        ask(root, "init", "--quiet")
+        chosen = call(root, "config", "init.defaultBranch").returncode == 0
+        ask(root, "init", "--quiet", *([] if chosen else ["--initial-branch=main"]))
     written = []
     for folder in folders:
         layout.ensure_private(folder)

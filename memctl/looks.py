@@ -91,11 +91,15 @@ _NAME = rf"""(?P<name>(?<![A-Za-z0-9_.-])
     (?:(?:api|access|private|secret|signing|encryption|ssh|session|master|deploy)\ )?
     [A-Za-z0-9_.-]{{1,60}}+
     |{_CHINESE})"""
+_LONGEST_READ = 1_000
+"""Characters of a value that are looked at: a text such as `key=key=…` must not be read from each name to its end."""
+
 _ASSIGNED = re.compile(
     rf"""{_NAME}(?P<sign>["'`*]{{0,3}}\s*(?:=|:|：|改成了?|设为|设成|就是|是|为)\s*[`*]{{0,3}})
-    (?P<value>"[^"\n]*"|'[^'\n]*'|[^\s"',;&，；。)\]}}]+)""",
+    (?P<value>"[^"\n]*"|'[^'\n]*'|[^\s"',;&，；。)\]}}]{{1,{_LONGEST_READ}}})""",
     re.VERBOSE | re.IGNORECASE,
 )
+_MORE = re.compile(r"""[^\s"',;&，；。)\]}]*""")
 _QUOTED_AFTER = re.compile(
     rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]+”)""", re.VERBOSE | re.IGNORECASE
 )
@@ -222,28 +226,40 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
 
 def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
     """Where the value of `password=…`, `密码是…` stands; None where it is none, as in `password: must not be empty`."""
-    name, sign, value = match["name"], match["sign"], match["value"]
-    start, end = match.span("value")
+    value, (start, end) = match["value"], match.span("value")
     bare = value.strip("\"'“”`*")
     if not bare or bare.startswith("[") or is_masked(bare):
         return None
     followed = end < len(match.string) and match.string[end] == " "
     if cautious:
         word = bare.isalpha() and bare.isascii() and bare.islower() and value == bare
-        return None if word and "=" not in sign and sign.strip() and followed else (start, end)
+        said = word and "=" not in match["sign"] and match["sign"].strip() and followed
+        return None if said else (start, _end_of(match))
     start += value.index(bare)
     if (cut := _east_asian(bare)) >= 0:
         bare, followed = bare[:cut], False
     bare = bare.rstrip(".!?:…`*")
-    if is_placeholder(bare):
+    alone = bool(match["sign"].strip()) and not followed
+    if " " in bare or is_placeholder(bare) or not _good(match["name"], bare, value[0] in "\"'“", alone):
         return None
-    if _PASSWORD.search(name.lower()):
-        quoted = value[0] in "\"'“"
-        good = _passwordlike(bare) or (len(bare) >= 6 and bare.isalpha() and bool(sign.strip()) and not followed)
-        good = good or (quoted and len(bare) >= 6 and " " not in bare)
-    else:
-        good = _keylike(bare)
-    return (start, start + len(bare)) if good and " " not in bare else None
+    return start, (_end_of(match) if len(value) == _LONGEST_READ else start + len(bare))
+
+
+def _end_of(match: re.Match[str]) -> int:
+    """Where the value ends, also where it is longer than what was read of it."""
+    more = _MORE.match(match.string, match.end()) if len(match["value"]) == _LONGEST_READ else None
+    return more.end() if more else match.end()
+
+
+def _good(name: str, bare: str, quoted: bool, alone: bool) -> bool:
+    """Whether a value is one that a secret of this name has.
+
+    Args:
+        alone: nothing follows it, so that a word may be the value: `password: swordfish`, not `password: Alice has it`.
+    """
+    if not _PASSWORD.search(name.lower()):
+        return _keylike(bare)
+    return _passwordlike(bare) or (len(bare) >= 6 and (quoted or (alone and bare.isalpha())))
 
 
 def _said(match: re.Match[str]) -> bool:
@@ -282,7 +298,7 @@ def _keylike(value: str) -> bool:
 
 
 def _east_asian(text: str) -> int:
-    """Where the first Chinese, Japanese or Korean character stands, -1 where none does. (As a pattern it costs 5 ms.)"""
+    """Where the first Chinese, Japanese or Korean character stands; -1 where none does. (A pattern would cost 5 ms.)"""
     return next((at for at, character in enumerate(text) if character >= "\u2e80"), -1)
 
 

@@ -156,7 +156,7 @@ def test_one_text_edited_on_both_is_settled_with_conflicts(tmp_path: Path) -> No
     committed(desktop)
     said = pulled(laptop, desktop, fails=True)
 
-    assert f"{memory.memory_id} content" in said
+    assert f"content of {memory.memory_id}" in said
     assert "CONFLICT (content)" in said
     assert b"<<<<<<<" not in laptop.memory_file.read_bytes()
     assert len(elements(laptop.memory_file.read_bytes())) == 1
@@ -612,6 +612,8 @@ class History:
         self.folder, self.random, self.settle = folder, random.Random(seed), settle
         self.now, self.count = START, 0
         self.seen: Counter[str] = Counter()
+        self.decided: set[str | None] = set()
+        """Texts and ids that a person decided against."""
         self.store: MemoryStore = open_store(folder.root.parent, folder.name)
         self.add()
         self.add()
@@ -792,17 +794,10 @@ class History:
         for side, other in ((ours, theirs), (theirs, ours)):
             for name, record in side.items():
                 deleted = name not in other and any(name in base for base in bases)
-                self.seen["lost records"] += not (name in after or deleted)
+                self.seen["lost records"] += not (name in after or deleted or name in self.decided)
                 new = all(base.get(name, {}).get("content") != record["content"] for base in bases)
-                overtaken = self.overtaken(name, record["content"])
                 told = record["content"] in said or record["content"] in listed
-                self.seen["lost texts"] += new and not told and not deleted and not overtaken
-
-    def overtaken(self, name: str, text: str) -> bool:
-        """Whether both sides have had this text, and one of them changed it since."""
-        return text in self.settled_texts
-
-    settled_texts: frozenset[str] = frozenset()
+                self.seen["lost texts"] += new and not (told or deleted or {name, record["content"]} & self.decided)
 
 
 def as_with_memctl(history: History) -> None:
@@ -813,11 +808,12 @@ def as_with_memctl(history: History) -> None:
     if listed and history.random.random() < 0.5:
         entry = history.random.choice(listed)
         side = history.random.choice(("ours", "theirs"))
+        stood = history.state().get(entry["memory_id"], {}).get("content")
         history.store.resolve_merge(entry["id"], side=side, now=history.later())
-        dropped = {json.dumps(entry[each]) for each in ("ours", "theirs", "base")}
-        texts = {json.loads(text) for text in dropped if text.startswith('"')}
-        texts |= {json.loads(text)["content"] for text in dropped if text.startswith("{")}
-        history.settled_texts |= texts
+        gone = (
+            {entry["memory_id"]} if entry[side] is None and not entry["field"] else {stood, *map(str, entry.values())}
+        )
+        history.decided |= gone
 
 
 def as_without(history: History) -> None:

@@ -21,7 +21,7 @@ from memctl import MemoryStore, doctor
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge, receipts
 from memctl.files.knowledge import LARGE, SMALL, WHOLE, Chunk, chunks
-from memctl.models import Filters, Query
+from memctl.models import Filters, Memory, Query
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample_store"
 RUNBOOK = """# Runbook
@@ -359,6 +359,18 @@ def test_a_thousand_passages_do_not_keep_a_memory_from_being_found(store: Memory
 
     assert memory.memory_id in [hit.memory.memory_id for hit in store.query("blue pump valve").hits]
     same_as_rebuilt(store)
+
+
+def test_a_word_that_every_passage_repeats_still_tells_memories_apart(store: MemoryStore) -> None:
+    store.add_many([Memory("", f"Number {n} is about nothing at all.") for n in range(60)])
+    memory = store.add("Ottilie mended the carburettor.").memory
+    assert store.query("carburettor", top=1).hits[0].memory == memory
+    put(store, "long.md", "\n".join(f"## Carburettor {n}\n\n{'Words of a passage. ' * 20}\n" for n in range(40)))
+
+    assert memory.memory_id in [hit.memory.memory_id for hit in store.query("who mended the carburettor?").hits]
+    assert len(store.search_knowledge("carburettor").hits) == 10
+    put(store, "long.md", "\n".join(f"## Carburettor {n}\n\n{'Words of a passage. ' * 20}\n" for n in range(400)))
+    assert store.query("who mended the carburettor?", top=1).hits[0].memory == memory
 
 
 # Keeping in step

@@ -29,6 +29,7 @@ from memctl.errors import (
 )
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
+from memctl.usecases.sessions import messages_of, task_of
 from memctl.working.messages import Message
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -753,7 +754,7 @@ def test_a_model_s_summary_where_rules_leave_more_than_half(store):
     store.llm = Scripted("- decided on plan 3 because of cost 3")
     done, notes = store.compact_session(now=NOW)
     assert notes == ()
-    assert conversation.get()[1].text == "Summary of the earlier conversation:\n- decided on plan 3 because of cost 3"
+    assert conversation.get()[1].text == "Summary so far:\n- decided on plan 3 because of cost 3"
     store.llm = Scripted("- decided on plan 977")
     conversation.extend([Message.of("user", f"Word {n} of a longer story.") for n in range(20)], now=NOW)
     _, notes = store.compact_session(now=NOW)
@@ -844,3 +845,20 @@ def test_reading_changes_nothing(store):
     store.query("deploy", now=NOW)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert os.listdir(store.folder.sessions) == ["main.json"]
+
+
+# What is documented
+
+
+def test_the_example_of_the_file_format_is_a_session():
+    page = (Path(__file__).parents[1] / "docs" / "file-format.md").read_text("utf-8")
+    shown = page.partition("### sessions/ID.json")[2].partition("```json\n")[2].partition("```")[0]
+    session = files.parse(shown.encode(), "main", "sessions/main.json")
+    question, call, answer = messages_of(session)
+    assert (question.role, question.text) == ("user", "What is the weather in Bristol?")
+    assert (call.calls[0].name, answer.results[0].output) == ("get_weather", "Rain")
+    assert call.pairs == answer.pairs
+    task = task_of(session)
+    assert task
+    assert task.is_open
+    assert f"modulo {files.STRIPES}" in page

@@ -7,7 +7,6 @@ import subprocess
 import sys
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 
 import pytest
 from conftest import same_as_rebuilt
@@ -364,6 +363,13 @@ def test_secrets_are_not_kept(store):
     whole = b"".join(path.read_bytes() for path in store.folder.root.rglob("*") if path.is_file())
     assert b"hunter2xyz" not in whole
     assert b"tr0ub4dor99" not in whole
+
+
+def test_many_tasks_in_one_second_get_ids_of_their_own(store):
+    done = [worked_through(store, request=f"{word} the database") for word in ("Migrate", "Copy", "Vacuum", "Archive")]
+    ids = [m.memory_id for one in done for m in (one.episode, one.strategy)]
+    assert len(set(ids)) == 8
+    assert {m.memory_id for m in store.all()} >= set(ids)
 
 
 def test_undo_takes_a_task_s_end_back_as_one(store):

@@ -236,7 +236,7 @@ def test_a_summary_fills_its_share():
 def test_a_chinese_summary():
     said = [user("我们决定改用周四部署，因为周五放假。"), user("今天天气不错。"), user("我更喜欢上午十点。")] * 2
     text = summary.by_rules("", said, 60, estimate)
-    assert text.startswith("此前对话的摘要：")
+    assert text.startswith("前情摘要：")
     assert "用户：我们决定改用周四部署" in text
 
 

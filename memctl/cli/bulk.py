@@ -120,7 +120,7 @@ def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
     _tell_problems(tuple(lost.values()))
     if lost and not skip_broken:
         many = "1 memory holds" if len(lost) == 1 else f"{len(lost)} memories hold"
-        hint = "Insist with --allow-secret, import the rest with --skip-broken, or `memctl config set secrets mask`."
+        hint = "Insist with --allow-secret, take the rest with `memctl import --skip-broken`, or set `secrets` to mask."
         raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=hint)
     return _without(imported, lost)
 

@@ -107,7 +107,7 @@ def status() -> None:
 def _memories(found: dict[str, Any]) -> str:
     counts = [f"{len(found[what])} {what}" for what in ("added", "changed", "removed") if found[what]]
     return (
-        f"memories {', '.join(counts)} since the last commit"
+        f"memories: {', '.join(counts)} since the last commit"
         if counts
         else "no memory is different from the last commit"
     )

@@ -327,7 +327,9 @@ def delete(
     session_id: Annotated[str, typer.Argument(help="The session.", autocompletion=complete_session, metavar="ID")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove a session and what waits of it; nothing is learned from it, and nothing brings it back.
+    """Remove a session and what waits of it, and learn nothing from it.
+
+    Nothing brings it back.
 
     Example: memctl session delete old-experiment --yes
     """

@@ -57,10 +57,10 @@ class Operation:
     files: tuple[FileStep, ...]
     header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     undoes: str = ""
-    redoes: str = ""
     erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     phase: str = INTENT
     lines: tuple[LineEdit, ...] = ()
+    redoes: str = ""
 
 
 def write_intent(path: Path, operation: Operation) -> None:

@@ -69,12 +69,13 @@ class Merged:
     conflicts: tuple[Mapping[str, Any], ...] = ()
 
 
-def memory_file(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
+def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool = True) -> Merged:
     """Merge three versions of `memory.json`.
 
     Args:
         base: the version both come from; None or blank where there is none. One that cannot be read is taken for none,
             which loses nothing: what one side deleted since is kept.
+        base_known: whether None means that there is no common ancestor, and not that it is unknown.
 
     Raises:
         InvalidDataError, FormatVersionError: a side cannot be read; unreadable is never taken for empty.
@@ -85,7 +86,7 @@ def memory_file(base: bytes | None, ours: bytes, theirs: bytes) -> Merged:
         return Merged(ours)
     if base == ours:
         return Merged(theirs)
-    return _Merge(base, ours, theirs).done()
+    return _Merge(base, ours, theirs, base_known=base_known).done()
 
 
 def settled(data: bytes) -> bytes:
@@ -96,7 +97,7 @@ def settled(data: bytes) -> bytes:
     for side in (ours, theirs):
         if line := document.conflict_line(side.decode("utf-8", "replace")):
             raise InvalidDataError("holds conflict markers within conflict markers", path=document.FILE_NAME, line=line)
-    return memory_file(base, ours, theirs).data
+    return memory_file(base, ours, theirs, base_known=base is not None).data
 
 
 def _readable(base: bytes | None) -> bytes | None:
@@ -116,10 +117,10 @@ def _readable(base: bytes | None) -> bytes | None:
 class _Merge:
     """One merge of three versions; `found` gathers the conflicts."""
 
-    def __init__(self, base: bytes | None, ours: bytes, theirs: bytes) -> None:
+    def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
         read = [read_side(None if data is None else plain_lines(data)) for data in (base, ours, theirs)]
-        self.base, self.ours, self.theirs = parted(*read)
+        self.base, self.ours, self.theirs = parted(*read, base_known=base_known)
         self.found: list[dict[str, Any]] = []
 
     def done(self) -> Merged:

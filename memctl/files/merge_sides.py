@@ -106,14 +106,17 @@ def _header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mappi
 # Origins
 
 
-def _same_origin(one: Memory, other: Memory) -> bool:
+def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
     """Whether two records of one id, which no common ancestor has, are one memory: added once and picked into both.
 
     Equal words say so; else an equal date does, unless neither was changed since: then both are new, and their ids are
-    equal because two machines drew the next one of the same second.
+    equal because two machines drew the next one of the same second. Where the common ancestor is not known, they may
+    have been changed by hand.
     """
     if codec.text_hash(one.content) == codec.text_hash(other.content):
         return True
+    if not base_known:
+        return one.created_at == other.created_at
     changed = one.updated_at is not None or other.updated_at is not None
     return one.created_at is not None and one.created_at == other.created_at and changed
 
@@ -132,7 +135,7 @@ def _time_text(moment: datetime | None) -> str:
     return times.to_text(moment) if moment else ""
 
 
-def parted(base: Side, ours: Side, theirs: Side) -> tuple[Side, Side, Side]:
+def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
     """The three with every memory under one id and every id with one memory."""
     base, theirs = _following(base, ours, theirs)
     base, ours = _following(base, theirs, ours)
@@ -140,7 +143,7 @@ def parted(base: Side, ours: Side, theirs: Side) -> tuple[Side, Side, Side]:
     theirs_ids: dict[str, str] = {}
     for memory_id in sorted(ours.records.keys() & theirs.records.keys() - base.records.keys()):
         one, two = ours.records[memory_id].memory, theirs.records[memory_id].memory
-        if not _same_origin(one, two):
+        if not _same_origin(one, two, base_known):
             later = max((one, two), key=_age)
             side, ids = (ours, ours_ids) if later is one else (theirs, theirs_ids)
             ids[memory_id] = _free_id(later, side)

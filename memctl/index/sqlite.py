@@ -59,6 +59,13 @@ class SqliteIndex:
         self.connection = db.open_database(self.path)
         self._set_meta("owner", self.owner)
 
+    def copied(self) -> SqliteIndex:
+        """An index in memory that holds the same."""
+        copy = SqliteIndex(Path(":memory:"))
+        with copy.connection.backup("main", self.connection, "main") as backup:
+            backup.step()
+        return copy
+
     def _set_meta(self, name: str, value: str) -> None:
         with db.transaction(self.connection):
             self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
@@ -115,6 +122,12 @@ class SqliteIndex:
     def passages_of(self, path: str) -> list[Found]:
         """The passages of a document, in its order."""
         return self._entries("path = ?", path, order="line, rowid")
+
+    def passages_with(self, words: Iterable[str]) -> dict[str, int]:
+        """In how many passages each term stands."""
+        sql = f"""SELECT count(*) FROM full_text f WHERE full_text MATCH ?
+        AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {search.DOCUMENT.format("e")})"""
+        return {word: int(db.value(self.connection, sql, (text.match_expression([word]),))) for word in words}
 
     def document_of(self, rows: Iterable[int]) -> dict[int, str]:
         """The documents of those rows that are passages."""

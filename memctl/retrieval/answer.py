@@ -43,7 +43,7 @@ def _answer(
     query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
 ) -> Answer:
     counts = index.term_counts(retrieve.question_terms(query.text))
-    question = retrieve.prepare(query.text, counts, index.total())
+    question = retrieve.prepare(query.text, counts, index.total(), retrieve.frequent(index, counts))
     candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)
     candidates, blended = _with_neighbours(index, candidates, rank.blend(candidates, weights), query.filters, now)
     best = _shortlist(index, candidates, blended, query.top)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log1p
@@ -51,18 +51,43 @@ class Candidate:
     cosine: float
 
 
-def prepare(asked: str, counts: Mapping[str, int], total: int) -> Question:
+def frequent(index: SqliteIndex, counts: Mapping[str, int]) -> frozenset[str]:
+    """Words of which there are too many to say anything.
+
+    Memories and documents are judged apart, as far as there are enough of each: a manual repeats its subject in every
+    passage, which says nothing about the memories.
+
+    Args:
+        counts: in how many entries each word stands.
+    """
+    total = index.total()
+    many = {word for word, count in counts.items() if count > FREQUENT_SHARE * total}
+    if total < FREQUENT_FROM or not many or not index.has_documents():
+        return frozenset(many if total >= FREQUENT_FROM else ())
+    passages = sum(index.passages().values())
+    inside = index.passages_with(many)
+    parts = {word: ((total - passages, counts[word] - inside[word]), (passages, inside[word])) for word in many}
+    return frozenset(word for word, found in parts.items() if _everywhere(found))
+
+
+def _everywhere(parts: Sequence[tuple[int, int]]) -> bool:
+    """Whether a word is frequent in each part that is large enough: its size, and how many hold the word."""
+    judged = [count > FREQUENT_SHARE * size for size, count in parts if size >= FREQUENT_FROM]
+    return bool(judged) and all(judged)
+
+
+def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collection[str] = ()) -> Question:
     """Take out of the question what does not tell memories apart.
 
     Args:
         counts: in how many entries each term of the question stands.
         total: how many entries there are.
+        frequent: terms of which there are too many.
     """
-    limit = FREQUENT_SHARE * total if total >= FREQUENT_FROM else float("inf")
     words = list(dict.fromkeys(text.terms(asked)))
     telling = _unless_empty([w for w in words if not is_stop(w)], words)
-    rare = _unless_empty([w for w in telling if counts.get(w, 0) <= limit], telling)
-    kept = [w for w in asked.split() if not (found := text.terms(w)) or any(counts.get(t, 0) <= limit for t in found)]
+    rare = _unless_empty([w for w in telling if w not in frequent], telling)
+    kept = [w for w in asked.split() if not (found := text.terms(w)) or any(t not in frequent for t in found)]
     embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if text.terms(w)))) or asked
     return Question(tuple(rare), embedded, {word: _idf(counts.get(word, 0), total) for word in rare})
 

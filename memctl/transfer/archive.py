@@ -24,7 +24,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any
 
-from memctl.errors import FormatVersionError, InvalidDataError, MemctlError, NotFoundError, RefusedError, UsageError
+from memctl.errors import (
+    FormatVersionError,
+    InvalidDataError,
+    MemctlError,
+    NotFoundError,
+    RefusedError,
+    StorageError,
+    UsageError,
+)
 from memctl.files import atomic, document, layout, lock
 from memctl.files.layout import CONFIG_NAME, UserFolder
 
@@ -183,23 +191,30 @@ def verify(path: Path) -> Archive:
         InvalidDataError: it is none, is damaged or cut off, or holds what no archive of memctl's holds.
         FormatVersionError: it was made by a newer memctl.
     """
+    with _reading(path):
+        found, kept = _taken_in(path)
+        digest = _digest_of(path)
+    if MANIFEST not in kept:
+        raise _invalid(path, f"holds no {MANIFEST}: it is cut off, or no archive of memctl's")
+    user, entries = _checked(_parsed(kept[MANIFEST], path), found, path)
+    return Archive(user, entries, kept.get(CONFIG_NAME), digest)
+
+
+def _taken_in(path: Path) -> tuple[dict[str, tuple[int, str]], dict[str, bytes]]:
+    """Size and SHA-256 of each member; and the content of those beside the folder."""
     found: dict[str, tuple[int, str]] = {}
-    manifest = settings = None
+    kept: dict[str, bytes] = {}
     for name, size, chunks in _members(path):
         if name in (MANIFEST, CONFIG_NAME):
-            data = b"".join(chunks)
-            manifest, settings = (data, settings) if name == MANIFEST else (manifest, data)
-            found[name] = size, hashlib.sha256(data).hexdigest()
-            continue
-        _check_path(name, path)
+            kept[name] = b"".join(chunks)
+            chunks = (kept[name],)
+        else:
+            _check_path(name, path)
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
         found[name] = size, digest.hexdigest()
-    if manifest is None:
-        raise _invalid(path, f"holds no {MANIFEST}: it is cut off, or no archive of memctl's")
-    user, entries = _checked(_parsed(manifest, path), found, path)
-    return Archive(user, entries, settings, _digest_of(path))
+    return found, kept
 
 
 def _invalid(path: Path, reason: str) -> InvalidDataError:
@@ -259,9 +274,15 @@ def _checked(
 
 def _members(path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     """Name, size and content of each member, in order. The content must be taken before the next is asked for."""
+    with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
+        yield from _tar_members(_Bounded(packed, raw, path), path)
+
+
+@contextmanager
+def _reading(path: Path) -> Iterator[None]:
+    """Say in memctl's errors what is wrong with an archive that is being read."""
     try:
-        with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
-            yield from _tar_members(_Bounded(packed, raw, path), path)
+        yield
     except FileNotFoundError:
         raise NotFoundError(f"no file {path}") from None
     except IsADirectoryError:
@@ -271,7 +292,7 @@ def _members(path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
     except EOFError:
         raise _invalid(path, "is cut off") from None
     except OSError as problem:
-        raise atomic.storage_error(problem, path) from None
+        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
 
 
 class _Bounded:
@@ -472,13 +493,14 @@ def clear_stages(store: Path) -> None:
 def _unpack(path: Path, archive: Archive, target: Path) -> None:
     """Write what was verified; the file is read again, and must be the same."""
     wanted = {FOLDER + entry.path: entry for entry in archive.entries}
-    for name, _, chunks in _members(path):
-        if name not in wanted:
-            continue
-        entry, data = wanted.pop(name), b"".join(chunks)
-        if hashlib.sha256(data).hexdigest() != entry.sha256:
-            raise _invalid(path, "was changed while it was read")
-        atomic.write_new(target / entry.path, data)
+    with _reading(path):
+        for name, _, chunks in _members(path):
+            data = b"".join(chunks)
+            entry = wanted.pop(name, None)
+            if entry is not None and hashlib.sha256(data).hexdigest() == entry.sha256:
+                atomic.write_new(target / entry.path, data)
+            elif name not in (MANIFEST, CONFIG_NAME):
+                raise _invalid(path, "was changed while it was read")
     if wanted:
         raise _invalid(path, "was changed while it was read")
     made = UserFolder(target)

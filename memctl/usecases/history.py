@@ -6,18 +6,17 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from pathlib import Path
 
 from memctl import sync, times
 from memctl.engine import INLINE_EMBEDDINGS
 from memctl.entries import memory_of, record_entry
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
-from memctl.files import document, knowledge, recovery, reflections, revisions
+from memctl.files import codec, document, knowledge, recovery, reflections, revisions
 from memctl.files.erase import tombstones
 from memctl.files.journal import Operation
 from memctl.gateway import View
 from memctl.housekeeping import MAINTENANCE
-from memctl.index.protocol import FileState, FileUpdate
+from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import differences, forgetting, past, undoing
 from memctl.lifecycle.differences import FileChange, RecordChange
@@ -319,17 +318,16 @@ class History(Asking):
 
     @contextmanager
     def _index_of(self, then: Past, *, vectors: bool = True) -> Iterator[tuple[SqliteIndex, str]]:
-        """An index of a past state, in memory, and why it lacks vectors; empty where it has them."""
-        embedder = self.embedder if vectors else None
-        index = SqliteIndex(Path(":memory:"))
+        """An index of a past state, and why it lacks vectors; empty where it has them.
+
+        It is a copy of the present one with what is different changed: nearly all is the same.
+        """
+        index = self.index.copied()
         try:
-            if embedder:
-                index.forget_vectors(embedder.identity)
-            entries = [record_entry(document.decode_raw(raw), raw) for raw in then.records.values()]
-            state = FileState(document.FILE_NAME, 0, 0, 0, 0)
-            made = sync.embed_entries(entries, embedder, index)
-            index.update([FileUpdate(document.FILE_NAME, None, state, entries)], made)
-            yield index, sync.embed_pending(index, embedder, at_most=INLINE_EMBEDDINGS)[1]
+            made = sync.embed_entries(_entries(then, index), self.embedder, index) if vectors else {}
+            index.update([*_without_files(index), _records_update(then, index)], made)
+            missing = sync.embed_pending(index, self.embedder, at_most=INLINE_EMBEDDINGS)[1] if vectors else ""
+            yield index, missing
         finally:
             index.close()
 
@@ -363,6 +361,27 @@ class History(Asking):
         over = memory.expires_at and memory.expires_at <= now and not memory.pinned
         note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if over else ""
         return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
+
+
+def _entries(then: Past, index: SqliteIndex) -> list[Entry]:
+    """The records that are not in the index as they were then."""
+    now = index.hashes(document.FILE_NAME)
+    new = {ref: raw for ref, raw in then.records.items() if now.get(ref) != codec.digest(raw)}
+    return [record_entry(document.decode_raw(raw), raw) for raw in new.values()]
+
+
+def _records_update(then: Past, index: SqliteIndex) -> FileUpdate:
+    """What makes the records of an index those of a past state."""
+    base = index.files().get(document.FILE_NAME)
+    gone = sorted(index.hashes(document.FILE_NAME).keys() - then.records.keys())
+    state = base or FileState(document.FILE_NAME, 0, 0, 0, 0)
+    return FileUpdate(document.FILE_NAME, base, state, _entries(then, index), gone)
+
+
+def _without_files(index: SqliteIndex) -> list[FileUpdate]:
+    """What takes everything but the records out of an index: reflections and documents say what is known today."""
+    others = {path: state for path, state in index.files().items() if path != document.FILE_NAME}
+    return [FileUpdate(path, state, None, removed=tuple(index.hashes(path))) for path, state in others.items()]
 
 
 def _one(taken: Taken) -> Operation:

@@ -342,11 +342,12 @@ class Tasks(Sessions, Strategies):
             if view.imported(task.id):
                 result[:] = [Closed(task, recoveries=recoveries)]
                 return Change("task")
-            written = view.unused([episode])[0]
-            if proposal is None or blank is None:
+            # Together, so that they get different ids.
+            written, *fresh = view.unused([episode, *([blank] if blank else [])])
+            if proposal is None or not fresh:
                 result[:] = [Closed(task, written, recoveries=recoveries)]
                 return Change("task", (written,))
-            strategy, detail = strategy_change(view, proposal, blank, written, now)
+            strategy, detail = strategy_change(view, proposal, fresh[0], written, now)
             result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
             return Change("task", (written, strategy), files=(detail,))
 
@@ -481,7 +482,7 @@ def _strategy_record(proposal: Proposal) -> Memory:
 def strategy_change(
     view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime
 ) -> tuple[Memory, FileEdit]:
-    """The record of what a task teaches, new or known, and its reflection, made anew from all its episodes.
+    """The record of what a task teaches, `blank` or a known one, and its reflection, made anew from all its episodes.
 
     What a person edited is never overwritten: the new text is laid beside it.
     """
@@ -492,7 +493,7 @@ def strategy_change(
     episodes = [found for found in map(view.get, sources[:-1]) if found] + [episode]
     body = strategy_body(proposal, episodes)
     if held is None:
-        record = replace(view.unused([blank])[0], sources=sources, session_id=episode.session_id)
+        record = replace(blank, sources=sources, session_id=episode.session_id)
     else:
         record = replace(
             held, sources=sources, mentions=held.mentions + 1, confidence=strategy_confidence(len(sources)),

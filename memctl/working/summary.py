@@ -22,7 +22,7 @@ LEAST_SHARE = 0.2
 LONGEST_LINE = {"en": 300, "zh": 120}
 _LEAST_CUT = 12
 
-HEADS = {"en": "Summary of the earlier conversation:", "zh": "此前对话的摘要："}
+HEADS = {"en": "Summary so far:", "zh": "前情摘要："}
 _NAMES = {
     "en": {USER: "User", ASSISTANT: "Assistant", TOOL: "Tool"},
     "zh": {USER: "用户", ASSISTANT: "助手", TOOL: "工具"},

@@ -80,6 +80,10 @@ class Memctl:
             "LC_ALL": "C.UTF-8",
             "TERM": "dumb",
             "TZ": "UTC",
+            "GIT_CONFIG_NOSYSTEM": "1",
+            **{f"GIT_{who}_NAME": "Alice" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_EMAIL": "alice@example.org" for who in ("AUTHOR", "COMMITTER")},
+            **{f"GIT_{who}_DATE": NOW for who in ("AUTHOR", "COMMITTER")},
         }
 
     @property

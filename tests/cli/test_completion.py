@@ -31,7 +31,7 @@ def test_the_script(shell: str, nowhere: Memctl) -> None:
 
 
 def test_commands(memctl: Memctl) -> None:
-    assert completed(memctl, "re") == ["restore", "reject", "reflect", "reindex"]
+    assert completed(memctl, "re") == ["restore", "redo", "reject", "reflect", "reindex"]
     assert completed(memctl, "user", "") == ["list", "add", "remove"]
     assert completed(memctl, "model", "us") == ["use"]
 

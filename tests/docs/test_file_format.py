@@ -129,7 +129,9 @@ def test_the_reflection_example_is_canonical():
 def test_operation_log_fields():
     part = TEXT.partition("\n### state/operations.jsonl\n")[2].partition("\n### ")[0]
     step = journal.RecordStep("id", None, "{}")
-    whole = journal.Operation("op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),))
+    whole = journal.Operation(
+        "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),), redoes="undo"
+    )
     assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal._to_json(whole))
 
 

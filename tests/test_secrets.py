@@ -1,0 +1,284 @@
+"""Secrets: what is found and what is not, that a text is not spoiled, and that none is stored unless somebody insists."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from conftest import cases, same_as_rebuilt, tracked
+from hypothesis import given
+from hypothesis import strategies as st
+
+from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
+from memctl import Memory, MemoryStore, config, doctor, secrets
+from memctl.errors import InvalidDataError, RefusedError
+from memctl.lifecycle.extraction.extract import Utterance
+from memctl.secrets import ALLOW, MASK, REFUSE
+
+SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
+
+TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+OTHER = "AKIAIOSFODNN7EXAMPLE"
+
+MADE = secret_texts()
+
+
+@pytest.mark.parametrize("kind", MADE)
+def test_made_up_secrets_are_found(kind: str) -> None:
+    assert [text for text in MADE[kind] if not secrets.found(text)] == []
+
+
+@pytest.mark.parametrize("kind", [*FORMS, *SAID])
+def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
+    """No run of eight characters of it is left; what stands around it is."""
+    for text in MADE[kind]:
+        shown = secrets.masked(text)
+        for found in secrets.found(text):
+            held = text[found.start : found.end]
+            assert all(held[at : at + 8] not in shown for at in range(len(held) - 7) if held[at].isalnum())
+            assert "[redacted " in shown
+
+
+def test_ordinary_text_raises_no_alarm() -> None:
+    assert [text for text in ordinary_texts() if secrets.found(text)] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "密码是他女儿的生日", "我忘了密码", "验证码：请查收短信", "密码至少8位，要有数字", "口令是什么？", "密码改成了新的",
+        "令牌是在昨天过期的", "授权码为空", "She passed the key to Ben: he lost it", "Secret: she hates surprises",
+        "password: correct horse battery staple", "token: str", "password=None", "DB_PASSWORD=${DB_PASSWORD}",
+        "api_key=os.environ['OPENAI_API_KEY']", "password: settings.password", "postgres://user:password@localhost/db",
+        "the token is 64-bit", "secret_santa: 2024-12-24", "session_id: 2026-11-21-a1b2c3d4", "author: Alice2",
+        "Authorization: Bearer <token>", "Basic training: 3 weeks", "tool_call call_wKayJlcYV12NiadiZuJXxcfx",
+        "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
+        "data:image/png;base64,aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ4QmVhclNob3J0MTIzNDU2Nzg5MA",
+        "The access token expires in 3600 seconds", "my PIN is in the blue book", "monkey: banana", "",
+    ],
+)  # fmt: skip
+def test_what_is_close_to_a_secret_and_is_none(text: str) -> None:
+    assert secrets.found(text) == []
+
+
+@pytest.mark.parametrize("path", [p for p in SAMPLE_STORE.rglob("*") if p.is_file()], ids=lambda p: p.name)
+def test_the_sample_store_raises_no_alarm(path: Path) -> None:
+    assert secrets.in_files([path]) == []
+
+
+@given(
+    st.text(max_size=300), st.sampled_from([text for texts in MADE.values() for text in texts]), st.text(max_size=300)
+)
+@cases(150)
+def test_masking_twice_changes_nothing(before: str, secret: str, after: str) -> None:
+    once = secrets.masked(before + "\n" + secret + "\n" + after)
+    assert secrets.masked(once) == once
+    assert secrets.found(once) == []
+
+
+def test_a_long_value_is_masked_to_its_end() -> None:
+    text = f"password={'Ab1-' * 900} and so on"
+    for cautious in (False, True):
+        assert secrets.masked(text, cautious=cautious, mask="X") == "password=X and so on"
+
+
+@given(st.text(max_size=400), st.booleans())
+@cases(300)
+def test_what_is_found_stands_in_the_text_in_order(text: str, cautious: bool) -> None:
+    parts = secrets.found(text, cautious=cautious)
+    edges = [edge for part in parts for edge in (part.start, part.end)]
+    assert edges == sorted(edges)
+    assert all(0 <= part.start < part.end <= len(text) for part in parts)
+
+
+@given(st.text(max_size=200))
+@cases(200)
+def test_the_cautious_search_finds_at_least_as_much(text: str) -> None:
+    for made in (text, text + " " + TOKEN, "password=" + text):
+        assert bool(secrets.found(made, cautious=True)) >= bool(secrets.found(made))
+
+
+@pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "password " * 20_000, "key=" * 50_000, "eyJ." * 50_000,
+                                  "://a:" * 40_000, '"' * 200_000, "=" * 200_000, "密码是" * 60_000,
+                                  "-----BEGIN RSA PRIVATE KEY-----" * 5_000, "password for a is " * 10_000])  # fmt: skip
+def test_no_text_takes_for_ever(text: str) -> None:
+    """Run in a process of its own: a search that does not end would end with the time limit."""
+    code = f"import sys\nfrom memctl import secrets\nsecrets.found(sys.stdin.read()[:{len(text)}])"
+    subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=60)
+
+
+def test_detect_secrets_finds_nothing_that_is_missed() -> None:
+    """The yardstick, where it is installed: what its named and keyword detectors find, ours find."""
+    pytest.importorskip("detect_secrets")
+    from bench.secrets import detect_secrets
+
+    find = detect_secrets()
+    texts = [text for texts in MADE.values() for text in texts]
+    assert [text for text in texts if find(text) and not secrets.found(text)] == []
+
+
+# Storing
+
+
+def nowhere(store: MemoryStore, *texts: str) -> None:
+    """None of these stands in any file of the user's, the log and the index included."""
+    for path in store.folder.root.rglob("*"):
+        if path.is_file():
+            held = path.read_bytes()
+            assert [text for text in texts if text.encode() in held] == [], path
+
+
+def test_a_secret_is_refused_and_nothing_is_stored(store: MemoryStore) -> None:
+    kept = store.add("Alice prefers tea").memory
+    before = tracked(store.folder.root)
+    attempts = [
+        lambda: store.add(f"The token is {TOKEN}"),
+        lambda: store.add("Bees", detail=f"# Bees\n\n{TOKEN}"),
+        lambda: store.add("wifi", key="wifi_password", value="Kitten99"),
+        lambda: store.add("x", metadata={"call": {"api_key": "k-1234567"}}),
+        lambda: store.add("x", tags=(TOKEN,)),
+        lambda: store.add("x", extra={"note": f"see {TOKEN}"}),
+        lambda: store.add_many([Memory("", "fine"), Memory("", f"not {TOKEN}")]),
+        lambda: store.add_many([Memory("", "fine")], details={0: f"not {TOKEN}"}),
+        lambda: store.put(kept.__class__(**{**vars(kept), "content": TOKEN}), expected=kept),
+        lambda: store.write_reflection(kept, f"# Tea\n\n{TOKEN}"),
+    ]
+    for attempt in attempts:
+        with pytest.raises(RefusedError) as problem:
+            attempt()
+        assert "--allow-secret" in problem.value.hint
+        assert not any(
+            secret in f"{problem.value.message} {problem.value.hint}" for secret in (TOKEN, "Kitten99", "k-123")
+        )
+    assert tracked(store.folder.root) == before
+    nowhere(store, TOKEN, "Kitten99")
+
+
+def test_one_can_insist(store: MemoryStore) -> None:
+    memory = store.add(f"The token is {TOKEN}", allow_secret=True).memory
+    store.add_many([Memory("", f"not {OTHER}")], allow_secret=True)
+    assert TOKEN in store.get(memory.memory_id).content
+    same_as_rebuilt(store)
+
+
+def test_what_was_insisted_on_may_be_changed_and_one_more_may_not(store: MemoryStore) -> None:
+    memory = store.add(f"The token is {TOKEN}", allow_secret=True).memory
+    changed = store.put(Memory(**{**vars(memory), "importance": 0.9}), expected=memory)
+    assert TOKEN in changed.content
+    with pytest.raises(RefusedError):
+        store.put(Memory(**{**vars(changed), "content": f"{changed.content} {OTHER}"}), expected=changed)
+    store.write_reflection(changed, f"# Token\n\n{TOKEN}", allow_secret=True)
+    store.write_reflection(changed, f"# The token\n\n{TOKEN}", expected=f"# Token\n\n{TOKEN}")
+
+
+def test_masked_by_setting(store: MemoryStore) -> None:
+    config.save(store.folder.root.parent, "secrets", MASK)
+    with type(store)(store.folder, store.index, store.embedder, config.load(store.folder.root.parent)) as masking:
+        memory = masking.add(f"The token is {TOKEN}", detail=f"# {TOKEN}", metadata={"password": "Kitten99"}).memory
+        assert memory.content == "The token is [redacted GitHub token]"
+        assert memory.metadata == {"password": "[redacted password]"}
+        masking.add("wifi", key="wifi_password", value="Kitten99")
+        masking.add_many([Memory("", f"not {OTHER}")], details={0: OTHER})
+        nowhere(masking, TOKEN, OTHER, "Kitten99")
+        same_as_rebuilt(masking)
+
+
+def test_allowed_by_setting(store: MemoryStore) -> None:
+    config.save(store.folder.root.parent, "secrets", ALLOW)
+    with type(store)(store.folder, store.index, store.embedder, config.load(store.folder.root.parent)) as allowing:
+        allowing.add(f"The token is {TOKEN}")
+        assert [p for p in doctor.examine(allowing) if p.code == doctor.SECRET] == []
+
+
+def test_extraction_leaves_out_or_masks(store: MemoryStore) -> None:
+    said = [Utterance("user", f"I prefer green tea. Please always use the token {TOKEN}.")]
+    report = store.extract(said)
+    assert [found.proposal.content for found in report.proposals] == ["I prefer green tea."]
+    assert report.notes == ("left out: a preference holds what looks like a GitHub token (--allow-secret keeps it)",)
+    nowhere(store, TOKEN)
+    assert any(TOKEN in found.proposal.content for found in store.extract(said, allow_secret=True).proposals)
+
+
+def test_doctor_tells_of_hand_written_ones_with_file_and_line(store: MemoryStore) -> None:
+    store.add("Alice prefers tea")
+    store.add('She said "it\'s\nthe key"; '[:20] + f"\n{TOKEN}", allow_secret=True)
+    (store.folder.knowledge).mkdir()
+    (store.folder.knowledge / "a.md").write_text(f"# Deploying\n\nUse {TOKEN} and {OTHER}.\n")
+    found = {(p.path, p.line, p.message) for p in doctor.examine(store) if p.code == doctor.SECRET}
+
+    line = next(n for n, text in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if TOKEN in text)
+    meant = "(leave it if it is meant)"
+    assert found == {
+        ("memory.json", line, f"holds what looks like a GitHub token {meant}"),
+        ("knowledge/a.md", 3, f"holds what looks like a GitHub token {meant}"),
+        ("knowledge/a.md", 3, f"holds what looks like an AWS key {meant}"),
+    }
+
+
+def test_files_for_a_hook(tmp_path: Path) -> None:
+    (tmp_path / "a.json").write_text(json.dumps({"content": f"first\n{TOKEN}", "api_key": "k1234567890"}, indent=2))
+    (tmp_path / "b.md").write_text(f"fine\n\nhere: {TOKEN}\n")
+    (tmp_path / "c.bin").write_bytes(b"\0" + TOKEN.encode())
+    (tmp_path / "d.md").write_bytes(b"\xff\xfe caf\xe9 password: Kitten-99\r\n")
+    paths = [tmp_path / name for name in ("a.json", "b.md", "c.bin", "d.md", "gone.md")]
+    told = [f"{Path(place.path).name}:{place.line} {place.kind}" for place in secrets.in_files(paths)]
+
+    assert told == ["a.json:2 a GitHub token", "a.json:3 a key", "b.md:3 a GitHub token", "d.md:1 a password"]
+    assert str(secrets.in_files([tmp_path / "b.md"])[0]) == f"{tmp_path / 'b.md'}:3:7: looks like a GitHub token"
+
+
+@pytest.mark.parametrize(("value", "name"), [("hunter2x", "password"), ({"db": {"dbPassword": "Kitten99"}}, ""),
+                                             ([f"x {TOKEN}"], ""), ({"a": [{"访问令牌": "abc123"}]}, "")])  # fmt: skip
+def test_values(value: object, name: str) -> None:
+    with pytest.raises(RefusedError):
+        secrets.guarded(value, REFUSE, name=name)
+    masked = secrets.guarded(value, MASK, name=name)
+    assert secrets.guarded(masked, REFUSE, name=name) == masked
+    assert type(masked) is type(value)
+    assert secrets.guarded(value, ALLOW, name=name) == value
+    assert secrets.guarded(value, REFUSE, name=name, known=json.dumps(value, ensure_ascii=False)) == value
+
+
+@pytest.mark.parametrize("value", [{"session_id": "s1", "signature": "f(x)", "max_tokens": 5, "tokens": "12"}, None, 3, "",
+                                   {"password": ""}, {"password": "[redacted password]"}, {"auth": "none"}])  # fmt: skip
+def test_values_that_hold_none(value: object) -> None:
+    assert secrets.guarded(value, REFUSE) == value
+    assert secrets.guarded(value, MASK) == value
+
+
+# Starting fast
+
+
+def test_ordinary_text_compiles_no_rule() -> None:
+    code = (
+        "import sys\nfrom memctl import secrets\n"
+        "secrets.found('Alice prefers tea in the morning, and 小林 likes coffee')\nprint('memctl.looks' in sys.modules)"
+    )
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
+
+
+# Keys that settings name
+
+
+@pytest.mark.parametrize("name", ["OPENAI_API_KEY", "DEEPSEEK_API_KEY", "A_API_KEY"])
+def test_variables_a_store_may_name(name: str) -> None:
+    assert config.check("llm_key_variable", name) == name
+
+
+@pytest.mark.parametrize("name", ["AWS_SECRET_ACCESS_KEY", "HOME", "GITHUB_TOKEN", "my_API_KEY", "", "X_API_KEY\n"])
+def test_variables_a_store_may_not_name(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    for setting in ("llm_key_variable", "model_key_variable"):
+        with pytest.raises(InvalidDataError):
+            config.check(setting, name)
+    if name.isupper() and name.isidentifier():
+        monkeypatch.setenv("MEMCTL_KEY_VARIABLES", f"OTHER,{name}")
+        assert config.check("llm_key_variable", name) == name
+
+
+def test_the_error_says_what_to_do(tmp_path: Path) -> None:
+    (tmp_path / "memctl.yaml").write_text("query_top: 3\nmodel_key_variable: AWS_SECRET_ACCESS_KEY\n")
+    with pytest.raises(InvalidDataError, match=r"memctl\.yaml:2: .*_API_KEY.*MEMCTL_KEY_VARIABLES"):
+        config.load(tmp_path)
