@@ -32,7 +32,7 @@ _RULES = (
     (re.compile(r"^(<commit>\t)\d{4}-\d\d-\d\d\b", re.MULTILINE), r"\1<today>"),
     (re.compile(r"\bconflict-[0-9a-f]{12}\b"), "conflict-<hash>"),
     (re.compile(r"(your draft of )[-0-9: ]+"), r"\1<time> "),
-    (re.compile(r"((?:generated|sources)_hash: )[0-9a-f]+"), r"\1<hash>"),
+    (re.compile(r"((?:generated|sources)_hash: |SHA-256 )[0-9a-f]+"), r"\1<hash>"),
 )
 
 

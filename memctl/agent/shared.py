@@ -15,7 +15,7 @@ from memctl import times
 from memctl.bootstrap import open_store
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import knowledge, receipts, reflections
-from memctl.models import Hit, IndexState, Memory, Query, QueryResult, Reflection
+from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 
@@ -157,7 +157,7 @@ class Shared:
         )
 
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
-        mine = [hit for hit in hits if not hit.owner]
+        mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]
         ids, used = ([hit.memory.memory_id for hit in some] for some in (mine, rank.used(mine)))
         return receipts.write(self.own.folder.receipts, query.text, ids, used, now)
 

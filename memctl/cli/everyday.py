@@ -335,7 +335,7 @@ def restore(
 
     Example: memctl restore mem_20251214_1a2b; memctl restore mem_20251214_1a2b --from HEAD~3
     """
-    if from_:
+    if from_ is not None:
         from memctl.cli import history
 
         history.restore_from(ids, from_, dry_run)

@@ -196,6 +196,10 @@ def restore_from(ids: Sequence[str], revision: str, dry_run: bool) -> None:
     """Make one memory what it was in a revision."""
     from memctl.errors import UsageError
 
+    if not revision.strip():
+        raise UsageError(
+            "--from needs a revision", hint="A date, an operation (`memctl log --ids`), or a git revision."
+        )
     if len(ids) != 1:
         raise UsageError("--from brings back one memory at a time", hint="memctl restore ID --from REV")
     with options.opened() as store:

@@ -219,6 +219,7 @@ def _to_json(operation: Operation) -> dict[str, Any]:
 
 def _from_json(found: Mapping[str, Any]) -> Operation:
     header = found.get("header")
+    _check_types(found, header)
     return Operation(
         op=found["op"],
         at=found["at"],
@@ -231,6 +232,14 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         redoes=found.get("redoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
     )
+
+
+def _check_types(found: Mapping[str, Any], header: Any) -> None:
+    texts = [found["at"], found["command"], *(step[0] for name in ("records", "files") for step in found[name])]
+    states = [state for step in found["records"] for state in step[1:]]
+    legal = all(isinstance(text, str) for text in texts) and all(isinstance(s, str | None) for s in states)
+    if not legal or (header and not all(isinstance(part, dict) for part in header)):
+        raise ValueError("not what memctl writes")
 
 
 def pack(data: bytes | None) -> object:

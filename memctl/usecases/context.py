@@ -18,7 +18,7 @@ from memctl.entries import memory_of
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections
 from memctl.lifecycle.reflect import shortened
-from memctl.models import Hit, Memory, Query, QueryResult
+from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult
 from memctl.retrieval import rank
 from memctl.usecases.asking import Asking
 from memctl.usecases.tasks import Tasks
@@ -139,7 +139,7 @@ class Contexts(Tasks, Asking):
 
     def _receipt(self, question: str, answer: QueryResult, pack: ContextPack, now: datetime) -> str:
         """Note what was given; what counts as used is what answered the question and was put in."""
-        given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section != TASK]
+        given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section not in (TASK, DOCUMENTS)]
         used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
         return receipts.write(self.folder.receipts, question, given, [i for i in given if i in used], now)
 
@@ -216,7 +216,7 @@ _MOST = {
 
 def _is_document(memory: Memory) -> bool:
     """Whether it is a part of a document, which is no record."""
-    return memory.layer not in ("L2", "L3")
+    return memory.layer == LAYER_DOCUMENT
 
 
 def _group(hit: Hit) -> str:

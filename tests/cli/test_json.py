@@ -47,6 +47,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("reject", "mem_20260805_39dbaefa6f46"),
     ("decay", "--dry-run"),
     ("decay",),
+    ("context", "what does Alice drink?", "--budget", "400"),
     ("conflicts",),
     ("conflicts", "resolve", "mem_20250402_34cbbc356378", "mem_20260519_3111ff8e4b1b", "--keep", "newest"),
     ("strategy", "list"),
