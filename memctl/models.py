@@ -118,8 +118,8 @@ class Filters:
     """Only what was believed at this time, whatever has become of it since: recorded by then, and neither superseded,
     archived, expired nor past its `valid_to`. `statuses` does not count then."""
     valid_at: datetime | None = None
-    """Only what was so at this time, as is known now (with `as_of`: as was known then). What another has replaced counts
-    for the time in which it was valid."""
+    """Only what was so at this time, as is known now (with `as_of`: as was known then). What another has replaced
+    counts for the time in which it was valid."""
     documents: bool | None = None
     """True: only passages of documents; False: none; None: both, as far as the other filters let them through."""
 

@@ -114,6 +114,9 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
 }
 """What must happen first, undisturbed."""
 
+SEVERAL = ("adopt", "expire", "purge", "undo three", "redo two")
+"""What is several changes, or not all or nothing."""
+
 # The nursery
 
 _FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir", "ftruncate", "truncate", "fchmod"}
@@ -593,7 +596,7 @@ def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
 # Failures while the process lives: the caller is told, and told the truth
 
 
-@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in ("adopt", "expire", "purge")])
+@pytest.mark.parametrize("operation", [name for name in OPERATIONS if name not in SEVERAL])
 @pytest.mark.parametrize("number", [28, 5] if TORTURE else [28])
 def test_any_call_may_fail(
     operation: str, number: int, template: Path, fast: Path, monkeypatch: pytest.MonkeyPatch

@@ -91,12 +91,12 @@ def added(folder: UserFolder, text: str, **fields: object) -> Memory:
         return store.add(text, **fields).memory  # type: ignore[arg-type]
 
 
-def edited(folder: UserFolder, memory_id: str, **fields: object) -> None:
+def edited(folder: UserFolder, memory_id: str, now: datetime | None = None, **fields: object) -> None:
     from dataclasses import replace
 
     with open_store(folder.root.parent, folder.name) as store:
         store.refresh()
-        store.put(replace(store.view().need(memory_id), **fields))  # type: ignore[arg-type]
+        store.put(replace(store.view().need(memory_id), **fields), now=now)  # type: ignore[arg-type]
 
 
 def committed(folder: UserFolder, message: str = "A change") -> None:
@@ -204,6 +204,18 @@ def test_what_was_purged_stays_purged(tmp_path: Path) -> None:
     assert texts(desktop) == set()
     assert json.loads(desktop.memory_file.read_bytes())["tombstones"] == [memory.memory_id]
     synced(desktop)
+
+
+def test_a_purge_takes_what_a_merge_noted(tmp_path: Path) -> None:
+    laptop, desktop, memory = two_machines(tmp_path)
+    for folder, text in ((laptop, "Alice drinks mate"), (desktop, "Alice drinks chai")):
+        edited(folder, memory.memory_id, content=text)
+        committed(folder)
+    pulled(laptop, desktop, fails=True)
+    memctl(laptop.root, "forget", memory.memory_id, "--purge", "--yes")
+
+    assert json.loads(laptop.memory_file.read_bytes())["memories"] == []
+    assert not any(b"Alice drinks" in data for data in tracked(laptop.root).values() if data[:1] == b"{")
 
 
 def test_a_broken_side_is_never_taken_for_the_other(tmp_path: Path) -> None:
@@ -512,9 +524,9 @@ def test_differences_are_quiet(tmp_path: Path) -> None:
     ((plus, minus, _),) = numstat(folder)
     assert (int(plus) > 0, minus) == (True, "0"), "adding is added lines only"
     committed(folder)
-    edited(folder, first.memory_id, importance=0.9)
+    edited(folder, first.memory_id, START, importance=0.9)
     committed(folder)
-    edited(folder, first.memory_id, importance=0.2)
+    edited(folder, first.memory_id, START + timedelta(days=9), importance=0.2)
     assert numstat(folder) == [("2", "2", "memory.json")], "the value, and when it was changed"
     committed(folder)
     memctl(folder.root, "undo")

@@ -263,7 +263,9 @@ def test_after_a_hand_edit_it_is_refused_with_what_was_changed(store: MemoryStor
     added = store.add("Alice likes tea", now=START).memory
     write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes().replace(b"tea", b"cocoa"))
     before = truth(store.folder.root)
-    with pytest.raises(ConflictError, match=f"{added.memory_id} was changed outside memctl since .*tea.*cocoa"):
+    with pytest.raises(
+        ConflictError, match=f"{added.memory_id} was changed outside memctl since: content: .*tea.*cocoa"
+    ):
         store.undo(now=START)
     assert truth(store.folder.root) == before
     same_as_rebuilt(store)
@@ -740,53 +742,50 @@ def test_a_store_that_is_not_in_the_repository_around_it(store: MemoryStore) -> 
         store.past("HEAD")
 
 
-def test_after_a_merge_undo_is_exact_or_refused(store: MemoryStore, versioned: Path) -> None:
-    (one,) = store.all()
-    base = git(versioned, "rev-parse", "HEAD")
-    mine = store.add("Bob has a dog", now=day(1)).memory
-    store.put(replace(store.get(one.memory_id), importance=0.9), now=day(1))
-    commit(versioned, day(1))
-    git(versioned, "checkout", "-q", "-b", "other", base)
+def merge_theirs(store: MemoryStore, repository: Path, base: str) -> None:
+    """Somebody changed the first memory on another branch; `git merge` brings that, line by line."""
+    commit(repository, day(5))
+    git(repository, "checkout", "-q", "-b", "other", base)
     memory_file = store.folder.memory_file
     memory_file.write_bytes(memory_file.read_bytes().replace(b"likes tea", b"likes green tea"))
-    commit(versioned, day(2))
-    git(versioned, "checkout", "-q", "main")
-    theirs = git(versioned, "show", f"other:{memory_file.relative_to(versioned).as_posix()}")
-    merged = memory_file.read_text().replace("likes tea", "likes green tea")
-    git(versioned, "merge", "-q", "-s", "ours", "other")
-    memory_file.write_text(merged)
-    commit(versioned, day(3))
-    assert "likes green tea" in theirs
-    taken = store.undo_many(2, now=day(4))
-    assert taken.done == ()
-    assert "likes tea" in str(taken.stopped)
-    assert "likes green tea" in str(taken.stopped)
-    assert set(contents(store)) == {one.memory_id, mine.memory_id}
+    commit(repository, day(6))
+    git(repository, "checkout", "-q", "main")
+    git(repository, "merge", "-q", "--no-edit", "other", at=day(7))
+    assert b"likes green tea" in memory_file.read_bytes()
+
+
+def test_after_a_merge_undo_is_refused_for_what_it_changed(store: MemoryStore, versioned: Path) -> None:
+    (one,) = store.all()
+    store.put(replace(one, importance=0.9), now=day(1))
+    merge_theirs(store, versioned, "HEAD~1")
+    merged = truth(store.folder.root)
+    with pytest.raises(
+        ConflictError, match='outside memctl since: content: "Alice likes tea" → "Alice likes green tea"'
+    ):
+        store.undo(now=day(8))
+    assert truth(store.folder.root) == merged
+    assert store.get(one.memory_id).importance == 0.9
     same_as_rebuilt(store)
 
 
-def test_after_a_merge_that_left_it_alone_undo_is_exact(store: MemoryStore, versioned: Path) -> None:
-    mine = store.add("Bob has a dog", now=day(5)).memory
-    commit(versioned, day(5))
-    git(versioned, "checkout", "-q", "-b", "other", "HEAD~1")
-    memory_file = store.folder.memory_file
-    memory_file.write_bytes(memory_file.read_bytes().replace(b"likes tea", b"likes green tea"))
-    commit(versioned, day(6))
-    git(versioned, "checkout", "-q", "main")
-    merged = memory_file.read_bytes().replace(b"likes tea", b"likes green tea")
-    git(versioned, "merge", "-q", "-s", "ours", "other")
-    write_by_hand(memory_file, merged)
-    commit(versioned, day(7))
+def test_after_a_merge_undo_is_exact_for_what_it_left_alone(store: MemoryStore, versioned: Path) -> None:
+    store.add_many([Memory("", f"Thing {number}", created_at=day(number)) for number in range(1, 4)], now=day(3))
+    base = commit(versioned, day(4))
+    mine = store.add("Bob has a dog", detail="# Dog", now=day(5)).memory
+    merge_theirs(store, versioned, base)
+    merged = truth(store.folder.root)
     store.undo(now=day(8))
     assert mine.memory_id not in contents(store)
-    assert (
-        memory_file.read_bytes()
-        == subprocess.run(
-            ["git", "-C", str(versioned), "show", f"other:{memory_file.relative_to(versioned).as_posix()}"],
-            capture_output=True,
-            check=True,
-        ).stdout
+    kept = subprocess.run(
+        ["git", "-C", str(versioned), "show", f"other:{store.folder.memory_file.relative_to(versioned).as_posix()}"],
+        capture_output=True,
+        check=True,
     )
+    assert store.folder.memory_file.read_bytes() == kept.stdout
+    store.redo(now=day(9))
+    assert {p: d for p, d in truth(store.folder.root).items() if ".git/" not in p} == {
+        p: d for p, d in merged.items() if ".git/" not in p
+    }
     same_as_rebuilt(store)
 
 

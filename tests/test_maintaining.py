@@ -65,7 +65,7 @@ def test_nothing_vanishes_and_twice_is_once(memories: list[Memory]):
         again = store.maintain(allow_mass_change=True, now=NOW)
         assert [step.name for step in again if step.done] == []
         assert accounted(store) == after
-        assert len(steps) == 5
+        assert len(steps) == 6
         same_as_rebuilt(store)
 
 
@@ -125,6 +125,7 @@ def test_what_uses_were_noted_is_counted(store: MemoryStore):
 def test_steps_can_be_left_out(store: MemoryStore):
     store.add("gone", expires_at=NOW, now=NOW - timedelta(days=9))
     assert [step.name for step in store.maintain(skip=["expiry", "consolidate"], now=NOW)] == [
+        "sessions",
         "decay",
         "trash",
         "compact",

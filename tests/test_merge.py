@@ -383,7 +383,7 @@ def test_marked_files_are_read_as_both_sides(history):
     marked = b"<<<<<<< HEAD\n" + ours + b"=======\n" + theirs + b">>>>>>> other\n"
 
     assert merge_texts.marked_sides(marked) == (None, ours, theirs)
-    assert merge.settled(marked) == merged(None, ours, theirs)
+    assert merge.settled(marked) == merge.memory_file(None, ours, theirs, base_known=False).data
 
 
 def test_markers_with_their_base():

@@ -29,7 +29,7 @@ def test_bounds_and_order(blended: dict[int, tuple[float, float]], beside: list[
         assert sum(parts) <= 1 + 1e-9
         own = sum(blended.get(row, (0.0, 0.0)))
         best = max((sum(blended[r]) for r, other in known if other == row), default=0.0)
-        assert sum(parts) == pytest.approx((own + NEIGHBOUR_SHARE * best) / (1 + NEIGHBOUR_SHARE))
+        assert sum(parts) == pytest.approx((own + NEIGHBOUR_SHARE * best) / (1 + NEIGHBOUR_SHARE if known else 1))
     if not known:
         assert sorted(found, key=lambda r: sum(found[r])) == sorted(found, key=lambda r: sum(blended[r]))
 

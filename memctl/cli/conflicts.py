@@ -198,7 +198,11 @@ def _tell_merge(done: MergeSettled, dry_run: bool) -> None:
             render.say(f"{'would change' if dry_run else 'changed'} {after.memory_id}: {_text(after)}")
     if not done.changes:
         render.say("it stands as decided already")
-    many = f"{done.left} more to settle" if done.left else "all is settled; if git waits for it, `memctl git commit` is next"
+    many = (
+        f"{done.left} more to settle"
+        if done.left
+        else "all is settled; if git waits for it, `memctl git commit` is next"
+    )
     render.say("dry run: nothing was changed" if dry_run else many)
 
 

@@ -175,7 +175,7 @@ def maintain(
     skip: Annotated[
         list[str] | None,
         typer.Option(
-            "--skip", help="Leave out a step: expiry, decay, consolidate, trash or compact; may be repeated.",
+            "--skip", help="Leave out a step: sessions, expiry, decay, consolidate, trash or compact.",
             autocompletion=options.complete_step, metavar="STEP",
         ),
     ] = None,
@@ -186,9 +186,9 @@ def maintain(
 ) -> None:  # fmt: skip
     """Do all that keeps a memory in shape; what a timer calls.
 
-    Expired memories go to the trash, what has faded is archived, near-duplicates and episodes are consolidated, what
-    was archived half a year ago goes to the trash, and the index is compacted. Nothing is lost: `undo` takes back each
-    step.
+    Idle sessions end and are learned from, expired memories go to the trash, what has faded is archived, near-duplicates
+    and episodes are consolidated, what was archived half a year ago goes to the trash, and the index is compacted.
+    Nothing is lost: `undo` takes back each step.
 
     Example: memctl maintain --dry-run
     """

@@ -109,8 +109,8 @@ def show(
         counted = {"turns": size.turns, "tokens": size.tokens}
         render.as_json({**head, **counted, "messages": [message.state for message in shown]})
         return
-    counted = ((size.messages, "message"), (size.turns, "turn"), (size.tokens, "token"))
-    render.say(", ".join(_counted(number, what) for number, what in counted))
+    numbers = {"message": size.messages, "turn": size.turns, "token": size.tokens}
+    render.say(", ".join(_counted(number, what) for what, number in numbers.items()))
     for message in shown:
         _say_message(message, full)
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from memctl.files import atomic, codec, document, edit, journal, sessions
 from memctl.files.layout import UserFolder
+from memctl.files.merge_values import CONFLICTS, json_text
 from memctl.models import Memory
 
 TOMBSTONES = "tombstones"
@@ -57,10 +58,19 @@ def _memory_file(folder: UserFolder, ids: set[str]) -> bool:
     parsed = document.parse(data)
     raws = [raw for record in parsed.records if (raw := _without(record, ids)) is not None]
     buried = sorted(tombstones(parsed.header) | ids)
-    new = edit.rebuilt({**parsed.header, TOMBSTONES: buried}, raws)
+    new = edit.rebuilt({**_header_without(parsed.header, ids), TOMBSTONES: buried}, raws)
     if new != data:
         atomic.replace(folder.memory_file, new)
     return new != data
+
+
+def _header_without(header: Mapping[str, Any], ids: set[str]) -> Mapping[str, Any]:
+    """The fields beside the records without what merges noted about the ids: it holds their texts."""
+    listed = header.get(CONFLICTS)
+    if not isinstance(listed, list):
+        return header
+    kept = [each for each in listed if not any(memory_id in json_text(each) for memory_id in ids)]
+    return {name: value for name, value in {**header, CONFLICTS: kept}.items() if name != CONFLICTS or value}
 
 
 def _without(record: document.RawRecord, ids: set[str]) -> bytes | None:

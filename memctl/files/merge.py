@@ -82,10 +82,9 @@ def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: b
     """
     ours, theirs = settled(ours), settled(theirs)
     base = _readable(base)
-    if ours == theirs or base == theirs:
-        return Merged(ours)
-    if base == ours:
-        return Merged(theirs)
+    only = ours if ours == theirs or base == theirs else theirs if base == ours else None
+    if only is not None and not _holds_purged(only):
+        return Merged(only)
     return _Merge(base, ours, theirs, base_known=base_known).done()
 
 
@@ -98,6 +97,14 @@ def settled(data: bytes) -> bytes:
         if line := document.conflict_line(side.decode("utf-8", "replace")):
             raise InvalidDataError("holds conflict markers within conflict markers", path=document.FILE_NAME, line=line)
     return memory_file(base, ours, theirs, base_known=base is not None).data
+
+
+def _holds_purged(data: bytes) -> bool:
+    """Whether a record stands in the file although it was purged."""
+    if TOMBSTONES.encode() not in data:
+        return False
+    parsed = document.parse(data)
+    return not tombstones(parsed.header).isdisjoint(parsed.memories)
 
 
 def _readable(base: bytes | None) -> bytes | None:
@@ -305,5 +312,8 @@ class _Fields(Values):
 
 
 def _changed_at(memory: Memory) -> str:
-    moment = memory.updated_at or memory.created_at
-    return moment.isoformat() if moment else ""
+    """When it was changed last; empty, and so before all others, where it never was.
+
+    The merged record has the later of both times, so that merging it again with either side decides the same.
+    """
+    return memory.updated_at.isoformat() if memory.updated_at else ""

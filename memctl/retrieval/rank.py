@@ -83,7 +83,7 @@ def lifted(
     for row, other in neighbours:
         best[other] = max(best.get(other, 0.0), sum(blended.get(row, (0.0, 0.0))))
     rows = blended.keys() | best.keys()
-    scale = 1 + NEIGHBOUR_SHARE
+    scale = 1 + NEIGHBOUR_SHARE if best else 1.0
     found = {}
     for row in rows:
         lexical, vector = blended.get(row, (0.0, 0.0))

@@ -53,7 +53,7 @@ class Imported:
     memories: tuple[Memory, ...]
     details: Mapping[int, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
-    places: tuple[tuple[str, int], ...] = ()
+    places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from functools import cached_property
@@ -25,7 +24,9 @@ from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Change, Memory
 from memctl.usecases.extracting import Extracting
 
-if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
+    from concurrent.futures import Future, ThreadPoolExecutor
+
     from memctl.working.episodes import Draft
     from memctl.working.limits import Count, Limits
     from memctl.working.messages import Message
@@ -713,6 +714,8 @@ class Conversation:
             self._worker = None
 
     def _later(self, now: datetime) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
         if self._worker is None:
             self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
         self._pending = [future for future in self._pending if not future.done()]
