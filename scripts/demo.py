@@ -1,4 +1,4 @@
-"""The main job on a copy of `sample_store/`: add, query, feedback, conflicts, reflect, decay, undo, context. Run by `make demo`."""
+"""The main job on a copy of `sample_store/`, from adding to a context for a model. Run by `make demo`."""
 
 from __future__ import annotations
 

@@ -186,9 +186,9 @@ def maintain(
 ) -> None:  # fmt: skip
     """Do all that keeps a memory in shape; what a timer calls.
 
-    Idle sessions end and are learned from, expired memories go to the trash, what has faded is archived, near-duplicates
-    and episodes are consolidated, what was archived half a year ago goes to the trash, and the index is compacted.
-    Nothing is lost: `undo` takes back each step.
+    Idle sessions end and are learned from, expired memories go to the trash, what has faded is archived,
+    near-duplicates and episodes are consolidated, what was archived half a year ago goes to the trash, and the index is
+    compacted. Nothing is lost: `undo` takes back each step.
 
     Example: memctl maintain --dry-run
     """
