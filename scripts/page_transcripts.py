@@ -6,7 +6,6 @@ runs every page the same way and compares what differs in no two runs (`normal`)
 
 from __future__ import annotations
 
-import os
 import re
 import secrets
 import shutil
