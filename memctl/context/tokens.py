@@ -17,13 +17,18 @@ CHOICES = (ESTIMATE, "tiktoken:ENCODING", "tokenizers:FILE")
 CHARACTERS_PER_TOKEN = {"latin": 4.0, "cjk": 1.5, "other": 2.0}
 """About so many characters make a token (B, for Latin and Chinese; other scripts lie between)."""
 
-_CJK = re.compile("[\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
-_OTHER = re.compile("[^\x00-\u024f\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff]")
+_CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
+
+
+@lru_cache(maxsize=1)
+def _scripts() -> tuple[re.Pattern[str], re.Pattern[str]]:
+    """Patterns of a Chinese, Japanese or Korean character, and of one neither these nor Latin; made when needed."""
+    return re.compile(f"[{_CJK}]"), re.compile(f"[^\x00-\u024f{_CJK}]")
 
 
 def estimate(text: str) -> int:
     """About how many tokens a text has, by the scripts in it; never fewer for a longer text."""
-    cjk, other = len(_CJK.findall(text)), len(_OTHER.findall(text))
+    cjk, other = (len(pattern.findall(text)) for pattern in _scripts())
     parts = {"latin": len(text) - cjk - other, "cjk": cjk, "other": other}
     return ceil(sum(parts[script] / share for script, share in CHARACTERS_PER_TOKEN.items()))
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from memctl import housekeeping, times
 from memctl.engine import Engine
@@ -14,10 +14,11 @@ from memctl.files import codec
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.gateway import View
 from memctl.lifecycle import adding
-from memctl.lifecycle.conflicts import contradictions, settling
-from memctl.lifecycle.conflicts.contradictions import Contradiction
-from memctl.lifecycle.conflicts.settling import Choice
 from memctl.models import ACTIVE, CANDIDATE, Change, Memory
+
+if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
+    from memctl.lifecycle.conflicts.contradictions import Contradiction
+    from memctl.lifecycle.conflicts.settling import Choice
 
 HEADER = CONFLICTS
 
@@ -66,6 +67,8 @@ class Conflicts(Engine):
             candidates that wait to be confirmed, contradictions in key/value facts and free text, and what
             `memory.json` notes.
         """
+        from memctl.lifecycle.conflicts import contradictions
+
         self.refresh()
         view = self.view()
         noted = noted_in(view)
@@ -160,10 +163,14 @@ class Conflicts(Engine):
         kept = self._newest(ids) if keep == NEWEST else self.full_id(keep) if keep else ""
         if kept and kept not in ids:
             raise UsageError(f"{kept} is not one of the two", hint=f"Keep {ids[0]} or {ids[1]}.")
+        from memctl.lifecycle.conflicts.settling import Choice
+
         return Choice(kept, merge.strip(), both, until)
 
     def _newest(self, ids: tuple[str, str]) -> str:
-        return max(map(self.view().need, ids), key=contradictions.age_order).memory_id
+        from memctl.lifecycle.conflicts.contradictions import age_order
+
+        return max(map(self.view().need, ids), key=age_order).memory_id
 
 
 def noted_in(view: View) -> list[Mapping[str, Any]]:
@@ -180,6 +187,8 @@ def _ids_of(entry: Mapping[str, Any]) -> frozenset[str]:
 def _settled(view: View, ids: Sequence[str], choice: Choice, now: datetime) -> Iterable[tuple[Memory | None, Memory]]:
     one, other = (_open(view.need(memory_id)) for memory_id in ids)
     before = {memory.memory_id: memory for memory in (one, other)}
+    from memctl.lifecycle.conflicts import settling
+
     for after in settling.settled(one, other, choice, view.new_id(now), now):
         if after.memory_id not in before and not adding.can_be_stored(after):
             raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
