@@ -355,10 +355,11 @@ class _Objects:
         import json
 
         from memctl.errors import UsageError
+        from memctl.files.strict_json import DECODER
 
         hint = 'Quote it for the shell: \'{"query": "cats"}\'. - reads standard input, @FILE a file.'
         try:
-            found = json.loads(self._source(text, name), parse_constant=_refused)
+            found = DECODER.decode(self._source(text, name))
         except json.JSONDecodeError as problem:
             place = f"line {problem.lineno}, column {problem.colno}"
             raise UsageError(f"{name} is not valid JSON ({place}): {problem.msg}", hint=hint) from None
@@ -387,10 +388,6 @@ class _Objects:
             raise NotFoundError(f"{name}: no file {text[1:]}") from None
         except UnicodeDecodeError:
             raise UsageError(f"{name}: {text[1:]} is not valid UTF-8") from None
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON")
 
 
 GROUP = options.Commands(

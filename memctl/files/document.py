@@ -13,6 +13,7 @@ from typing import Any
 
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.files import codec
+from memctl.files.strict_json import DECODER, StrictError
 from memctl.models import Memory
 
 FORMAT = "memctl/1"
@@ -67,36 +68,6 @@ def empty(user_id: str) -> bytes:
     return f'{{\n  "format": "{FORMAT}",\n  "user_id": {name},\n  "memories": []\n}}\n'.encode()
 
 
-class _Duplicate(ValueError):
-    pass
-
-
-class _NotANumber(ValueError):
-    pass
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        seen: set[str] = set()
-        raise _Duplicate(next(name for name, _ in pairs if name in seen or seen.add(name)))  # type: ignore[func-returns-value]
-    return result
-
-
-def _refuse_constant(name: str) -> Any:
-    raise _NotANumber(name)
-
-
-def _finite(text: str) -> float:
-    value = float(text)
-    if value in (float("inf"), float("-inf")):
-        raise _NotANumber(text)
-    return value
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_refuse_constant, parse_float=_finite)
-
-
 class _Reader:
     """A cursor over the text of one file, raising errors that name the place."""
 
@@ -126,13 +97,11 @@ class _Reader:
         self.skip()
         start = self.at
         try:
-            value, self.at = _DECODER.raw_decode(self.text, start)
+            value, self.at = DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as problem:
             raise self.fail(_lower(problem.msg), problem.pos) from None
-        except _Duplicate as problem:
-            raise self.fail(f"the name {problem.args[0]!r} stands twice in one object", start) from None
-        except _NotANumber as problem:
-            raise self.fail(f"{problem} is not a number JSON can hold", start) from None
+        except StrictError as problem:
+            raise self.fail(str(problem), start) from None
         except RecursionError:
             raise self.fail("nested too deeply", start) from None
         except ValueError as problem:

@@ -21,6 +21,7 @@ from memctl import times
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
 from memctl.files import atomic, lock
 from memctl.files.layout import UserFolder, check_session_id
+from memctl.files.strict_json import DECODER
 
 STRIPES = 16
 """Lock files for all sessions together: a lock a session would leave a file for each that ever was."""
@@ -231,7 +232,7 @@ def _decoded(data: bytes, path: str) -> dict[str, Any]:
         raise InvalidDataError(f"is larger than {LARGEST // 1024**2} MiB", path=path)
     try:
         text = data.decode("utf-8-sig")
-        found = json.loads(text, object_pairs_hook=_unique, parse_constant=_refused, parse_float=_finite)
+        found = DECODER.decode(text)
     except json.JSONDecodeError as problem:
         raise InvalidDataError(
             f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=_HINT
@@ -247,25 +248,6 @@ def _decoded(data: bytes, path: str) -> dict[str, Any]:
 
 
 _HINT = "The file is left as it is; mend it by hand, or move it away."
-
-
-def _unique(pairs: Sequence[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        raise ValueError(f"the name {next(n for n in names if names.count(n) > 1)!r} stands twice in one object")
-    return found
-
-
-def _refused(constant: str) -> Any:
-    raise ValueError(f"{constant} is no JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise ValueError(f"the number {text[:40]} is too large")
-    return number
 
 
 def dump(session: Session) -> bytes:

@@ -16,10 +16,10 @@ from concurrent.futures import Future
 from itertools import islice
 from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
-from urllib.parse import SplitResult, parse_qsl, urlsplit
+from urllib.parse import parse_qsl
 
 from memctl.errors import ProviderError
-from memctl.providers.openai import _PassingError, _seconds, _shown, _until, _words
+from memctl.providers import http
 
 if TYPE_CHECKING:
     import httpx2
@@ -42,6 +42,8 @@ _WISH = "Answer with one JSON value and nothing else. It must be valid against t
 _REPAIR = "This answer cannot be used: {complaint}. Answer again with the corrected JSON value and nothing else."
 
 _MISSING = 'Install what language models need: `pip install "memctl[llm]"`.'
+_WHAT = "the language model"
+_URL_HINT = "Set `llm_url`, such as http://localhost:11434/v1."
 _KEY_HINT = "Set a valid key for this server in the environment variable that `llm_key_variable` names."
 _ADDRESS_HINT = "Check that `llm_url` is what comes before `/chat/completions` (often it ends in `/v1`)."
 _REACH_HINT = "Check that the server runs and that `llm_url` is right."
@@ -96,8 +98,8 @@ class OpenAILLM:
         max_retries: int = 2,
     ) -> None:
         self.name, self._model, self._timeout, self._retries = f"openai:{model}", model, timeout, max_retries
-        self._base, self._key = _address(base_url), _checked_key(api_key)
-        self._place = _shown(self._base._replace(path=self._base.path.rstrip("/") + "/chat/completions"))
+        self._base, self._key = http.address(base_url, _WHAT, _URL_HINT), http.checked_key(api_key, _WHAT, _KEY_HINT)
+        self._place = http.shown(self._base._replace(path=self._base.path.rstrip("/") + "/chat/completions"))
         self._temperature = temperature
         self._untaken: set[str] = set()  # parameters this server does not take
 
@@ -181,7 +183,7 @@ class OpenAILLM:
         while True:
             try:
                 return self._attempt(client, request, deadline)
-            except _PassingError as error:
+            except http.PassingError as error:
                 pause = next(pauses, math.inf)
                 if error.pause is not None and pause < math.inf:
                     pause = error.pause
@@ -197,7 +199,7 @@ class OpenAILLM:
             return _within(deadline, lambda: self._send(client, request, deadline))
         except (TimeoutError, openai.APITimeoutError, httpx2.TimeoutException):
             message = f"{self._place} did not answer within {self._timeout:g} s"
-            raise _PassingError(message, hint=_TIME_HINT) from None
+            raise http.PassingError(message, hint=_TIME_HINT) from None
         except (openai.APIConnectionError, httpx2.HTTPError, httpx2.InvalidURL, OSError, UnicodeError) as error:
             cause = error.__cause__ if isinstance(error, openai.APIConnectionError) else error
             # Some versions of the package wrap what `_check_status` raises.
@@ -212,7 +214,7 @@ class OpenAILLM:
         left = max(deadline - time.monotonic(), 0.001)
         options: Any = {"extra_headers": dict.fromkeys(unsent, openai.Omit()), "timeout": left, **request}
         with client.chat.completions.with_streaming_response.create(model=self._model, **options) as response:
-            return self._limited(_until(deadline, response.iter_bytes()))
+            return self._limited(http.until(deadline, response.iter_bytes()))
 
     def _limited(self, chunks: Iterable[bytes]) -> bytes:
         content = bytearray()
@@ -233,7 +235,7 @@ class OpenAILLM:
         """What a status other than 200 means."""
         group = status if status in _MEANINGS else min(status // 100 * 100, 500)
         meaning, hint = _MEANINGS.get(group, ("answered unexpectedly", _ADDRESS_HINT))
-        said = _words(content, self._key)
+        said = http.said(content, self._key)
         message = f"{self._place} {meaning}: it answered {status} for model {self._model!r}{said}"
         if status in (400, 422):
             unsuited = _UnsuitedError(message, hint=hint)
@@ -241,8 +243,8 @@ class OpenAILLM:
             return unsuited
         if status not in (408, 429) and status < 500:
             return ProviderError(message, hint=hint)
-        passing = _PassingError(message, hint=hint)
-        passing.pause = _seconds(retry_after)
+        passing = http.PassingError(message, hint=hint)
+        passing.pause = http.pause_of(retry_after)
         return passing
 
     def _unreachable(self, error: BaseException) -> ProviderError:
@@ -250,7 +252,7 @@ class OpenAILLM:
         import httpx2
 
         broken = isinstance(error, httpx2.TransportError) and not isinstance(error, httpx2.ConnectError)
-        kind = _PassingError if broken else ProviderError
+        kind = http.PassingError if broken else ProviderError
         said = _one_line(self._without_key(str(error))) or type(error).__name__
         return kind(f"cannot reach {self._place}: {said}", hint=_REACH_HINT)
 
@@ -261,7 +263,9 @@ class OpenAILLM:
             text, refused = _text_of(choice["message"].get("content")), choice["message"].get("refusal")
             ended = choice.get("finish_reason")
         except (ValueError, LookupError, TypeError, AttributeError, RecursionError):
-            message = f"{self._place} answered with something else than a chat completion{_words(content, self._key)}"
+            message = (
+                f"{self._place} answered with something else than a chat completion{http.said(content, self._key)}"
+            )
             raise ProviderError(message, hint=f"{_ADDRESS_HINT} A proxy may stand in between.") from None
         if reason := self._unusable(text, refused, ended):
             raise ProviderError(f"model {self._model!r} {reason}", hint=_OTHER_MODEL_HINT)
@@ -291,27 +295,6 @@ def _need_packages() -> None:
         import openai  # noqa: F401
     except ImportError as error:
         raise ProviderError(f"a package is missing: {error.name or error}", hint=_MISSING) from error
-
-
-def _address(base_url: str) -> SplitResult:
-    """The parts of an address, once it is known to be one."""
-    try:
-        url = urlsplit(base_url.strip())
-        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        hint = "Set `llm_url`, such as http://localhost:11434/v1."
-        raise ProviderError("the base URL of the language model is missing or is no http(s) address", hint=hint)
-    return url
-
-
-def _checked_key(key: str) -> str:
-    """The key, if a header can hold it: the HTTP library would print it in its complaint."""
-    key = key.strip()
-    if not key.isascii() or not key.isprintable():
-        raise ProviderError("the key for the language model is not plain printable ASCII", hint=_KEY_HINT)
-    return key
 
 
 def _sendable(value: T) -> T:

@@ -8,12 +8,11 @@ from __future__ import annotations
 import json
 import math
 import time
-from collections.abc import Iterable, Iterator, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
-from urllib.parse import SplitResult, urlsplit
 
 from memctl.errors import ProviderError
+from memctl.providers import http
 
 if TYPE_CHECKING:
     import httpx
@@ -26,6 +25,8 @@ PAUSES = (0.2, 0.4)
 
 _LARGEST = 3.4e38  # of the 32-bit floats that an index stores
 
+_WHAT = "the embeddings server"
+_URL_HINT = "Set the server's base URL, such as http://localhost:11434/v1."
 _KEY_HINT = "Set a valid key for this server in the environment variable that the settings name."
 _HINTS = {
     401: _KEY_HINT,
@@ -34,12 +35,6 @@ _HINTS = {
     429: "The server limits requests, or the account is used up: wait, or check the account.",
     500: "The fault is the server's: see its log, or try again later.",
 }
-
-
-class _PassingError(ProviderError):
-    """A failure that may be over in a moment; `pause` is how many seconds the server asks to wait, if it does."""
-
-    pause: float | None = None
 
 
 class OpenAIEmbedder:
@@ -71,12 +66,16 @@ class OpenAIEmbedder:
         lexical_weight: float = 0.4,
         vector_weight: float = 0.6,
     ) -> None:
-        base = _split(base_url)
+        base = http.address(base_url, _WHAT, _URL_HINT)
         endpoint = base._replace(path=base.path.rstrip("/") + "/embeddings")
-        self.name, self.identity = f"openai:{model}", f"openai:{_shown(base)}:{model}:{dimensions or ''}"
+        self.name, self.identity = f"openai:{model}", f"openai:{http.shown(base)}:{model}:{dimensions or ''}"
         self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
         self._model, self._timeout, self._batch = model, timeout, batch
-        self._url, self._place, self._key = endpoint.geturl(), _shown(endpoint), _checked_key(api_key)
+        self._url, self._place, self._key = (
+            endpoint.geturl(),
+            http.shown(endpoint),
+            http.checked_key(api_key, _WHAT, _KEY_HINT),
+        )
         self._asked, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
@@ -130,7 +129,7 @@ class OpenAIEmbedder:
         while True:
             try:
                 return self._attempt(client, texts, deadline)
-            except _PassingError as error:
+            except http.PassingError as error:
                 pause = next(pauses, math.inf)
                 if error.pause is not None and pause < math.inf:
                     pause = error.pause
@@ -145,13 +144,13 @@ class OpenAIEmbedder:
         left = max(deadline - time.monotonic(), 0.001)
         try:
             with client.stream("POST", self._url, json=payload, timeout=left) as response:
-                content = b"".join(_until(deadline, response.iter_bytes()))
+                content = b"".join(http.until(deadline, response.iter_bytes()))
         except (httpx.TimeoutException, TimeoutError) as error:
             hint = "Check that the server runs and has the model loaded, or raise the time limit in the settings."
-            raise _PassingError(f"{self._place} did not answer within {self._timeout:g} s", hint=hint) from error
+            raise http.PassingError(f"{self._place} did not answer within {self._timeout:g} s", hint=hint) from error
         except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: no host can be called so
             hint = "Check that the server runs and that the base URL in the settings is right."
-            kind = _PassingError if isinstance(error, httpx.TransportError) else ProviderError
+            kind = http.PassingError if isinstance(error, httpx.TransportError) else ProviderError
             raise kind(f"cannot reach {self._place}: {error}", hint=hint) from error
         if response.status_code != 200:
             raise self._refusal(response.status_code, response.headers.get("Retry-After", ""), content)
@@ -159,52 +158,18 @@ class OpenAIEmbedder:
 
     def _refusal(self, status: int, retry_after: str, content: bytes) -> ProviderError:
         """What a status other than 200 means."""
-        message = f"{self._place} answered {status} for model {self._model!r}{_words(content, self._key)}"
+        message = f"{self._place} answered {status} for model {self._model!r}{http.said(content, self._key)}"
         hint = _HINTS.get(min(status, 500), "Check the base URL, the model's name and its limits.")
         if status != 429 and status < 500:
             return ProviderError(message, hint=hint)
-        error = _PassingError(message, hint=hint)
-        error.pause = _seconds(retry_after)
+        error = http.PassingError(message, hint=hint)
+        error.pause = http.pause_of(retry_after)
         return error
-
-
-def _split(base_url: str) -> SplitResult:
-    """The parts of an address, once it is known to be one."""
-    try:
-        url = urlsplit(base_url.strip())
-        valid = url.scheme in ("http", "https") and url.hostname and url.port != 0
-    except ValueError:
-        valid = False
-    if not valid:
-        hint = "Set the server's base URL, such as http://localhost:11434/v1."
-        raise ProviderError("the base URL of the embeddings server is missing or is no http(s) address", hint=hint)
-    return url
-
-
-def _shown(url: SplitResult) -> str:
-    """An address without what may be secret in it: user, password and query."""
-    return url._replace(netloc=url.netloc.rpartition("@")[2], query="", fragment="").geturl().rstrip("/")
-
-
-def _checked_key(key: str) -> str:
-    """The key, if a header can hold it: the HTTP library would print it in its complaint."""
-    key = key.strip()
-    if not key.isascii() or not all(map(str.isprintable, key)):
-        raise ProviderError("the key for the embeddings server is not plain printable ASCII", hint=_KEY_HINT)
-    return key
 
 
 def _clean(text: str) -> str:
     """What is sent of a text: no lone surrogates, as JSON is UTF-8, and never nothing, which servers refuse."""
     return text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8") or " "
-
-
-def _until(deadline: float, chunks: Iterable[bytes]) -> Iterator[bytes]:
-    """Hand chunks on; cut off a server that sends byte by byte."""
-    for chunk in chunks:
-        if time.monotonic() > deadline:
-            raise TimeoutError
-        yield chunk
 
 
 def _read(content: bytes, count: int) -> list[list[Any]]:
@@ -232,20 +197,3 @@ def _checked_vector(vector: list[Any], length: int) -> list[float]:
     if not all(type(value) in (int, float) and -_LARGEST < value < _LARGEST for value in vector):
         raise ValueError("a vector that holds something else than finite numbers")
     return [float(value) for value in vector]
-
-
-def _words(content: bytes, key: str) -> str:
-    """The beginning of what a server says, fit for a terminal, with the key taken out, as some servers echo it."""
-    text = content.decode("utf-8", "replace")
-    said = "".join(c if c.isprintable() else " " for c in (text.replace(key, "…") if key else text)[:2_000])
-    return ": " + " ".join(said.split())[:300] if said.strip() else ""
-
-
-def _seconds(retry_after: str) -> float | None:
-    """The pause a `Retry-After` header asks for, as seconds or as a date; None if it does not say."""
-    try:
-        if retry_after.strip().isdigit():
-            return float(retry_after)
-        return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
-    except ValueError:
-        return None

@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memctl.errors import InvalidDataError
+from memctl.files.strict_json import DECODER, StrictError
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of one line, or characters of one element of a list; a memory is never near it."""
@@ -45,29 +46,6 @@ class Page(NamedTuple):
     lists: Mapping[str, list[Entry]]
 
 
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    result = dict(pairs)
-    if len(result) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for name in names if names.count(name) > 1)
-        raise BrokenError(f"the name {twice!r} stands twice in one object")
-    return result
-
-
-def _no_constant(name: str) -> Any:
-    raise BrokenError(f"{name} is not a JSON number")
-
-
-def _finite(text: str) -> float:
-    number = float(text)
-    if number in (float("inf"), float("-inf")):
-        raise BrokenError(f"the number {text[:40]} is too large")
-    return number
-
-
-_DECODER = json.JSONDecoder(object_pairs_hook=_unique, parse_constant=_no_constant, parse_float=_finite)
-
-
 def decode(text: str) -> Any:
     """The value a text holds.
 
@@ -75,13 +53,13 @@ def decode(text: str) -> Any:
         BrokenError: it holds none, more than one, a name twice, NaN or a number too large, or is nested too deeply.
     """
     try:
-        return _DECODER.decode(text)
+        return DECODER.decode(text)
     except json.JSONDecodeError as problem:
         raise BrokenError(f"is not JSON: {_lower(problem.msg)} (column {problem.colno})") from None
     except RecursionError:
         raise BrokenError("is nested too deeply") from None
-    except BrokenError:
-        raise
+    except StrictError as problem:
+        raise BrokenError(str(problem)) from None
     except ValueError as problem:
         raise BrokenError(f"cannot be read: {problem}") from None
 
@@ -225,7 +203,7 @@ class _Cursor:
         self.skip()
         start = self.at
         try:
-            value, self.at = _DECODER.raw_decode(self.text, start)
+            value, self.at = DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as problem:
             raise self.fail(_lower(problem.msg), problem.pos) from None
         except RecursionError:

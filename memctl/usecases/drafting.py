@@ -13,7 +13,7 @@ from memctl.context.fence import fenced
 from memctl.lifecycle.reflect import Draft, Point, assembled, language
 from memctl.models import Memory
 from memctl.providers.base import LLM
-from memctl.usecases.summaries import ATTEMPTS, point_fault
+from memctl.usecases.summaries import ATTEMPTS, POINT, TEXT, flat, point_fault
 
 MOST_MEMORIES = 60
 """Memories that are shown to a model at once; of more, the rules' draft is taken."""
@@ -21,20 +21,14 @@ MOST_MEMORIES = 60
 MOST_SECTIONS, MOST_POINTS = 8, 40
 _LONGEST_TITLE = 120
 
-_TEXT = {"type": "string"}
-_POINT = {
-    "type": "object",
-    "properties": {"text": _TEXT, "sources": {"type": "array", "items": _TEXT}},
-    "required": ["text", "sources"],
-}
 _SECTION = {
     "type": "object",
-    "properties": {"heading": _TEXT, "points": {"type": "array", "items": _POINT}},
+    "properties": {"heading": TEXT, "points": {"type": "array", "items": POINT}},
     "required": ["heading", "points"],
 }
 REFLECTION: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"title": _TEXT, "summary": _TEXT, "sections": {"type": "array", "items": _SECTION}},
+    "properties": {"title": TEXT, "summary": TEXT, "sections": {"type": "array", "items": _SECTION}},
     "required": ["title", "summary", "sections"],
 }
 
@@ -90,4 +84,4 @@ def _draft(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) ->
 
 def _flat(text: str) -> str:
     """One line, that cannot begin a heading or a list of its own."""
-    return " ".join(text.split()).lstrip("#-*> ")
+    return flat(text).lstrip("#-*> ")

@@ -26,15 +26,15 @@ PAIRS_AT_ONCE = 20
 
 _LONGEST = {"topic": 80, "content": 600, "point": 300}
 
-_TEXT = {"type": "string"}
-_POINT = {
+TEXT = {"type": "string"}
+POINT = {
     "type": "object",
-    "properties": {"text": _TEXT, "sources": {"type": "array", "items": _TEXT}},
+    "properties": {"text": TEXT, "sources": {"type": "array", "items": TEXT}},
     "required": ["text", "sources"],
 }
 SUMMARY: Mapping[str, Any] = {
     "type": "object",
-    "properties": {"topic": _TEXT, "content": _TEXT, "key_points": {"type": "array", "items": _POINT}},
+    "properties": {"topic": TEXT, "content": TEXT, "key_points": {"type": "array", "items": POINT}},
     "required": ["topic", "content", "key_points"],
 }
 VERDICTS: Mapping[str, Any] = {
@@ -87,8 +87,8 @@ def summary(llm: LLM, made: Made) -> Written | str:
         answer = llm.complete(messages, SUMMARY)
         complaint = fault(answer, shown)
         if not complaint:
-            points = tuple(Point(_flat(p["text"]), tuple(p["sources"]), 1.0) for p in answer["key_points"])
-            return Written(_flat(answer["topic"]), _flat(answer["content"]), points)
+            points = tuple(Point(flat(p["text"]), tuple(p["sources"]), 1.0) for p in answer["key_points"])
+            return Written(flat(answer["topic"]), flat(answer["content"]), points)
         messages = [*messages[:2], {"role": "user", "content": f"An earlier answer was no good: {complaint}."}]
     return complaint
 
@@ -133,7 +133,7 @@ def _unsupported(text: str, sources: Sequence[str]) -> str:
     return "" if telling(text) & telling(whole) else "shares no word with its records"
 
 
-def _flat(text: str) -> str:
+def flat(text: str) -> str:
     return " ".join(text.split())
 
 
