@@ -6,16 +6,20 @@ import os
 from collections.abc import Mapping
 from hashlib import blake2b
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from memctl import config
 from memctl.errors import MemctlError, NotFoundError, StorageError, UsageError
 from memctl.files import layout
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
-from memctl.providers.base import LLM, Embedder
+from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
 from memctl.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memctl.trust import Server
 
 INDEX_NAME = "index.sqlite"
 LLM_VARIABLE = "MEMCTL_LLM"
@@ -58,6 +62,7 @@ def open_store(
         embedder_problem=problem,
         spare_indexes=spare,
         llm=lambda: need_llm(settings, environment),
+        rerankers=lambda name: need_reranker(settings, name, environment),
     )
 
 
@@ -109,10 +114,13 @@ def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
 
     Raises:
         ProviderError: it cannot be used.
+        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
         UsageError: there is no such model.
     """
     from memctl.providers.registry import load_embedder as load
 
+    if settings.model.startswith("openai:"):
+        _need_trusted("model_url", settings, environment)
     return load(
         settings.model,
         cache_dir=cache_directory(environment) / "models",
@@ -127,16 +135,59 @@ def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM |
 
     Raises:
         ProviderError: its address or key cannot be one.
+        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
         UsageError: there is no such model.
     """
     from memctl.providers.registry import load_llm
 
+    name = environment.get(LLM_VARIABLE) or settings.llm
+    if name.startswith("openai:") and not environment.get(LLM_URL_VARIABLE):
+        _need_trusted("llm_url", settings, environment)
     return load_llm(
-        environment.get(LLM_VARIABLE) or settings.llm,
+        name,
         base_url=environment.get(LLM_URL_VARIABLE) or settings.llm_url,
         api_key=environment.get(settings.llm_key_variable, ""),
         timeout=settings.llm_timeout,
     )
+
+
+def need_reranker(settings: config.Settings, name: str, environment: Mapping[str, str]) -> Reranker | None:
+    """The reranker of that name, None for `none`.
+
+    Raises:
+        ProviderError: it cannot be used.
+        UntrustedError: the store names its server, and nobody on this machine has said that it may be used.
+        UsageError: there is no such reranker.
+    """
+    from memctl.providers.registry import load_reranker
+
+    if name.partition(":")[0] == "server":
+        _need_trusted("rerank_url", settings, environment)
+    return load_reranker(
+        name,
+        cache_dir=cache_directory(environment) / "models",
+        base_url=settings.rerank_url,
+        api_key=environment.get(settings.rerank_key_variable, ""),
+        timeout=settings.rerank_timeout,
+    )
+
+
+def _need_trusted(setting: str, settings: config.Settings, environment: Mapping[str, str]) -> None:
+    from memctl import trust
+
+    trust.need(setting, servers(settings)[setting], environment)
+
+
+def servers(settings: config.Settings) -> dict[str, Server]:
+    """The servers a store's settings name, by the setting."""
+    from memctl.trust import KEY_VARIABLE, URL, server
+
+    values = vars(settings)
+    return {
+        name: server(str(value), str(values.get(name.removesuffix(URL) + KEY_VARIABLE, "")))
+        for name, value in values.items()
+        if name.endswith(URL)
+    }
 
 
 def index_paths(folder: UserFolder, environment: Mapping[str, str]) -> tuple[Path, ...]:

@@ -18,6 +18,9 @@ from memctl.secrets import POLICIES as SECRET_POLICIES
 from memctl.secrets import REFUSE
 from memctl.working.limits import POLICIES as WINDOW_POLICIES
 
+RERANKED = QUERY, CONTEXT = "query", "context"
+"""What a reranker may have a say in."""
+
 KEY_ENDING, KEY_VARIABLES = "_API_KEY", "MEMCTL_KEY_VARIABLES"
 """What an environment variable's name must end in for the settings to name it, and the variable that lists others."""
 
@@ -65,6 +68,23 @@ class Settings:
     lexical_weight: float = _setting(
         -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
     )
+    rerank: str = _setting(
+        "none", "Reranker that reads the best hits of a query: `fastembed:MODEL`, `server`, `server:MODEL`, or `none`."
+    )
+    rerank_for: tuple[str, ...] = _setting(
+        (QUERY,), "Which answers are reranked where a reranker is set: any of query, context.", choices=RERANKED
+    )
+    rerank_weight: float = _setting(
+        0.7, "Share of the reranker in a score, 0 to 1; full text, vectors and the rest have what is left.", 0, 1
+    )
+    rerank_url: str = _setting(
+        "http://localhost:8080/v1",
+        "Base URL of the reranking server that `server` asks: Cohere's, Jina's, Text Embeddings Inference, llama.cpp.",
+    )
+    rerank_key_variable: str = _setting(
+        "RERANK_API_KEY", "Environment variable that holds that server's key; named as for `model_key_variable`."
+    )
+    rerank_timeout: float = _setting(10.0, "Seconds to wait for that server.", 0.1, 600)
     boost: float = _setting(
         0.15, "The most by which importance, confidence, reward and recency may raise or lower a hit.", 0, 0.15
     )
@@ -228,6 +248,10 @@ def _unusable(name: str, value: Any) -> str:
         return f"there is no model {value!r}; choose builtin, none, fastembed:MODEL or openai:MODEL"
     if name == "llm" and value != "none" and not (kind == "openai" and model):
         return f"there is no language model {value!r}; choose none or openai:MODEL"
+    if name == "rerank" and "://" in value:
+        return "names a kind of reranker; set rerank_url to the address, and rerank to `server` or `server:MODEL`"
+    if name == "rerank" and value not in ("none", "server") and not (kind in ("fastembed", "server") and model):
+        return f"there is no reranker {value!r}; choose none, fastembed:MODEL, server or server:MODEL"
     if name == "secrets" and value not in SECRET_POLICIES:
         return f"cannot be {value!r}; choose {', '.join(SECRET_POLICIES)}"
     if name.endswith("_key_variable") and not _may_hold_key(value):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -9,14 +10,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl import housekeeping, secrets, sync, times
+from memctl import hand_edits, housekeeping, secrets, sync, times
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, edit, knowledge, layout, reflections
-from memctl.files.erase import temporary_files, tombstones
+from memctl.files import atomic, document, knowledge, layout, lock, reflections
+from memctl.files.document import tombstones
+from memctl.files.erase import temporary_files
 from memctl.files.layout import UserFolder
 from memctl.gateway import View
+from memctl.hand_edits import CHANGED_ID, FORM, NAME, SESSION, ChangedId
 from memctl.index.sqlite import SqliteIndex
-from memctl.models import Change, FileEdit, Memory, Problem
+from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
 
 UNREADABLE = "unreadable"
@@ -29,6 +32,7 @@ ORPHAN = "orphan"
 MISSING_REFLECTION = "missing-reflection"
 PERMISSION = "permission"
 LEFTOVER = "leftover"
+LOCKED = "locked"
 WAITING = "waiting"
 INDEX = "index"
 SECRET = "secret"
@@ -42,12 +46,14 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     report = store.sync(deep=deep)
     readable = not report.blocked
     found = [
-        *_memory_file(store.folder),
+        *_memory_file(store, readable),
         *_reflections(store, orphans=readable),
         *_documents(store.folder),
+        *hand_edits.session_files(store.folder),
         *_secrets(store),
         *_permissions(store.folder),
         *_leftovers(store.folder),
+        *_locks(store.folder),
     ]
     if report.blocked and not any(problem.code == UNREADABLE for problem in found):
         found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
@@ -61,7 +67,9 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
 # memory.json
 
 
-def _memory_file(folder: UserFolder) -> Iterator[Problem]:
+def _memory_file(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
+    """What is wrong with `memory.json`; `indexed`: whether the index holds what it says."""
+    folder = store.folder
     data = atomic.read(folder.memory_file)
     if data is None:
         yield Problem(document.FILE_NAME, "is missing", code=INCOMPLETE, fix="write an empty one")
@@ -71,13 +79,24 @@ def _memory_file(folder: UserFolder) -> Iterator[Problem]:
     except InvalidDataError as problem:
         yield Problem(document.FILE_NAME, problem.reason, problem.line, code=UNREADABLE, column=problem.column)
         return
-    yield from _records(folder, parsed)
+    changed = _changed_ids(store, parsed) if indexed else []
+    yield from hand_edits.user_name(folder, parsed)
+    yield from _records(folder, parsed, {each.old for each in changed})
+    for each in changed:
+        message = f"{each.new} was called {each.old} before, and something still names it so"
+        yield Problem(document.FILE_NAME, message, each.line, "let that follow", CHANGED_ID)
+    yield from hand_edits.dates(parsed)
 
 
-def _records(folder: UserFolder, parsed: document.Document) -> Iterator[Problem]:
+def _changed_ids(store: MemoryStore, parsed: document.Document) -> list[ChangedId]:
+    return hand_edits.changed_ids(store.view(), parsed, tombstones(parsed.header) | _trashed_ids(store.folder))
+
+
+def _records(folder: UserFolder, parsed: document.Document, followed: set[str]) -> Iterator[Problem]:
+    """What is wrong with the records; `followed`: ids of which it is known what has become of them."""
     seen: dict[str, document.RawRecord] = {}
     buried = tombstones(parsed.header)
-    known = set(parsed.memories) | buried | _trashed_ids(folder)
+    known = set(parsed.memories) | buried | _trashed_ids(folder) | followed
     for record in parsed.records:
         if record.memory is None:
             yield Problem(document.FILE_NAME, record.problem, record.line, code=BAD_RECORD)
@@ -128,7 +147,7 @@ def _references(folder: UserFolder, memory: Memory, line: int, known: set[str]) 
 def _trashed_ids(folder: UserFolder) -> set[str]:
     if not folder.trash.is_dir():
         return set()
-    texts = (path.read_text("utf-8", "replace") for path in folder.trash.glob("*.json"))
+    texts = ((atomic.read(path) or b"").decode("utf-8", "replace") for path in folder.trash.glob("*.json"))
     return {part.split('"', 1)[0] for text in texts for part in text.split('"memory_id": "')[1:]}
 
 
@@ -153,7 +172,8 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
 
 def _in_knowledge(folder: UserFolder) -> list[Path]:
     hidden = (path for path in sorted(folder.knowledge.rglob("*")) if not path.is_dir() or path.is_symlink())
-    return [path for path in hidden if not any(p.startswith(".") for p in path.relative_to(folder.knowledge).parts)]
+    seen = [path for path in hidden if not any(p.startswith(".") for p in path.relative_to(folder.knowledge).parts)]
+    return [path for path in seen if not hand_edits.LITTER.search(path.name)]
 
 
 def _documents(folder: UserFolder) -> Iterator[Problem]:
@@ -208,6 +228,14 @@ def _leftovers(folder: UserFolder) -> Iterator[Problem]:
             yield Problem(name, message, code=WAITING)
 
 
+def _locks(folder: UserFolder) -> Iterator[Problem]:
+    """Locks that somebody holds, and those that another machine has left."""
+    stripes = sorted(folder.session_locks.glob("*")) if folder.session_locks.is_dir() else []
+    for path in (folder.lock, *stripes):
+        if told := lock.examine(path):
+            yield Problem(str(path.relative_to(folder.root)), told, code=LOCKED)
+
+
 def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
     fix = "make the index anew"
     if damage := store.index.check():
@@ -237,50 +265,77 @@ def _contents(index: SqliteIndex) -> dict[tuple[str, str], str]:
 
 # Mending
 
+MOST_BACKUPS = 10
+
 
 def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
-    """Mend what has a `fix`. Every change to a user's file is one operation that `undo` takes back.
+    """Mend what has a `fix`.
+
+    What it changes of the user's files is first copied to `backup`. Every change is an operation that `undo` takes
+    back, but for sessions, which have no log.
 
     Returns:
         the problems that were mended.
     """
     now = now or times.utc_now()
     fixable = [problem for problem in problems if problem.fix]
-    codes = {problem.code for problem in fixable}
     if any(problem.code == UNREADABLE for problem in problems):
-        fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX)]
-        codes = {problem.code for problem in fixable}
-    if codes & {REPEATED, PURGED}:
-        store.gateway.apply(lambda view: _without_repeats(view, store, now), now)
-    if codes & {INCOMPLETE, MISSING_REFLECTION, ORPHAN}:
-        store.gateway.apply(lambda view: _completed(view, store, now), now)
+        fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
+    codes = {problem.code for problem in fixable}
+    for concerned, decide in _CHANGES:
+        if codes & concerned:
+            store.gateway.apply(_keeping(decide, now), now)
     for problem in fixable:
-        if action := _SMALL_FIXES.get(problem.code):
+        if problem.code == SESSION:
+            keep = _keeper(store.folder, now)
+            hand_edits.mend_session(store.folder, problem, keep, timeout=store.settings.lock_timeout)
+        elif action := _SMALL_FIXES.get(problem.code):
             action(store, problem)
     return fixable
 
 
-def _without_repeats(view: View, store: MemoryStore, now: datetime) -> Change:
-    """Take out copies and what was purged; give a different record with a taken id a new one."""
-    data = view.read(document.FILE_NAME) or b""
-    parsed = document.parse(data)
-    buried = tombstones(parsed.header)
-    held: dict[str, Memory] = {}
-    raws = []
-    for record in parsed.records:
-        memory = record.memory
-        if memory is None or (memory.memory_id not in held and memory.memory_id not in buried):
-            raws.append(record.raw)
-        elif memory.memory_id not in buried and held[memory.memory_id] != memory:
-            renamed = replace(memory, memory_id=store.view().new_id(memory.created_at or now))
-            raws.append(codec.dump(codec.encode(renamed)).encode())
-        if memory is not None:
-            held.setdefault(memory.memory_id, memory)
-    new = edit.rebuilt(parsed.header, raws)
-    return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),))
+def backup(folder: UserFolder, now: datetime) -> Path:
+    """Where mending at this time keeps files as they were: a folder in the form of a user's."""
+    return folder.displaced / f"doctor-{now:%Y%m%d%H%M%S}"
 
 
-def _completed(view: View, store: MemoryStore, now: datetime) -> Change:
+def _keeping(decide: Callable[[View, datetime], Change], now: datetime) -> Callable[[View], Change]:
+    """The decision, and copies of the files it concerns."""
+
+    def kept(view: View) -> Change:
+        change, keep = decide(view, now), _keeper(view.folder, now)
+        paths = {file.path: file.before for file in change.files}
+        if change.puts or change.removes or change.header is not None:
+            paths[document.FILE_NAME] = view.read(document.FILE_NAME)
+        for path, data in paths.items():
+            if data is not None:
+                keep(path, data)
+        return change
+
+    return kept
+
+
+def _keeper(folder: UserFolder, now: datetime) -> Callable[[str, bytes], None]:
+    """Keeps a file as it was before the first of the changes made at one time; of old backups a few stay."""
+
+    def keep(path: str, data: bytes) -> None:
+        where = backup(folder, now)
+        if not where.exists():
+            for old in sorted(folder.displaced.glob("doctor-*"))[: -MOST_BACKUPS + 1]:
+                shutil.rmtree(old, ignore_errors=True)
+        if not (where / path).exists():
+            atomic.replace(where / path, data)
+
+    return keep
+
+
+def _followed(view: View, now: datetime) -> Change:
+    parsed = document.parse(view.read(document.FILE_NAME) or b"")
+    gone = tombstones(parsed.header) | _trashed_ids(view.folder)
+    return hand_edits.followed(view, hand_edits.changed_ids(view, parsed, gone))
+
+
+def _completed(view: View, now: datetime) -> Change:
     """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
     adopted, files = housekeeping.adoptions(view, now)
     path = view.folder.memory_file
@@ -292,6 +347,11 @@ def _completed(view: View, store: MemoryStore, now: datetime) -> Change:
         if whole != memory or b'"memory_id"' not in found:
             puts.append(whole)
     return Change("doctor --fix", (*puts, *adopted), files=tuple(files))
+
+
+def _plain_dates(view: View, now: datetime) -> Change:
+    memories, raws = hand_edits.plain_dates(view)
+    return Change("doctor --fix", tuple(memories), raws=raws)
 
 
 def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
@@ -320,3 +380,12 @@ _SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {
     LEFTOVER: _delete,
     INDEX: lambda store, problem: store.reindex(),
 }
+
+_CHANGES: tuple[tuple[set[str], Callable[[View, datetime], Change]], ...] = (
+    ({REPEATED, PURGED}, hand_edits.without_repeats),
+    ({CHANGED_ID}, _followed),
+    ({FORM}, _plain_dates),
+    ({INCOMPLETE, MISSING_REFLECTION, ORPHAN}, _completed),
+    ({NAME}, lambda view, now: hand_edits.renamed_user(view)),
+)
+"""What mends which findings, in this order: an id must be one record's before it can be followed."""

@@ -5,35 +5,49 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
-from functools import cached_property
+from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import Self, TypeVar
+from typing import Concatenate, ParamSpec, Self, TypeVar
 
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import NotFoundError, StorageError
 from memctl.files import document, journal, knowledge
-from memctl.files.erase import tombstones
+from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import forgetting
 from memctl.models import Change
-from memctl.providers.base import LLM, Embedder
+from memctl.providers.base import LLM, Embedder, Reranker
+from memctl.secrets import ALLOW
 
 T = TypeVar("T")
+P = ParamSpec("P")
+E = TypeVar("E", bound="Engine")
 
 MEGABYTE = 1024 * 1024
 INLINE_EMBEDDINGS = 64
 """How many waiting vectors of a slow model a question makes before it is answered without them."""
 
 
+def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
+    """A question that is asked once more where the index turns out to be damaged: it is made anew in between."""
+
+    @wraps(question)
+    def asked(self: E, /, *args: P.args, **options: P.kwargs) -> T:
+        return self._healed(lambda: question(self, *args, **options))
+
+    return asked
+
+
 class Engine:
     """One user's files and their index; `MemoryStore` adds the use cases.
 
     Attributes:
+        reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
         spare_indexes: where an index of this folder may lie from another time (when it could not be written).
         report: what the last look at the files found; None before the first.
     """
@@ -48,12 +62,14 @@ class Engine:
         embedder_problem: str = "",
         spare_indexes: Sequence[Path] = (),
         llm: Callable[[], LLM | None] = lambda: None,
+        rerankers: Callable[[str], Reranker | None] = lambda name: None,
     ) -> None:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
         self.spare_indexes = spare_indexes
         self._load_llm = llm
+        self.reranker = lru_cache(maxsize=4)(rerankers)
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None
@@ -96,11 +112,12 @@ class Engine:
     def _healed(self, action: Callable[[], T]) -> T:
         """Do something with the index; if that turns out to be damaged, make it anew and do it again."""
         try:
-            return action()
-        except DAMAGE:
-            self.index.rebuild()
-            self.sync()
-            return action()
+            try:
+                return action()
+            except DAMAGE:
+                self.index.rebuild()
+                self._synced()
+                return action()
         except HINDRANCE as problem:
             raise StorageError(
                 f"the index cannot be used: {problem}", hint="Free some space, then try again."
@@ -124,6 +141,11 @@ class Engine:
     ) -> syncing.SyncReport:
         """As `refresh`, and make every vector that is missing."""
         recover_if_free(self.gateway)
+        return self._healed(lambda: self._synced(deep, allow_mass_change, progress))
+
+    def _synced(
+        self, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
+    ) -> syncing.SyncReport:
         report = syncing.sync(self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change)
         return self._with_vectors(report, True, progress)
 
@@ -156,12 +178,24 @@ class Engine:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
         return View(self.index, self.folder, self.gateway.ids)
 
-    def _apply(self, decide: Callable[[View], Change], now: datetime, *, dry_run: bool = False) -> Change:
+    def secret_policy(self, allow_secret: bool = False) -> str:
+        """What becomes of likely secrets: the setting, unless somebody insists."""
+        return ALLOW if allow_secret else self.settings.secrets
+
+    def _apply(
+        self, decide: Callable[[View], Change], now: datetime, *, dry_run: bool = False, on_secret: str = ""
+    ) -> Change:
         """Apply a change, after moving what has expired to the trash and giving new reflections records.
 
         Args:
             dry_run: only decide on it.
+            on_secret: instead of the setting `secrets`: `allow` for what was looked at, or stored, before; `mask` where
+                nobody can be asked.
+
+        Raises:
+            RefusedError: it would store a likely secret, and the setting `secrets` is `refuse`.
         """
+        decide = self._looked_through(decide, on_secret)
         if dry_run:
             self.refresh()
             return decide(self.view())
@@ -170,6 +204,18 @@ class Engine:
             return housekeeping.housekeeping(view, now)
 
         return self._healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
+
+    def _looked_through(self, decide: Callable[[View], Change], on_secret: str) -> Callable[[View], Change]:
+        policy = on_secret or self.settings.secrets
+        if ALLOW in (policy, self.settings.secrets):
+            return decide
+
+        def looked_through(view: View) -> Change:
+            from memctl.lifecycle import guarding
+
+            return guarding.guarded_change(decide(view), policy, lambda: _text(view.read(document.FILE_NAME)))
+
+        return looked_through
 
     # Finding records
 
@@ -236,3 +282,7 @@ class Engine:
         """What was done, oldest first; to one memory, or to all."""
         found = journal.read(self.folder.operations)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+
+
+def _text(data: bytes | None) -> str:
+    return (data or b"").decode("utf-8", "replace")

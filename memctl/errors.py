@@ -112,6 +112,14 @@ class StorageError(MemctlError):
     slug = "io"
 
 
+class DamagedError(StorageError):
+    """The index is not as it was written. It is dropped, and made anew from the files by what looks at them next."""
+
+    def __init__(self, why: object) -> None:
+        hint = "Run the command again: the index is made anew from the files, and no memory is lost."
+        super().__init__(f"the index is damaged ({why})", hint=hint)
+
+
 class RefusedError(MemctlError):
     """memctl could do it, but will not without being told to: each refusal has its own flag."""
 
@@ -137,3 +145,9 @@ class ProviderError(MemctlError):
 
     exit_code = EXIT_PROVIDER
     slug = "provider"
+
+
+class UntrustedError(ProviderError):
+    """A store names a server that the user of this machine has not said may be used."""
+
+    slug = "untrusted"

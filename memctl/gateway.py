@@ -11,15 +11,14 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memctl import sync, times
 from memctl.entries import memory_of, record_entry
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, StorageError
 from memctl.files import atomic, codec, document, edit, journal, layout, lock, recovery, reflections
-from memctl.files.erase import Erasure, erase
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
@@ -29,10 +28,16 @@ from memctl.lifecycle.adding import IdMaker
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.providers.base import Embedder
 
+if TYPE_CHECKING:
+    from memctl.files.erase import Erasure
+
 _FEW = 16
 """Up to this many records are found in the file by their bytes; for more, one parse is cheaper."""
 
 _TRIES = 5
+
+TAKEN_BACK = "Nothing was changed."
+UNFINISHED = "It may be done in part: the next command finishes it or drops it, once the disk works again."
 
 
 @dataclass(frozen=True)
@@ -245,6 +250,8 @@ class Gateway:
         journal.write_intent(self.folder.operations, prepared.operation)
         try:
             self._write(prepared)
+        except MemctlError as problem:
+            self._confirm_or_take_back(prepared, problem)
         except BaseException as problem:
             done = self._take_back(prepared)
             if done and not isinstance(problem, Exception):
@@ -261,7 +268,8 @@ class Gateway:
         for line in prepared.change.lines:
             recovery.write_line(self.folder, line)
         if prepared.content is not None:
-            self._write_memory(prepared, prepared.content)
+            with atomic.told(self.folder.memory_file):
+                self._write_memory(prepared, prepared.content)
 
     def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
         keep = self.folder.displaced / document.FILE_NAME
@@ -269,6 +277,21 @@ class Gateway:
         atomic.replace(self.folder.memory_file, content, keep=keep)
         if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
             recovery.keep_hand_edit(keep)
+
+    def _confirm_or_take_back(self, prepared: _Prepared, problem: MemctlError) -> None:
+        """The system refused something half-way.
+
+        Raises:
+            StorageError: nothing was changed, unless the hint says that it is not certain.
+        """
+        try:
+            done = self._take_back(prepared)
+        except MemctlError:
+            raise StorageError(problem.message, hint=UNFINISHED) from None
+        if not done:
+            hint = TAKEN_BACK if problem.hint == atomic.UNSURE else problem.hint
+            raise StorageError(problem.message, hint=hint) if isinstance(problem, StorageError) else problem
+        atomic.confirm(self.folder.memory_file)
 
     def _take_back(self, prepared: _Prepared) -> bool:
         """A write failed half-way while we live: put back what was written, so that "nothing was changed" is true.
@@ -319,11 +342,16 @@ class Gateway:
         Returns:
             the places that were changed.
         """
+        from memctl.files.erase import erase  # it knows every kind of file, which no other change needs
+
         with self.locked():
             what = decide(self.view())
             intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
             journal.write_intent(self.folder.operations, intent)
-            changed = erase(self.folder, what)
+            try:
+                changed = erase(self.folder, what)
+            except StorageError as problem:
+                raise StorageError(problem.message, hint=UNFINISHED) from None
             journal.finish(self.folder.operations, intent.op)
             return changed
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from memctl.entries import memory_of, reflection_memory
 from memctl.errors import MemctlError, RefusedError
 from memctl.files import reflections
-from memctl.files.erase import tombstones
+from memctl.files.document import tombstones
 from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
 from memctl.models import Change, FileEdit, Memory, Reflection

@@ -133,6 +133,8 @@ class Query:
         top: how many hits at most.
         min_score: hits whose `relevance` (absolute, in [0, 1]) is below are left out.
         route: whether intent and domain of the question may narrow the search.
+        rerank: the reranker that reads the best hits, by its name in the settings; empty for the one that is set there,
+            `none` for none.
     """
 
     text: str
@@ -140,6 +142,7 @@ class Query:
     filters: Filters = Filters()
     min_score: float = 0.0
     route: bool = True
+    rerank: str = ""
 
 
 @dataclass(frozen=True)
@@ -181,6 +184,15 @@ class IndexState:
 
 
 @dataclass(frozen=True)
+class Reranking:
+    """What a reranker did for an answer, and what it cost: how many hits it read, and in how many milliseconds."""
+
+    model: str
+    candidates: int
+    milliseconds: float
+
+
+@dataclass(frozen=True)
 class QueryResult:
     """The answer to a `Query`: hits best first, and everything that says how far to trust them.
 
@@ -195,6 +207,8 @@ class QueryResult:
     degraded: tuple[str, ...] = ()
     origin: str = ""
     """Where the answer of another time comes from: `the records`, `git abc1234`, `the log`; empty for the present."""
+    reranked: Reranking | None = None
+    """None where no reranker had a say."""
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,9 @@ def _whole(value: str, name: str) -> str:
     return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
 
 
-def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: str = "") -> T:
+def guarded(
+    value: T, policy: str, where: str = "", *, name: str = "", known: str = "", can_insist: bool = True
+) -> T:
     """A text or JSON value as it may be stored: as it is, or masked.
 
     Args:
@@ -156,6 +158,7 @@ def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: st
         where: what it is, for the message, such as `the message`.
         name: the name it stands under, which may say that it is a secret.
         known: what was stored before: secrets in it were insisted on then.
+        can_insist: whether there is an `allow_secret` to say that it is meant.
 
     Raises:
         RefusedError: it holds a likely secret, and these are refused. The message does not repeat it.
@@ -166,15 +169,16 @@ def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: st
         result: T = masked_value(value, name, known)
         return result
     for kind, place in in_value(value, name, known):
-        raise refusal(kind, where or place or "the text")
+        raise refusal(kind, where or place or "the text", can_insist=can_insist)
     return value
 
 
-def refusal(kind: str, where: str) -> RefusedError:
+def refusal(kind: str, where: str, *, can_insist: bool = True) -> RefusedError:
     """What is said of a likely secret."""
+    insist = ", or insist with --allow-secret" if can_insist else ""
     return RefusedError(
         f"{where} holds what looks like {kind}; nothing was stored",
-        hint="Take it out, or insist with --allow-secret; `memctl config set secrets mask` blanks out such parts.",
+        hint=f"Take it out{insist}; `memctl config set secrets mask` blanks out such parts.",
     )
 
 

@@ -1,30 +1,121 @@
-"""One user's memories: the public Python API. One short method a use case; truth first, index second."""
+"""One user's memories: the public Python API. One short method a use case; truth first, index second.
+
+Asking is there at once. Every other subject joins `MemoryStore` when one of its names is first used: to import them
+all takes longer than to answer a question.
+"""
 
 from __future__ import annotations
 
-from memctl.usecases.adding import Adding
-from memctl.usecases.archiving import Archiving
-from memctl.usecases.changing import Changing
-from memctl.usecases.conflicts import Conflicts
-from memctl.usecases.context import Contexts
-from memctl.usecases.extracting import Extracting
-from memctl.usecases.history import History
-from memctl.usecases.knowledge import Knowledge
-from memctl.usecases.learning import Learning
-from memctl.usecases.maintaining import Maintaining
-from memctl.usecases.reflecting import Reflecting
-from memctl.usecases.sessions import Sessions
-from memctl.usecases.strategies import Strategies
-from memctl.usecases.tasks import Tasks
+from collections.abc import Mapping
+from importlib import import_module
+from threading import RLock
+from typing import TYPE_CHECKING, Any
+
+from memctl.usecases.asking import Asking
+
+if TYPE_CHECKING:
+    from memctl.usecases.adding import Adding
+    from memctl.usecases.archiving import Archiving
+    from memctl.usecases.changing import Changing
+    from memctl.usecases.conflicts import Conflicts
+    from memctl.usecases.context import Contexts
+    from memctl.usecases.evaluating import Evaluating
+    from memctl.usecases.extracting import Extracting
+    from memctl.usecases.history import History
+    from memctl.usecases.knowledge import Knowledge
+    from memctl.usecases.learning import Learning
+    from memctl.usecases.maintaining import Maintaining
+    from memctl.usecases.reflecting import Reflecting
+    from memctl.usecases.sessions import Sessions
+    from memctl.usecases.strategies import Strategies
+    from memctl.usecases.tasks import Tasks
+
+    class Subjects(
+        Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks, Sessions,
+        Extracting, Strategies, Knowledge, History, Archiving,
+    ):  # fmt: skip
+        """Every subject, for type checkers."""
+
+else:
+
+    class Subjects(Asking):
+        """The subjects in use so far."""
 
 
-class MemoryStore(
-    Adding, Changing, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks, Sessions, Extracting, Strategies,
-    Knowledge, History, Archiving,
-):  # fmt: skip
+SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "adding.Adding": ("add", "add_many"),
+    "changing.Changing": ("put", "write_reflection", "forget", "restore", "purge"),
+    "evaluating.Evaluating": ("evaluate", "checked_questions", "questions_judged_good"),
+    "learning.Learning": (
+        *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
+    ),
+    "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
+    "conflicts.Conflicts": ("conflicts", "resolve_conflict", "resolve_merge"),
+    "context.Contexts": ("build_context",),
+    "maintaining.Maintaining": ("maintain",),
+    "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
+    "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
+    "tasks.Tasks": (
+        *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
+        *("close_task", "finish_closed_tasks", "feedback_on_task", "end_session"),
+    ),
+    "sessions.Sessions": (
+        *("conversation", "create_session", "session_ids", "sessions", "session", "read_offloaded"),
+        *("load_session_if_exists", "save_session", "delete_session", "conversation_limits", "is_over"),
+        *("compact_session", "close_idle", "idle_sessions", "waiting", "learn_pending", "flush_sessions"),
+    ),
+    "extracting.Extracting": ("extract",),
+    "strategies.Strategies": (
+        *("record_strategy", "suggest_strategy", "strategy_outcome", "strategies", "shared_strategies"),
+        *("strategy_report", "warn_call"),
+    ),
+    "knowledge.Knowledge": (
+        *("knowledge_add", "knowledge_list", "knowledge_show", "search_knowledge", "knowledge_remove"),
+    ),
+    "history.History": (
+        *("undo", "redo", "undo_many", "redo_many", "undone", "past", "differences"),
+        *("query_as_of", "select_as_of", "restore_from"),
+    ),
+    "archiving.Archiving": ("export_archive",),
+}
+"""Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
+
+
+class MemoryStore(Subjects):
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that
     change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files cannot be read) or
     `RefusedError`, and have then changed nothing.
     """
+
+
+class _Later:
+    """A name of a subject that has not joined yet: to ask for it makes the subject join."""
+
+    def __init__(self, subject: str, name: str) -> None:
+        self.subject, self.name = subject, name
+
+    def __get__(self, store: MemoryStore | None, owner: type[MemoryStore]) -> Any:
+        _join(self.subject)
+        return vars(Subjects)[self.name].__get__(store, owner)
+
+
+_joining = RLock()
+_joined: dict[str, type] = {}
+
+
+def _join(subject: str) -> None:
+    """Make a subject one of the bases, and put what its names stand for in their place, where `help` finds it too."""
+    with _joining:
+        module, _, name = subject.partition(".")
+        _joined[subject] = joining = getattr(import_module(f"memctl.usecases.{module}"), name)
+        Subjects.__bases__ = (*(_joined[known] for known in SUBJECTS if known in _joined), Asking)
+        for each in SUBJECTS[subject]:
+            setattr(Subjects, each, vars(joining)[each])
+
+
+if not TYPE_CHECKING:
+    for _subject, _names in SUBJECTS.items():
+        for _name in _names:
+            setattr(Subjects, _name, _Later(_subject, _name))

@@ -15,7 +15,7 @@ from pathlib import Path
 from memctl.entries import passage_entries, record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
 from memctl.files import atomic, codec, document, knowledge, reflections
-from memctl.files.erase import tombstones
+from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
@@ -144,6 +144,7 @@ def sync(
         deep: hash every file, whatever its times say.
         allow_mass_change: accept that more than a quarter of the records went away.
     """
+    index.drop_if_damaged()
     known = index.files()
     present, closed = sweep(folder)
     notes = [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]

@@ -11,6 +11,21 @@ from memctl.errors import UsageError
 _MILLISECONDS_FROM = 1e11
 """An integer time above this is in milliseconds: as seconds it would lie beyond the year 5000."""
 
+_MONTHS = (
+    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
+    "december",
+)  # fmt: skip
+_CLOCK = r"(?:[,\s]+(?P<clock>\d{1,2}:\d{2}(?::\d{2})?))?"
+_WRITTEN = (
+    r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})",
+    r"(?P<name>[a-z]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})",
+    r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<name>[a-z]{3,9})\.?,?\s+(?P<year>\d{4})",
+    r"(?P<year>\d{4})\s?年\s?(?P<month>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?日",
+)
+"""Dates as people write them, where there is one way to read them: `01.06.2025`, `June 1, 2025`, `2025年6月1日`."""
+
+_EITHER_WAY = re.compile(r"\d{1,2}[-/]\d{1,2}[-/]\d{4}")
+
 _SPAN = re.compile(r"^(\d+(?:\.\d+)?)\s*(h|d|w|m|y)$")
 _SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 
@@ -38,8 +53,8 @@ def to_text(moment: datetime) -> str:
 def from_value(value: object) -> datetime:
     """Read a time as people and other tools write it.
 
-    Accepts RFC 3339, `2025-12-14`, `2025/12/14 10:00`, Unix seconds or milliseconds, and what YAML already parsed.
-    A time without a zone is UTC.
+    Accepts RFC 3339, `2025-12-14`, `2025/12/14 10:00`, `14.12.2025`, `December 14, 2025`, `2025年12月14日`, Unix
+    seconds or milliseconds, and what YAML already parsed. A time without a zone is UTC.
 
     Raises:
         ValueError: it is none of these.
@@ -76,7 +91,31 @@ def _from_text(text: str) -> datetime:
     try:
         return from_value(datetime.fromisoformat(padded))
     except (ValueError, OverflowError):
-        raise ValueError(f"{text!r} is not a time; write 2025-12-14 or 2025-12-14T08:30:00Z") from None
+        pass
+    if found := _written(text):
+        return found
+    if _EITHER_WAY.fullmatch(text):
+        raise ValueError(f"{text!r} may be day and month, or month and day; write 2025-12-14")
+    raise ValueError(f"{text!r} is not a time; write 2025-12-14 or 2025-12-14T08:30:00Z")
+
+
+def _written(text: str) -> datetime | None:
+    """A date in words; None where it is none."""
+    for form in _WRITTEN:
+        if match := re.fullmatch(form + _CLOCK, text, re.IGNORECASE | re.ASCII):
+            parts = match.groupdict()
+            month = int(parts.get("month") or 0) or _month(str(parts.get("name")))
+            hour, minute, second = (*map(int, (parts["clock"] or "0:0").split(":")), 0)[:3]
+            try:
+                return datetime(int(parts["year"]), month, int(parts["day"]), hour, minute, second, tzinfo=UTC)
+            except ValueError:
+                return None
+    return None
+
+
+def _month(name: str) -> int:
+    """The number of a month by its English name, or its first letters; 0 where there is none."""
+    return next((number for number, whole in enumerate(_MONTHS, 1) if whole.startswith(name.lower())), 0)
 
 
 def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
@@ -108,6 +147,7 @@ def end_of(text: str, now: datetime) -> datetime:
     """As `from_user`, but a date alone means the last moment of that day: what was so "on" it."""
     moment = from_user(text, now)
     date_alone = re.fullmatch(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}\s*", text) is not None
+    date_alone = date_alone or (":" not in text and _written(text.strip()) is not None)
     return moment + timedelta(days=1, seconds=-1) if date_alone else moment
 
 

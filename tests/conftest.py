@@ -48,6 +48,17 @@ def cases(number: int) -> settings:
     return settings(max_examples=number * 20 if TORTURE else number)
 
 
+_CASES = os.environ.get("MEMCTL_CASES", "")
+
+
+def count_cases(what: str, number: int) -> None:
+    """Note in the file that `MEMCTL_CASES` names, if any, how many cases of something were run: a figure of
+    docs/guarantees.md. `what` is the test, as `path::name`."""
+    if _CASES:
+        with open(_CASES, "a", encoding="utf-8") as file:
+            file.write(json.dumps({"what": what, "number": number}, ensure_ascii=False) + "\n")
+
+
 # The guard
 
 

@@ -22,6 +22,7 @@ from difflib import unified_diff
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from conftest import TORTURE, elements, fast_folder, left_over, same_as_rebuilt
 
@@ -131,10 +132,20 @@ def _die() -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def watched(kill_at: dict[str, int], act: Callable[[], Any]) -> dict[str, int]:
+    """Do something and be killed right before one of its calls; else how many of each kind it made."""
+    _kill_at.update(kill_at)
+    sys.setprofile(_watch)
+    act()
+    sys.setprofile(None)
+    return _events
+
+
 def _watch(frame: Any, event: str, argument: Any) -> None:
     if event == "c_call":
-        module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__
-        kind = "sql" if argument.__name__ in _SQL_CALLS and module == "apsw" else ""
+        owner = getattr(argument, "__self__", None)
+        module = getattr(argument, "__module__", None) or type(owner).__module__
+        kind = "sql" if argument.__name__ in _SQL_CALLS and isinstance(owner, apsw.Connection | apsw.Cursor) else ""
         if argument.__name__ in _FILE_CALLS and module in ("posix", "_io", "io"):
             kind = "file"
     else:
@@ -162,11 +173,8 @@ def _child_operation(order: dict[str, Any], out: int) -> None:
     if order.get("states"):
         shutil.copytree(store.folder.root, Path(order["states"]) / "0")
         _copy_states(store, Path(order["states"]))
-    _kill_at.update(order.get("kill_at", {}))
-    sys.setprofile(_watch)
-    OPERATIONS[order["operation"]](store)
-    sys.setprofile(None)
-    os.write(out, json.dumps(_events).encode())
+    events = watched(order.get("kill_at", {}), lambda: OPERATIONS[order["operation"]](store))
+    os.write(out, json.dumps(events).encode())
 
 
 def _copy_states(store: MemoryStore, target: Path) -> None:
@@ -200,11 +208,7 @@ def _tear(number: int) -> None:
 def _child_recovery(order: dict[str, Any], out: int) -> None:
     """Open a store that a crash left and be killed while it is mended."""
     store = opened(Path(order["root"]))
-    _kill_at.update(order["kill_at"])
-    sys.setprofile(_watch)
-    store.refresh()
-    sys.setprofile(None)
-    os.write(out, json.dumps(_events).encode())
+    os.write(out, json.dumps(watched(order["kill_at"], store.refresh)).encode())
 
 
 def _child_loop(order: dict[str, Any], out: int) -> None:
@@ -255,9 +259,10 @@ def _child_loop(order: dict[str, Any], out: int) -> None:
 
 
 CHILDREN = {"operation": _child_operation, "recovery": _child_recovery, "loop": _child_loop}
+Child = Callable[[dict[str, Any], int], None]
 
 
-def _nursery() -> None:
+def run_nursery(children: dict[str, Child]) -> None:
     """For each line of orders fork a child, kill it if so ordered, and answer with how it ended and what it said."""
     from memctl.providers.builtin import BuiltinEmbedder
 
@@ -269,7 +274,7 @@ def _nursery() -> None:
         if child == 0:
             os.close(inlet)
             try:
-                CHILDREN[order["child"]](order, outlet)
+                children[order["child"]](order, outlet)
             except BaseException as problem:
                 os.write(outlet, f"\nFAILED {type(problem).__name__}: {problem}".encode())
                 os._exit(1)
@@ -291,9 +296,9 @@ def _nursery() -> None:
 class Nursery:
     """The nursery process, from the outside."""
 
-    def __init__(self) -> None:
-        command = [sys.executable, __file__, "nursery"]
-        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+    def __init__(self, script: str = __file__) -> None:
+        command = [sys.executable, script, "nursery"]
+        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(Path(__file__).parent)}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -387,6 +392,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
     """For every n: killed right before its n-th call to a file; for some n, to the index."""
     states, calls = _reference(nursery, template, fast, operation)
     assert calls["file"] > 5
+    assert calls["sql"] > 5
     places = [("file", n) for n in range(1, calls["file"] + 1)]
     places += [("sql", n) for n in range(1, calls["sql"] + 1, 1 if TORTURE else 15)]
     reached = set()
@@ -675,4 +681,4 @@ def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, templat
 
 
 if __name__ == "__main__":
-    _nursery()
+    run_nursery(CHILDREN)

@@ -14,11 +14,11 @@ from conftest import cases, same_as_rebuilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore
+from memctl import MemoryStore, dates
 from memctl.config import Settings
 from memctl.context import fence
 from memctl.errors import InvalidDataError, ProviderError
-from memctl.lifecycle.extraction import dates, extract
+from memctl.lifecycle.extraction import extract
 from memctl.lifecycle.extraction.extract import Proposal, Utterance
 from memctl.transfer.conversations import parse
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
+from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -10,28 +11,62 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.index.protocol import Neighbours, Said
 from memctl.models import ARCHIVED, Filters, Memory, Query
-from memctl.retrieval.rank import NEIGHBOUR_SHARE, lifted
+from memctl.retrieval.asked import Asked
+from memctl.retrieval.rank import (
+    ANSWER_SHARE,
+    NEIGHBOUR_SHARE,
+    Signals,
+    Weights,
+    favoured,
+    gathered,
+    lifted,
+    most,
+)
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
-signals = st.dictionaries(st.integers(1, 20), st.tuples(st.floats(0, 0.5), st.floats(0, 0.5)), max_size=12)
-pairs = st.lists(st.tuples(st.integers(1, 20), st.integers(1, 20)), max_size=20)
+SESSIONS = ("", "one", "two")
+rows = st.integers(1, 20)
+shares = st.floats(0, 0.5)
+signals = st.dictionaries(rows, st.tuples(shares, shares).map(lambda pair: Signals(*pair)), max_size=12)
+stands = st.lists(st.builds(Neighbours, rows, st.booleans(), st.none() | rows, st.none() | rows), max_size=20)
+origins = st.builds(Said, st.sampled_from(SESSIONS), st.sampled_from(("", "alice", "bob")), st.none(), st.booleans())
+asked = st.builds(Asked, st.booleans(), st.sampled_from((frozenset(), frozenset({"alice"}))), st.none())
+WEIGHTS = Weights(0.5, 0.5, 0.15)
 
 
-@given(signals, pairs)
-def test_bounds_and_order(blended: dict[int, tuple[float, float]], beside: list[tuple[int, int]]):
-    known = [(row, other) for row, other in beside if row in blended and row != other]
-    found = lifted(blended, known)
-    assert set(found) == set(blended) | {other for _, other in known}
+@given(signals, stands, st.data(), asked)
+def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.DataObject, question: Asked):
+    said = {row: data.draw(origins) for row in blended}
+    known = [one for one in beside if one.rowid in said and said[one.rowid].session]
+    found = favoured(gathered(lifted(blended, said, known), said), said, question)
+    assert found.keys() == blended.keys()
+    limit = most(said, question, WEIGHTS)
     for row, parts in found.items():
         assert all(part >= 0 for part in parts)
-        assert sum(parts) <= 1 + 1e-9
-        own = sum(blended.get(row, (0.0, 0.0)))
-        best = max((sum(blended[r]) for r, other in known if other == row), default=0.0)
-        assert sum(parts) == pytest.approx((own + NEIGHBOUR_SHARE * best) / (1 + NEIGHBOUR_SHARE if known else 1))
-    if not known:
-        assert sorted(found, key=lambda r: sum(found[r])) == sorted(found, key=lambda r: sum(blended[r]))
+        assert sum(parts) <= limit + 1e-9
+        assert (parts.lexical, parts.vector) == (blended[row].lexical, blended[row].vector)
+    if not any(one.session for one in said.values()) and question == Asked():
+        assert found == blended
+
+
+@given(signals, st.data())
+def test_what_stands_alone_keeps_its_order(blended: dict[int, Signals], data: st.DataObject):
+    said = {row: Said(data.draw(st.sampled_from(SESSIONS)), "", None, False) for row in blended}
+    found = gathered(lifted(blended, said, []), said)
+    alone = [row for row in blended if not said[row].session]
+    for one, other in pairwise(alone):
+        if sum(blended[one]) > sum(blended[other]):
+            assert sum(found[one]) > sum(found[other])
+
+
+def test_an_answer_is_lifted_more_than_another_neighbour():
+    blended = {1: Signals(0.5, 0.5), 2: Signals(0.1), 3: Signals(0.1)}
+    said = dict.fromkeys(blended, Said("one", "", None, False))
+    found = lifted(blended, said, [Neighbours(1, True, 2, 3)])
+    assert (found[2].neighbour, found[3].neighbour) == (NEIGHBOUR_SHARE, ANSWER_SHARE)
 
 
 @pytest.fixture

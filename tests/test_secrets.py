@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +15,7 @@ from hypothesis import strategies as st
 
 from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
 from memctl import Memory, MemoryStore, config, doctor, secrets
+from memctl.agent.memory import AgentMemory
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.lifecycle.extraction.extract import Utterance
 from memctl.secrets import ALLOW, MASK, REFUSE
@@ -191,6 +193,117 @@ def test_allowed_by_setting(store: MemoryStore) -> None:
     with type(store)(store.folder, store.index, store.embedder, config.load(store.folder.root.parent)) as allowing:
         allowing.add(f"The token is {TOKEN}")
         assert [p for p in doctor.examine(allowing) if p.code == doctor.SECRET] == []
+
+
+def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object]]:
+    """Every other way in which somebody's words get into a file, each with a secret in it."""
+    memory = store.add("Alice prefers tea").memory
+    rival = store.add("Alice prefers coffee").memory
+    document = path / "deploying.md"
+    document.write_text(f"# Deploying\n\nUse {TOKEN} for now.\n")
+    conversation = store.conversation("talk")
+    calls = [{"id": "c1", "type": "function", "function": {"name": "login", "arguments": f'{{"token": "{TOKEN}"}}'}}]
+    return {
+        "feedback": lambda: store.feedback(memory.memory_id, "down", reason=f"no, it is {TOKEN}"),
+        "message": lambda: conversation.add(f"Use {TOKEN}"),
+        "assistant": lambda: conversation.add({"role": "assistant", "content": [{"type": "text", "text": TOKEN}]}),
+        "call": lambda: conversation.add({"role": "assistant", "content": None, "tool_calls": calls}),
+        "result": lambda: conversation.add({"role": "tool", "tool_call_id": "c1", "content": f"ok {TOKEN}"}),
+        "document": lambda: store.knowledge_add(document),
+        "task": lambda: store.start_task(f"Deploy with {TOKEN}", session_id="a"),
+        "plan": lambda: store.start_task("Deploy", plan=["Look", f"log in with {TOKEN}"], session_id="b"),
+        "step": lambda: (store.start_task("x", session_id="c"), store.step_task(f"use {TOKEN}", session_id="c")),
+        "call in a task": lambda: (
+            store.start_task("x", session_id="d"),
+            store.step_task("log in", session_id="d", tool_name="login", args={"token": TOKEN}, result=TOKEN),
+            store.note_task(f"it is {TOKEN}", session_id="d"),
+            store.complete_task(f"done with {TOKEN}", session_id="d", lessons=[f"never use {TOKEN}"]),
+        ),
+        "strategy": lambda: store.record_strategy(
+            "login", "AuthError", message=f"bad {TOKEN}", original={"token": "x"}, fixed={"token": TOKEN},
+            explanations={"token": f"because {TOKEN}"},
+        ),
+        "report": lambda: store.strategy_report(title=f"On {TOKEN}"),
+        "merge": lambda: store.resolve_conflict(memory.memory_id, rival.memory_id, merge=f"Alice: {TOKEN}"),
+        "reflection": lambda: store.reflect([memory, rival], title=f"On {TOKEN}"),
+    }  # fmt: skip
+
+
+MASKED_ALWAYS = {"call", "result", "call in a task", "strategy", "report", "reflection"}
+"""What programs write, who cannot be asked."""
+
+
+def test_no_other_words_bring_a_secret_in(store: MemoryStore, tmp_path: Path) -> None:
+    for name, attempt in other_words(store, tmp_path).items():
+        if name in MASKED_ALWAYS:
+            attempt()
+        else:
+            with pytest.raises(RefusedError) as problem:
+                attempt()
+            assert TOKEN not in f"{problem.value.message} {problem.value.hint}", name
+    nowhere(store, TOKEN)
+    same_as_rebuilt(store)
+
+
+@pytest.mark.parametrize("policy", [MASK, ALLOW])
+def test_other_words_by_setting(policy: str, store: MemoryStore, tmp_path: Path) -> None:
+    config.save(store.folder.root.parent, "secrets", policy)
+    with type(store)(store.folder, store.index, store.embedder, config.load(store.folder.root.parent)) as changed:
+        for attempt in other_words(changed, tmp_path).values():
+            attempt()
+        if policy == MASK:
+            nowhere(changed, TOKEN)
+        else:
+            held = (path.read_bytes() for path in sorted(changed.folder.root.rglob("*")) if path.is_file())
+            assert sum(TOKEN.encode() in data for data in held) > 5
+        assert changed.stale_reflections() == []
+        same_as_rebuilt(changed)
+
+
+def test_one_can_insist_on_other_words(store: MemoryStore, tmp_path: Path) -> None:
+    memory = store.add("Alice prefers tea").memory
+    (tmp_path / "deploying.md").write_text(f"Use {TOKEN}.\n")
+    with pytest.raises(RefusedError, match=r"deploying\.md:1:5: holds what looks like a GitHub token"):
+        store.knowledge_add(tmp_path / "deploying.md")
+    store.knowledge_add(tmp_path / "deploying.md", allow_secret=True)
+    store.feedback(memory.memory_id, "up", reason=TOKEN, allow_secret=True)
+    store.conversation("talk").add(f"Use {TOKEN}", allow_secret=True)
+    for name in ("knowledge/deploying.md", "feedback.jsonl", "sessions/talk.json"):
+        assert TOKEN in (store.folder.root / name).read_text()
+
+
+def test_a_question_with_a_secret_does_not_get_into_git_by_feedback(store: MemoryStore) -> None:
+    memory = store.add("Alice prefers tea").memory
+    answer = store.query(f"tea {TOKEN}")
+    store.feedback_on_answer(answer.receipt, "good", used=[memory.memory_id])
+    assert "[redacted GitHub token]" in store.folder.feedback_log.read_text()
+    assert TOKEN not in store.folder.feedback_log.read_text()
+
+
+def test_what_was_insisted_on_can_be_used_undone_and_merged(store: MemoryStore) -> None:
+    """It is asked about once, not at every command that touches it."""
+    first = store.add(f"The token is {TOKEN}", allow_secret=True).memory
+    second = store.add("The token is old").memory
+    store.reflect([first, second])
+    store.resolve_conflict(first.memory_id, second.memory_id, keep=first.memory_id)
+    store.forget([first.memory_id])
+    store.restore([first.memory_id])
+    store.undo_many(3)
+    store.redo_many(3)
+    assert TOKEN in store.get(first.memory_id).content
+    same_as_rebuilt(store)
+
+
+def test_an_agent_is_not_stopped_in_a_conversation(store: MemoryStore) -> None:
+    with AgentMemory(store, background=False) as agent:
+        agent.on_user_message(f"My token is {TOKEN}")
+        agent.on_task_start(f"Deploy with {TOKEN}", plan=[f"use {TOKEN}"])
+        call = agent.on_tool_call("login", {"token": TOKEN})
+        agent.on_tool_result(call, f"welcome {TOKEN}")
+        agent.on_assistant_message(f"Done, {TOKEN} works.")
+        agent.on_task_complete(f"with {TOKEN}")
+        agent.on_session_end()
+    nowhere(store, TOKEN)
 
 
 def test_extraction_leaves_out_or_masks(store: MemoryStore) -> None:

@@ -293,3 +293,25 @@ def test_a_receipt_of_any_question(library: MemoryStore) -> None:
     for question in ("\ud800", "\n", "\0", "x" * 100_000):
         receipt = library.query(question).receipt
         assert [r for r in receipts.read(library.folder.receipts) if r.receipt == receipt]
+
+
+# Two ways for one thing: Latin text has a shorter one, which saves an import
+
+LATIN = st.sampled_from(
+    "aAeEiIoOnNzZ019 -_'’‘\"“”.,;:!?…–—éÉèñÑüÜßøØåłŁžőŒœæðþĳŉſ€£×÷±²½ªº´µ→≠≤★☕🎂👍\u0301\u200d\ufe0f①Ⅷ"
+)
+
+
+@cases(300)
+@given(st.lists(LATIN | st.characters(max_codepoint=0x17F), max_size=30).map("".join))
+@example("Inês’s café – naïve, 3½ rôles; l'été, d'Artagnan’s")
+def test_latin_text_gives_the_same_terms_without_the_import(given_text: str) -> None:
+    assert text.terms(given_text) == list(text._unicode_terms(given_text))
+
+
+def test_each_character_of_the_short_way() -> None:
+    short = text._latin_patterns()[0]
+    for character in map(chr, (*range(0x3000), *range(0x1F000, 0x1FB00))):
+        for given_text in (character, f"a{character}b", f"1{character}2", f"é{character}’x"):
+            if short.fullmatch(unicodedata.normalize("NFKC", given_text).lower()):
+                assert text.terms(given_text) == list(text._unicode_terms(given_text)), hex(ord(character))

@@ -15,9 +15,7 @@ from statistics import fmean, median
 from bench.recall.data import Dialogue, Question, load
 from bench.recall.systems import Maker, makers
 from memctl.context.tokens import estimate
-from memctl.retrieval.metrics import Judgement, interval, judged, mean
-
-EVIDENCE_SHARE = 0.8
+from memctl.retrieval.metrics import Judgement, hits_to_evidence, interval, judged, mean, ranks_of
 
 
 @dataclass
@@ -62,13 +60,7 @@ def _note(
 
 def tokens_to_evidence(found: Sequence[str], gold: frozenset[str], lengths: Mapping[str, int]) -> int:
     """Tokens of context, best hits first, until 80 % of the evidence is in it; all that was found where it never is."""
-    missing, total = set(gold), 0
-    for name in found:
-        total += lengths.get(name, 0)
-        missing.discard(name)
-        if len(gold) - len(missing) >= EVIDENCE_SHARE * len(gold):
-            return total
-    return total
+    return sum(lengths.get(name, 0) for name in found[: hits_to_evidence(ranks_of(found, gold))])
 
 
 def table(outcomes: Mapping[str, Outcome]) -> str:

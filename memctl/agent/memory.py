@@ -18,6 +18,7 @@ from typing import Any, Self, TypeVar
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.errors import MemctlError, UsageError
+from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.context import ContextPack
 from memctl.usecases.maintaining import Step
@@ -37,6 +38,9 @@ class AgentMemory:
     Safe to use from several threads: calls are made one after the other. What need not be waited for (recording what
     was said, making room in the window) is done by a thread of its own, after the call has returned; `settle` waits
     for it. Everything that was said is on disk when the call returns.
+
+    What looks like a secret is masked, unless the setting `secrets` is `allow`: in the middle of a conversation nobody
+    can be asked.
 
     Args:
         store: the user's own; it is not closed with this.
@@ -120,9 +124,12 @@ class AgentMemory:
                 self.on_task_step(**({"error": error} if error else {"result": output}))
         return added
 
+    def _masked(self, value: T) -> T:
+        return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
+
     def _heard(self, message: Mapping[str, Any]) -> Message:
         with self._lock:
-            added = self._conversation.add(message)
+            added = self._conversation.add(self._masked(message))
             over = self.store.is_over(self._conversation.get())
         if over:
             self._later(lambda: self._conversation.flush())
@@ -145,12 +152,12 @@ class AgentMemory:
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
         with self._lock:
-            return self.store.start_task(request, session_id=self.session_id, **more)
+            return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
         """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error)."""
         with self._lock:
-            return self.store.step_task(description, session_id=self.session_id, **more)
+            return self.store.step_task(self._masked(description), session_id=self.session_id, **more)
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
         """The task is done: it becomes an episode, and teaches what worked."""

@@ -15,7 +15,7 @@ from memctl import times
 from memctl.bootstrap import open_store
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import knowledge, receipts, reflections
-from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection
+from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection, Reranking
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 
@@ -154,6 +154,7 @@ class Shared:
             _state({user: found.index for user, found in answers.items()}),
             self._receipt(query, hits, now) if receipt else "",
             tuple(f"{user}: {note}" for user, found in answers.items() for note in found.degraded),
+            reranked=_cost([found.reranked for found in answers.values() if found.reranked]),
         )
 
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
@@ -169,6 +170,13 @@ def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, 
     """
     named = [[replace(hit, owner=user if user != own else "") for hit in found] for user, found in hits.items()]
     return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
+
+
+def _cost(done: Sequence[Reranking]) -> Reranking | None:
+    """What reranking cost in all stores together; one reranker does it, by the settings they share."""
+    if not done:
+        return None
+    return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
 
 
 def _state(states: Mapping[str, IndexState]) -> IndexState:

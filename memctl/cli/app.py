@@ -9,6 +9,7 @@ from importlib import import_module
 from typing import Any
 
 import typer
+from typer.core import TyperCommand
 
 from memctl.cli import options
 
@@ -50,7 +51,12 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "knowledge": "knowledge:GROUP",
         "mcp": "mcp:GROUP",
     },
-    "Looking": {"inspect": "looking:inspect", "log": "looking:log", "diff": "history:diff"},
+    "Looking": {
+        "inspect": "looking:inspect",
+        "log": "looking:log",
+        "diff": "history:diff",
+        "eval": "evaluate:evaluate",
+    },
     "Care": {
         "sync": "care:sync",
         "doctor": "care:doctor",
@@ -60,7 +66,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "git": "git:GROUP",
         "user": "users:GROUP",
         "config": "settings:CONFIG",
-        "model": "settings:MODEL",
+        "model": "models:MODEL",
     },
 }
 """Panel → command → module and name of its function, or of its `options.Commands` where it is a group."""
@@ -69,13 +75,16 @@ PANELS: Mapping[str, Mapping[str, str]] = {
 class Root(options.Group):
     """The group of all commands, each made when it is asked for: building all of them costs a third of a cold start."""
 
+    listing = False
+    """Whether what is asked for is only to be listed, for which its name and its summary will do."""
+
     def list_commands(self, ctx: Any) -> list[str]:
         return [name for panel in PANELS.values() for name in panel]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         for panel, commands in PANELS.items():
             if cmd_name in commands:
-                return _made(cmd_name, commands[cmd_name], panel)
+                return (_listed if self.listing else _made)(cmd_name, commands[cmd_name], panel)
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
@@ -84,6 +93,13 @@ class Root(options.Group):
             near = get_close_matches(name, self.list_commands(ctx), 3)
             ctx.fail(f"no command {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, args)
+
+    def format_help(self, ctx: Any, formatter: Any) -> None:
+        self.listing = True
+        try:
+            super().format_help(ctx, formatter)
+        finally:
+            self.listing = False
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Plain help, by panel, from the docstrings."""
@@ -102,6 +118,11 @@ def _summary(target: str) -> str:
     found = _target(target)
     text = found.help if isinstance(found, options.Commands) else found.__doc__ or ""
     return text.strip().split("\n", 1)[0]
+
+
+def _listed(name: str, target: str, panel: str) -> TyperCommand:
+    """A command as far as a list shows it."""
+    return TyperCommand(name, help=_summary(target), rich_help_panel=panel)
 
 
 @cache

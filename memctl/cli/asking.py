@@ -39,6 +39,7 @@ def query(
     md: Annotated[
         bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")
     ] = False,
+    rerank: options.Rerank = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")] = False,
     with_: options.With = None,
     now: options.Now = None,
@@ -56,7 +57,8 @@ def query(
     filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=options.end_of_day(valid_at))
     with _asked(with_ or []) as (stores, ask):
         options.check_categories(stores[0], category, *stores[1:])
-        asked = Query(question, top or stores[0].settings.query_top, filters, min_score, not no_route)
+        top = top or stores[0].settings.query_top
+        asked = Query(question, top, filters, min_score, not no_route, options.reranker(rerank, stores[0].settings))
         if revision:
             result = _of_revision(stores, asked, revision, strict, options.moment(now))
         else:

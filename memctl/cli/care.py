@@ -65,16 +65,23 @@ def doctor(
     Example: memctl doctor --deep
     """
     from memctl import doctor as checking
+    from memctl import times
     from memctl.errors import InvalidDataError
 
+    now = times.utc_now()
     with options.opened(quiet=True) as store:
         found = checking.examine(store, deep=deep)
-        mended = checking.mend(store, found) if fix else []
+        mended = checking.mend(store, found, now) if fix else []
         left = checking.examine(store, deep=deep) if mended else found
+        backup = checking.backup(store.folder, now)
+        kept = str(backup.relative_to(store.folder.root)) if backup.exists() else ""
     if current.json:
-        render.as_json({"problems": [vars(p) for p in left], "mended": [vars(p) for p in mended]})
+        shown = {"problems": [vars(p) for p in left], "mended": [vars(p) for p in mended]}
+        render.as_json(shown | ({"backup": kept} if kept else {}))
     for problem in mended:
         render.say(f"mended: {problem} ({problem.fix})")
+    if kept and mended:
+        render.say(f"as it was: {kept}")
     for problem in left:
         hint = f"  → --fix would {problem.fix}" if problem.fix else ""
         render.say(f"{problem}{hint}")

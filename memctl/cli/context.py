@@ -73,6 +73,8 @@ def context(
     render.say(pack.text or fits)
     if explain:
         _explained(pack)
+    if pack.reranked:
+        render.warn(render.reranked_line(pack.reranked))
     if pack.receipt:
         render.warn(f"receipt {pack.receipt}")
 
@@ -111,4 +113,5 @@ def _pack_json(pack: ContextPack) -> dict[str, Any]:
         "messages_left_out": list(pack.left_out),
         "receipt": pack.receipt,
         "notes": list(pack.notes),
+        **render.reranked_json(pack.reranked),
     }

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import DryRun, Now, current
+from memctl.cli.options import AllowSecret, DryRun, Now, current
 
 if TYPE_CHECKING:
     from memctl.usecases.knowledge import AddedDocuments
@@ -34,6 +34,7 @@ def add(
     replace: Annotated[
         bool, typer.Option("--replace", help="Take the place of a document that says something else.")
     ] = False,
+    allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:
@@ -44,7 +45,9 @@ def add(
     Example: memctl knowledge add handbook.md --as guides/
     """
     with options.opened() as store:
-        done = store.knowledge_add(path, as_name=as_name, replace=replace, dry_run=dry_run, now=options.moment(now))
+        done = store.knowledge_add(
+            path, as_name=as_name, replace=replace, allow_secret=allow_secret, dry_run=dry_run, now=options.moment(now)
+        )
     if current.json:
         found, skipped = [vars(each) for each in done.documents], [vars(each) for each in done.skipped]
         render.as_json({"dry_run": dry_run, "documents": found, "skipped": skipped})

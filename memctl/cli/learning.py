@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import DryRun, Ids, Now, current
+from memctl.cli.options import AllowSecret, DryRun, Ids, Now, current
 
 if TYPE_CHECKING:
     from memctl.models import Memory
@@ -29,6 +29,7 @@ def feedback(
     outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",
     receipt: Annotated[str, typer.Option(help="For a memory: the answer it was part of.", metavar="RECEIPT")] = "",
     reason: Annotated[str, typer.Option(help="Why; kept with the judgement.")] = "",
+    allow_secret: AllowSecret = False,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
@@ -50,12 +51,20 @@ def feedback(
                     hint=f"memctl feedback {target} --used ID --outcome good",
                 )
             done = store.feedback_on_answer(
-                target, outcome, used=used or [], reason=reason, dry_run=dry_run, now=moment
+                target, outcome, used=used or [], reason=reason, allow_secret=allow_secret, dry_run=dry_run, now=moment
             )
         else:
             if used or outcome or not judgement:
                 raise UsageError("a memory is judged up, down, or 1 to 5", hint=f"memctl feedback {target} up")
-            done = store.feedback(target, judgement, reason=reason, receipt=receipt, dry_run=dry_run, now=moment)
+            done = store.feedback(
+                target,
+                judgement,
+                reason=reason,
+                receipt=receipt,
+                allow_secret=allow_secret,
+                dry_run=dry_run,
+                now=moment,
+            )
     _tell_judged(done, dry_run)
 
 

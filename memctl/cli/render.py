@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memctl.errors import MemctlError
-    from memctl.models import Hit, Memory, QueryResult, Route
+    from memctl.models import Hit, Memory, QueryResult, Reranking, Route
     from memctl.store import MemoryStore
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
@@ -181,6 +181,8 @@ def query_result(result: QueryResult, explain: bool) -> None:
     if explain:
         say(_route_line(result.route))
     degraded(result.degraded)
+    if result.reranked:
+        say(reranked_line(result.reranked))
     if result.origin:
         say(f"as of: {result.origin}")
     if result.receipt or result.origin in ("", "the records"):
@@ -273,8 +275,21 @@ def query_json(result: QueryResult) -> dict[str, Any]:
         "route": vars(result.route)
         | {"categories": list(result.route.categories), "layers": list(result.route.layers)},
         "degraded": list(result.degraded),
+        **reranked_json(result.reranked),
         **({"as_of": result.origin} if result.origin else {}),
     }
+
+
+def reranked_line(done: Reranking) -> str:
+    """What a reranker did and cost, for a person."""
+    return f"reranked {done.candidates} candidates with {done.model} in {done.milliseconds:.0f} ms"
+
+
+def reranked_json(done: Reranking | None) -> dict[str, Any]:
+    """The same as a field of a document; nothing where there was no reranker."""
+    if done is None:
+        return {}
+    return {"rerank": {"model": done.model, "candidates": done.candidates, "ms": round(done.milliseconds, 1)}}
 
 
 def hit_json(hit: Hit) -> dict[str, Any]:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import Now, current
+from memctl.cli.options import AllowSecret, Now, current
 
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
@@ -158,6 +158,7 @@ def add(
     call: Annotated[str, typer.Option("--call", help="Id of a call of a tool that is made here.", metavar="CALL")] = "",
     tool: Annotated[str, typer.Option("--tool", help="The tool that is called.", metavar="NAME")] = "",
     arguments: Annotated[str, typer.Option("--args", help="Its arguments, as a JSON object.", metavar="JSON")] = "",
+    allow_secret: AllowSecret = False,
     now: Now = None,
 ) -> None:
     """Add a message to a session, which begins with it.
@@ -172,7 +173,7 @@ def add(
     message = _message(role, said, result_of, call, tool, arguments)
     with options.opened() as store:
         conversation = store.conversation(session)
-        added = conversation.add(message, role, now=moment)
+        added = conversation.add(message, role, now=moment, allow_secret=allow_secret)
         size = conversation.size()
         if not current.json:
             render.say(f"{session}: {_counted(size.messages, 'message')}, {_counted(size.tokens, 'token')}")

@@ -1,13 +1,16 @@
-"""`memctl config` and `memctl model`."""
+"""`memctl config`."""
 
 from __future__ import annotations
 
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
+
+if TYPE_CHECKING:
+    from memctl.trust import Server
 
 
 def _list_without_command(context: typer.Context) -> None:
@@ -79,123 +82,126 @@ def set_(
     parsed = config.parse_value(name, value)
     root = options.store_root()
     config.save(root, name, parsed)
+    trusted = _trust_what_was_typed(name)
     if current.json:
         render.as_json({name: parsed})
-    render.say(f"{name} is {_shown(parsed)} in {root / 'memctl.yaml'}")
+    render.say(f"{name} is {_shown(parsed)} in {root / 'memctl.yaml'}{trusted}")
 
 
-def list_models() -> None:
-    """List the models that can be used, the one in use first.
+def _trust_what_was_typed(name: str) -> str:
+    """An address the user typed may be used; so may another key at one that was trusted before. Says so."""
+    if not name.endswith(("_url", "_key_variable")):
+        return ""
+    import os
 
-    Example: memctl model list
+    from memctl import bootstrap, config, trust
+
+    setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
+    server = bootstrap.servers(config.load(options.store_root())).get(setting)
+    known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
+    if server is None or trust.is_trusted(server, os.environ) or not (name == setting or known):
+        return ""
+    trust.add(server, os.environ)
+    return f"; trusted on this machine, with the key in {server.key_variable}"
+
+
+def trust(
+    name: Annotated[
+        str | None,
+        typer.Argument(
+            help="The setting that names the server, such as llm_url; lists all servers otherwise.",
+            metavar="[NAME]",
+            autocompletion=options.complete_server,
+        ),
+    ] = None,
+) -> None:
+    """Allow that memories are sent to a server which memctl.yaml names.
+
+    A store may come from somebody else, so its servers are not used before. What `config set` sets here is trusted at
+    once. Servers on this machine need no trust.
+
+    Example: memctl config trust llm_url
     """
     import os
 
-    from memctl import bootstrap, config
-    from memctl.providers import fastembed
+    from memctl import trust as trusting
 
-    used = config.load(options.store_root()).model
-    models = bootstrap.cache_directory(os.environ) / "models"
-    rows: list[tuple[str, str, str, str, str]] = [
-        ("builtin", "256", "8 MB", "shipped", "static vectors, English; no network, milliseconds"),
-        ("none", "-", "-", "shipped", "full text only"),
-    ]
-    for info in fastembed.catalogue():
-        name = f"fastembed:{info.name}"
-        there = "installed" if fastembed.installed(info.name, models) else ""
-        rows.append((name, str(info.dimensions), f"{info.size_gb:g} GB", there, info.description))
-    if used not in {row[0] for row in rows}:
-        rows.insert(0, (used, "?", "?", "", "as configured"))
-    rows.sort(key=lambda row: row[0] != used)
-    if current.json:
-        names = ("name", "dimensions", "size", "state", "description")
-        render.as_json([dict(zip(names, row, strict=True)) | {"in_use": row[0] == used} for row in rows])
+    if name is None:
+        _list_servers()
         return
-    marked = [(("* " if row[0] == used else "  ") + row[0], *row[1:]) for row in rows]
-    render.table(("model", "dim.", "size", "", "what it is"), marked, right=(1, 2))
+    server = _named_server(name)
+    new = trusting.add(server, os.environ)
+    if current.json:
+        render.as_json({"address": server.address, "key_variable": server.key_variable, "trusted": True})
+    told = f"{server.address} is trusted on this machine, with the key in {server.key_variable}"
+    render.say(told if new else f"{told}; it was before")
 
 
-def install(
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="The model, such as fastembed:BAAI/bge-small-en-v1.5.")],
+def distrust(
+    name: Annotated[
+        str,
+        typer.Argument(
+            help="The setting that names the server, or its address.",
+            metavar="NAME",
+            autocompletion=options.complete_server,
+        ),
+    ],
 ) -> None:
-    """Download a model. (The only command that does.)
+    """Send nothing to a server any longer.
 
-    Example: memctl model install fastembed:BAAI/bge-small-en-v1.5
+    Example: memctl config distrust llm_url
     """
     import os
 
-    from memctl import bootstrap
+    from memctl import trust as trusting
+    from memctl.errors import NotFoundError
+
+    address = name if "://" in name else _named_server(name).address
+    if not trusting.remove(address, os.environ):
+        raise NotFoundError(f"{address} is not trusted", hint="`memctl config trust` lists the servers.")
+    if current.json:
+        render.as_json({"address": address, "trusted": False})
+    render.say(f"{address} is trusted no longer")
+
+
+def _named_server(name: str) -> Server:
+    from memctl import bootstrap, config
     from memctl.errors import UsageError
-    from memctl.providers import fastembed
 
-    kind, _, model = name.partition(":")
-    if kind != "fastembed" or not model:
-        raise UsageError(
-            f"{name!r} needs no installing", hint="Only fastembed:MODEL is installed; see `memctl model list`."
-        )
-    path = fastembed.install(model, bootstrap.cache_directory(os.environ) / "models")
-    if current.json:
-        render.as_json({"model": name, "path": str(path)})
-    render.say(f"installed {name} in {path}\nuse it with `memctl model use {name}`")
+    found = bootstrap.servers(config.load(options.store_root()))
+    if name not in found:
+        raise UsageError(f"no setting {name!r} names a server", hint=f"These do: {', '.join(found)}.")
+    return found[name]
 
 
-def verify(
-    name: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; the one in use otherwise.")] = None,
-) -> None:
-    """Check that a model is whole and works.
-
-    Example: memctl model verify
-    """
+def _list_servers() -> None:
+    """What the settings name and whether it may be used, then what is trusted besides."""
     import os
-    from dataclasses import replace
 
     from memctl import bootstrap, config
+    from memctl import trust as trusting
 
-    found = config.load(options.store_root())
-    chosen = replace(found, model=name or found.model)
-    embedder = bootstrap.need_embedder(chosen, os.environ)
-    if embedder is not None:
-        embedder.verify()
+    named = bootstrap.servers(config.load(options.store_root()))
+    rows = [(name, server, _state(server)) for name, server in named.items()]
+    rows += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
     if current.json:
-        render.as_json({"model": chosen.model, "works": True, "identity": embedder.identity if embedder else ""})
-    render.say(f"{chosen.model} works" + (f" ({embedder.identity})" if embedder else ": full text needs no model"))
+        render.as_json([{"setting": name, **server._asdict(), "state": state} for name, server, state in rows])
+        return
+    render.table(("setting", "server", "key", ""), [(name, *server, state) for name, server, state in rows])
 
 
-def use(
-    name: Annotated[str, typer.Argument(metavar="MODEL", help="builtin, none, fastembed:MODEL or openai:MODEL.")],
-) -> None:
-    """Choose the model, check it, and embed every user's memories with it.
-
-    Example: memctl model use builtin
-    """
+def _state(server: Server) -> str:
     import os
-    from dataclasses import replace
 
-    from memctl import bootstrap, config
-    from memctl.files import layout
+    from memctl import trust as trusting
 
-    root = options.store_root()
-    embedder = bootstrap.need_embedder(replace(config.load(root), model=name), os.environ)
-    if embedder is not None:
-        embedder.verify()
-    config.save(root, "model", name)
-    done = {}
-    for user in [current.user] if current.user else layout.users(root):
-        with bootstrap.open_store(root, user) as store:
-            store.sync(progress=render.progress)
-            done[user] = store.index.total()
-    if current.json:
-        render.as_json({"model": name, "embedded": done})
-    entries = f"{sum(done.values())} entries of {len(done)} users"
-    render.say(f"using {name}: " + ("full text only" if embedder is None else f"embedded {entries}"))
+    if trusting.is_local(server.address):
+        return "on this machine"
+    return "trusted" if trusting.is_trusted(server, os.environ) else "not trusted"
 
 
 CONFIG = options.Commands(
     "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
-    {"list": list_settings, "get": get, "set": set_},
+    {"list": list_settings, "get": get, "set": set_, "trust": trust, "distrust": distrust},
     alone=_list_without_command,
-)
-MODEL = options.Commands(
-    "List, install, check and choose the embedding model.\n\nExample: memctl model use builtin",
-    {"list": list_models, "install": install, "verify": verify, "use": use},
 )

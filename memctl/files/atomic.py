@@ -1,17 +1,19 @@
 """Every system call that writes a user's files, in one place, so that tests can make each of them fail.
 
-A write is: temporary file in the same directory, fsync, rename, fsync of the directory. Where the system can swap two
-names in one step, the displaced file is kept, so that a save by an editor in the last microsecond is not lost.
+A write is: temporary file in the same directory, fsync, rename, fsync of the directory. A new directory is made durable
+in its parent before anything in it counts. Where the system can swap two names in one step, the displaced file is kept,
+so that a save by an editor in the last microsecond is not lost.
 """
 
 from __future__ import annotations
 
+import errno
 import os
 import secrets
 import stat
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
 
@@ -20,6 +22,12 @@ from memctl.errors import RefusedError, StorageError
 DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 TEMPORARY_PREFIX = ".memctl-tmp-"
+
+UNSURE = "It is written, but it is not certain that it outlasts a power cut: look after the disk, then run the command again."
+"""Hint of an error that comes after the change was made."""
+
+_NO_SWAP = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ENOENT}
+"""What a system says that cannot swap two names, or a path that has gone since."""
 
 
 def fsync_directory(path: Path) -> None:
@@ -33,19 +41,41 @@ def fsync_directory(path: Path) -> None:
 
 def make_directory(path: Path) -> None:
     """Create a directory and its parents, private to the owner."""
-    try:
+    with told(path):
         if path.is_dir():
             return
-    except OSError as problem:
-        raise storage_error(problem, path) from None
     make_directory(path.parent)
     try:
         os.mkdir(path, DIRECTORY_MODE)
+        with suppress(PermissionError):  # a parent that may be written and not read
+            fsync_directory(path.parent)
     except FileExistsError:
         if not path.is_dir():
             raise StorageError(f"{path} is in the way: a folder is needed there") from None
     except OSError as problem:
         raise storage_error(problem, path) from None
+
+
+@contextmanager
+def told(path: Path) -> Iterator[None]:
+    """What the system refuses in the block, as memctl's own error about `path`."""
+    try:
+        yield
+    except OSError as problem:
+        raise storage_error(problem, path) from None
+
+
+def confirm(path: Path) -> None:
+    """Make durable that `path` has the name it has, or none any more.
+
+    Raises:
+        StorageError: it is done, and may not outlast a power cut.
+    """
+    try:
+        fsync_directory(path.parent)
+    except OSError as problem:
+        reason = os.strerror(problem.errno) if problem.errno else str(problem)
+        raise StorageError(f"cannot make sure of {path}: {reason}", hint=UNSURE) from None
 
 
 def storage_error(problem: OSError, path: Path) -> StorageError:
@@ -84,7 +114,7 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_res
         keep: where to leave the file that was displaced, if the system can swap names atomically.
 
     Raises:
-        StorageError: nothing was changed.
+        StorageError: nothing was changed; or it was, and the hint is `UNSURE`.
     """
     refuse_link(path)
     make_directory(path.parent)
@@ -92,34 +122,45 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_res
     try:
         result = _write_new(temporary, data, _mode_for(path))
         _move(temporary, path, keep)
-        fsync_directory(path.parent)
     except OSError as problem:
+        discard(temporary)
         raise storage_error(problem, path) from None
-    finally:
-        temporary.unlink(missing_ok=True)
+    confirm(path)
     return result
 
 
 def create(path: Path, data: bytes) -> bool:
-    """Put `data` at `path` if there is nothing yet; False where somebody else was first."""
+    """Put `data` at `path` if there is nothing yet; False where somebody else was first.
+
+    Raises:
+        StorageError: as `replace`.
+    """
     make_directory(path.parent)
     temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
     try:
         _write_new(temporary, data, FILE_MODE)
         os.link(temporary, path, follow_symlinks=False)
-        fsync_directory(path.parent)
     except FileExistsError:
         return False
     except OSError as problem:
         raise storage_error(problem, path) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        discard(temporary)
+    confirm(path)
     return True
+
+
+def discard(temporary: Path) -> None:
+    """Remove a temporary file; where the system refuses, the next writer clears it away."""
+    with suppress(OSError):
+        temporary.unlink(missing_ok=True)
 
 
 def refuse_link(path: Path) -> None:
     """A symbolic link in a store may point anywhere: never write through one."""
-    if path.is_symlink():
+    with told(path):
+        link = path.is_symlink()
+    if link:
         hint = "Put the real file in the folder, or link the user's whole folder instead."
         raise RefusedError(f"{path} is a symbolic link; memctl does not write through links", hint=hint)
 
@@ -151,21 +192,47 @@ def write_all(handle: int, data: bytes) -> None:
 
 
 def _move(temporary: Path, path: Path, keep: Path | None) -> None:
-    if keep is not None and path.exists() and _exchange(temporary, path):
-        os.replace(temporary, keep)
-    else:
+    if keep is None or not path.exists() or not _exchange(temporary, path):
         os.replace(temporary, path)
+        return
+    try:
+        os.replace(temporary, keep)
+    except OSError as problem:
+        _swap_back(temporary, path, problem)
+        raise
+
+
+def _swap_back(temporary: Path, path: Path, problem: OSError) -> None:
+    """Undo a swap whose displaced file cannot be laid aside.
+
+    Raises:
+        StorageError: that is refused too. The file stays under its temporary name: it may hold what a person saved.
+    """
+    with suppress(OSError):
+        if _exchange(temporary, path):
+            return
+    raise StorageError(f"{storage_error(problem, path).message}, after it was written", hint=UNSURE)
 
 
 def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step; False where the system or the file system cannot."""
+    """Swap two names in one step; False where the system or the file system cannot.
+
+    Raises:
+        OSError: it can, and does not.
+    """
     if not sys.platform.startswith("linux"):
         return False
     import ctypes
 
     swap = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
     here, rename_exchange = -100, 2
-    return swap is not None and swap(here, os.fsencode(first), here, os.fsencode(second), rename_exchange) == 0
+    if swap is None:
+        return False
+    if swap(here, os.fsencode(first), here, os.fsencode(second), rename_exchange) == 0:
+        return True
+    if (number := ctypes.get_errno()) in _NO_SWAP:
+        return False
+    raise OSError(number, os.strerror(number), os.fspath(second))
 
 
 def append(path: Path, data: bytes) -> None:
@@ -191,13 +258,16 @@ def append(path: Path, data: bytes) -> None:
 
 
 def remove(path: Path) -> None:
-    """Delete a file for good; one that is not there is fine."""
-    try:
+    """Delete a file for good; one that is not there is fine.
+
+    Raises:
+        StorageError: as `replace`.
+    """
+    with told(path):
         path.unlink(missing_ok=True)
-        if path.parent.is_dir():
-            fsync_directory(path.parent)
-    except OSError as problem:
-        raise storage_error(problem, path) from None
+        there = path.parent.is_dir()
+    if there:
+        confirm(path)
 
 
 def write_new(path: Path, data: bytes) -> None:
@@ -224,26 +294,27 @@ def streamed(path: Path) -> Iterator[BufferedWriter]:
             file.flush()
             os.fsync(file.fileno())
         os.replace(temporary, path)
-        fsync_directory(path.parent)
     except OSError as problem:
         raise storage_error(problem, path) from None
     finally:
-        temporary.unlink(missing_ok=True)
+        discard(temporary)
+    confirm(path)
 
 
 def move_directory(source: Path, target: Path) -> None:
     """Rename a folder to where nothing is, durably.
 
     Raises:
-        StorageError: nothing was moved.
+        StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
     """
-    moved = False
-    try:
+    with told(target):
         source.rename(target)
-        moved = True
-        fsync_directory(target.parent)
-        fsync_directory(source.parent)
-    except OSError as problem:
-        if moved:
+    try:
+        confirm(target)
+        confirm(source)
+    except StorageError as problem:
+        try:
             target.rename(source)
-        raise storage_error(problem, target) from None
+        except OSError:
+            raise problem from None
+        raise StorageError(problem.message, hint="Nothing was moved.") from None

@@ -28,7 +28,7 @@ _TEXTS = (
     "memory_id", "content", "layer", "kind", "category", "subcategory", "key", "source", "status", "archived_reason",
     "superseded_by", "summary_md_ref", "session_id", "external_id",
 )  # fmt: skip
-_TIMES = (
+TIMES = (
     "created_at", "updated_at", "occurred_at", "imported_at", "expires_at", "last_accessed_at", "archived_at",
     "valid_from", "valid_to",
 )  # fmt: skip
@@ -169,7 +169,7 @@ def _read_mapping(name: str, value: object) -> Mapping[str, Any]:
 
 _READERS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_TEXTS, _read_text),
-    **dict.fromkeys(_TIMES, _read_time),
+    **dict.fromkeys(TIMES, _read_time),
     **dict.fromkeys(_LISTS, _read_list),
     **dict.fromkeys(_FLAGS, _read_flag),
     **dict.fromkeys(_COUNTS, _read_count),

@@ -18,6 +18,7 @@ from memctl.models import Memory
 
 FORMAT = "memctl/1"
 FILE_NAME = "memory.json"
+TOMBSTONES = "tombstones"
 
 _SPACE = re.compile(r"[ \t\r\n]*")
 _BYTE_SPACE = b" \t\r\n"
@@ -285,13 +286,20 @@ def _check_format(header: Mapping[str, Any], path: str) -> None:
         raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, line=1, hint=hint)
 
 
+def tombstones(header: Mapping[str, Any]) -> set[str]:
+    """Ids of what was purged; anything but a list of texts is taken for none."""
+    found = header.get(TOMBSTONES)
+    return {item for item in found if isinstance(item, str)} if isinstance(found, list) else set()
+
+
 def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:
     """The data with all splices applied; they must not overlap."""
-    parts, at = [], 0
+    parts: list[bytes | memoryview] = []
+    at, whole = 0, memoryview(data)  # a slice of it copies nothing: the file is copied once, by `join`
     for splice in sorted(splices, key=lambda s: (s.start, s.end)):
-        parts += [data[at : splice.start], splice.text]
+        parts += [whole[at : splice.start], splice.text]
         at = splice.end
-    return b"".join([*parts, data[at:]])
+    return b"".join([*parts, whole[at:]])
 
 
 def insert_after(place: int, texts: Sequence[bytes]) -> Splice:

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl.files.document import Document, Splice, apply_splices, cut, fill, insert_after, insert_first
+from memctl.files.document import Document, RawRecord, Splice, apply_splices, cut, fill, insert_after, insert_first
 from memctl.models import Memory
 
 BEGINNING = datetime(1, 1, 1, tzinfo=UTC)
@@ -82,6 +82,18 @@ def edited(data: bytes, plan: Plan, texts: Mapping[str, bytes], removes: Sequenc
             splices.append(insert_first(plan.array[0], group))
         else:
             splices.append(insert_after(plan.places[anchor][1], group))
+    return apply_splices(data, splices)
+
+
+def without(
+    data: bytes, document: Document, going: Sequence[RawRecord], changed: Sequence[tuple[RawRecord, bytes]]
+) -> bytes:
+    """The file without some records, and with others in other words; every other byte stays."""
+    if len(going) == len(document.records):
+        return apply_splices(data, [fill(document.array, [])])
+    places = sorted((record.start, record.start + len(record.raw)) for record in going)
+    splices = [cut(data, start, end) for start, end in _runs(data, places)]
+    splices += [Splice(record.start, record.start + len(record.raw), raw) for record, raw in changed]
     return apply_splices(data, splices)
 
 

@@ -13,8 +13,6 @@ from memctl.files.layout import UserFolder
 from memctl.files.merge_values import CONFLICTS, json_text
 from memctl.models import Memory
 
-TOMBSTONES = "tombstones"
-
 SESSION_TIMEOUT = 10.0
 """Seconds to wait for whoever is writing a session; that takes milliseconds."""
 
@@ -25,12 +23,6 @@ class Erasure:
 
     ids: tuple[str, ...]
     files: tuple[str, ...]
-
-
-def tombstones(header: Mapping[str, Any]) -> set[str]:
-    """Ids of what was purged; anything but a list of texts is taken for none."""
-    found = header.get(TOMBSTONES)
-    return {item for item in found if isinstance(item, str)} if isinstance(found, list) else set()
 
 
 def erase(folder: UserFolder, what: Erasure) -> list[str]:
@@ -57,8 +49,8 @@ def _memory_file(folder: UserFolder, ids: set[str]) -> bool:
         return False
     parsed = document.parse(data)
     raws = [raw for record in parsed.records if (raw := _without(record, ids)) is not None]
-    buried = sorted(tombstones(parsed.header) | ids)
-    new = edit.rebuilt({**_header_without(parsed.header, ids), TOMBSTONES: buried}, raws)
+    buried = sorted(document.tombstones(parsed.header) | ids)
+    new = edit.rebuilt({**_header_without(parsed.header, ids), document.TOMBSTONES: buried}, raws)
     if new != data:
         atomic.replace(folder.memory_file, new)
     return new != data

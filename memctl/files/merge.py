@@ -14,7 +14,8 @@ from typing import Any
 
 from memctl.errors import InvalidDataError
 from memctl.files import codec, document, edit
-from memctl.files.erase import TOMBSTONES, tombstones, unlinked
+from memctl.files.document import TOMBSTONES, tombstones
+from memctl.files.erase import unlinked
 from memctl.files.merge_sides import (
     Record,
     frame_of,

@@ -65,15 +65,17 @@ def renamed(side: Side, ids: Mapping[str, str]) -> Side:
         return side
     records = {}
     for found in side.records.values():
-        memory = _with_ids(found.memory, ids)
+        memory = with_ids(found.memory, ids)
         raw = found.raw if memory == found.memory else codec.dump(codec.encode(memory)).encode()
         records[memory.memory_id] = Record(memory, raw)
-    header = _header_with_ids(side.header, ids)
+    header = header_with_ids(side.header, ids)
     # The bytes around the records are those of the old header.
     return replace(side, records=records, header=header, document=side.document if header == side.header else None)
 
 
-def _with_ids(memory: Memory, ids: Mapping[str, str]) -> Memory:
+def with_ids(memory: Memory, ids: Mapping[str, str]) -> Memory:
+    """The memory with other ids: its own, and those it names."""
+
     def named(listed: Iterable[str]) -> tuple[str, ...]:
         return tuple(ids.get(each, each) for each in listed)
 
@@ -98,7 +100,8 @@ def _deep(value: Any, ids: Mapping[str, str]) -> Any:
     return [_deep(part, ids) for part in value] if isinstance(value, list | tuple) else value
 
 
-def _header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
+def header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
+    """The fields beside the memories, whose conflicts name the new ids."""
     listed = header.get(CONFLICTS)
     return {**header, CONFLICTS: _deep(listed, ids)} if listed else header
 

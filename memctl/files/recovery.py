@@ -9,7 +9,6 @@ from pathlib import Path
 
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, journal
-from memctl.files.erase import Erasure, erase
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.models import LineEdit
@@ -20,11 +19,14 @@ _LONGEST_NAME = 200
 
 def recover(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
-    _sweep(folder)
+    with atomic.told(folder.root):
+        _sweep(folder)
     operation = journal.unfinished(folder.operations)
     if operation is None:
         return
     if operation.erases:
+        from memctl.files.erase import Erasure, erase
+
         erase(folder, Erasure(*operation.erases))
         journal.finish(folder.operations, operation.op)
         return
@@ -38,14 +40,19 @@ def recover(folder: UserFolder) -> None:
 
 
 def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes | None) -> None:
-    """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost."""
+    """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost.
+
+    Raises:
+        StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
+    """
     full = folder.resolve(path)
     keep = folder.displaced / _displaced_name(path)
     if not path.startswith(".memctl/"):
         atomic.make_directory(keep.parent)
     if data is None:
-        if not path.startswith(".memctl/") and full.exists():
-            full.rename(keep)
+        with atomic.told(full):
+            if not path.startswith(".memctl/") and full.exists():
+                full.rename(keep)
         atomic.remove(full)
     else:
         atomic.replace(full, data, keep=None if path.startswith(".memctl/") else keep)
@@ -53,7 +60,7 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
     if displaced is not None and displaced != before:
         keep_hand_edit(keep)
     elif displaced is not None:
-        keep.unlink(missing_ok=True)
+        atomic.discard(keep)
 
 
 def _displaced_name(path: str) -> str:
@@ -141,7 +148,7 @@ def _sweep(folder: UserFolder) -> None:
     """
     for path in _temporary(folder):
         if path.parent == folder.root and _is_hand_edit(atomic.read(path) or b"", folder):
-            path.rename(_hand_linename(folder.displaced))
+            _lay_aside(path, _hand_linename(folder.displaced))
         else:
             path.unlink(missing_ok=True)
     keep = folder.displaced / document.FILE_NAME
@@ -174,7 +181,16 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
 
 def keep_hand_edit(path: Path) -> None:
     """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
-    path.rename(_hand_linename(path.parent, path.name))
+    _lay_aside(path, _hand_linename(path.parent, path.name))
+
+
+def _lay_aside(path: Path, target: Path) -> None:
+    """Durably: it is all that is left of what a person saved."""
+    with atomic.told(target):
+        path.rename(target)
+        with open(target, "rb") as file:
+            os.fsync(file.fileno())
+    atomic.confirm(target)
 
 
 def _hand_linename(directory: Path, of: str = document.FILE_NAME) -> Path:

@@ -91,6 +91,18 @@ def with_memory_id(data: bytes, memory_id: str) -> bytes:
     return mark + b"---" + end + line + b"---" + end + text
 
 
+def with_ids(data: bytes, ids: Mapping[str, str]) -> bytes:
+    """The file with other ids in its front matter; all else to the byte."""
+    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
+    text = data[len(mark) :].decode("utf-8", "surrogateescape")
+    front = _FRONT.match(text)
+    if front is None or not ids:
+        return data
+    named = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
+    changed = re.sub(rf"(?<![\w.-])({named})(?![\w-]|\.\w)", lambda found: ids[found[1]], front[0])
+    return mark + (changed + text[front.end() :]).encode("utf-8", "surrogateescape")
+
+
 def render(fields: Mapping[str, Any], body: str) -> bytes:
     """The file's bytes: known fields in a fixed order, then unknown ones as they came, then the body."""
     ordered = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in (None, "", [], ())}

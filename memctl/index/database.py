@@ -1,23 +1,35 @@
-"""Opening the SQLite file: extension, pragmas, version, and dropping what cannot be used."""
+"""Opening the SQLite file: extensions, pragmas, version, and dropping what cannot be used.
+
+Each page of the file carries a checksum, which SQLite's own `cksumvfs` makes when the page is written and looks at when
+it is read: a bit that is not as it was written is found before it is believed.
+"""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import apsw
 
-from memctl.errors import LockedError, StorageError
+from memctl.errors import DamagedError, LockedError, StorageError
 from memctl.index import schema
 
 BUSY_MILLISECONDS = 10_000
 
-DAMAGE = (apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
-"""What SQLite says of a damaged file; the index is then made anew."""
+CHECKING = "cksmvfs"
+_CHECKSUM_BYTES = 8
+
+MOST_IN_ITS_PAGE = 4000
+"""A value of so many bytes stands in the page of its row; the rest of a larger one stands in pages of its own."""
+
+
+DAMAGE = (DamagedError, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
+"""What is said of a damaged file; the index is then made anew."""
 
 HINDRANCE = (
     apsw.FullError,
@@ -26,6 +38,7 @@ HINDRANCE = (
     apsw.CantOpenError,
     apsw.PermissionsError,
     apsw.BusyError,
+    apsw.ProtocolError,
 )
 """What it says when the system will not let it work; the index itself may be whole."""
 
@@ -38,32 +51,84 @@ def sqlite_vec_library() -> str:
     return os.path.join(spec.submodule_search_locations[0], "vec0")
 
 
-def open_database(path: Path) -> apsw.Connection:
+class Connection(apsw.Connection):
+    """A connection that remembers having met damage."""
+
+    damaged = False
+
+    def found_damaged(self, why: object) -> DamagedError:
+        """The error to raise for damage; the index is not used again."""
+        self.damaged = True
+        return DamagedError(why)
+
+
+def open_database(path: Path) -> Connection:
     """Open the index, making it anew where it is missing, damaged or of another version."""
     try:
         connection = _connect(path)
-        if _version(connection) == schema.VERSION:
+        if _version(connection) == schema.VERSION and is_checked(connection):
             return connection
         connection.close()
     except DAMAGE:
         pass
     except HINDRANCE as problem:
-        raise StorageError(f"cannot open the index {path}: {problem}") from None
+        if getattr(problem, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
+            raise StorageError(f"cannot open the index {path}: {problem}") from None
     try:
         return _create(path)
     except HINDRANCE as problem:
         raise StorageError(f"cannot make the index {path}: {problem}") from None
 
 
-def _connect(path: Path) -> apsw.Connection:
-    connection = apsw.Connection(str(path))
+def _connect(path: Path) -> Connection:
+    connection = Connection(str(path), vfs=CHECKING if checks_pages() else None)
+    connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.enable_load_extension(True)
     connection.load_extension(sqlite_vec_library())
     connection.enable_load_extension(False)
-    for pragma in ("journal_mode = wal", "synchronous = normal", "mmap_size = 268435456", "cache_size = -16000"):
+    for pragma in ("journal_mode = wal", "synchronous = normal", "trusted_schema = off", "cache_size = -65536"):
         connection.execute(f"PRAGMA {pragma}")
     return connection
+
+
+@cache
+def checks_pages() -> bool:
+    """Whether this installation of APSW can check pages (those of PyPI can, those of some systems cannot)."""
+    library = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries", "cksumvfs")
+    default = apsw.vfs_names()[0]
+    connection = apsw.Connection(":memory:")
+    connection.enable_load_extension(True)
+    try:
+        connection.load_extension(library)
+    except apsw.Error:
+        return False
+    finally:
+        connection.close()
+    apsw.set_default_vfs(default)  # it makes itself the default, also for what others open with APSW
+    return True
+
+
+def is_checked(connection: apsw.Connection) -> bool:
+    """Whether the pages of an index on disk are checked; not where a byte of its first page says that it has none."""
+    if not connection.filename or not checks_pages():
+        return True
+    return str(value(connection, "PRAGMA checksum_verification")) == "1"
+
+
+def _named(connection: apsw.Connection, problem: apsw.Error) -> Exception:
+    """The error to raise for one of SQLite's: damage is told from what the system refuses."""
+    damage = isinstance(problem, DAMAGE) or getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+    return connection.found_damaged(problem) if damage and isinstance(connection, Connection) else problem
+
+
+@contextmanager
+def telling_damage(connection: apsw.Connection) -> Iterator[None]:
+    """Damage that is met inside is told as such."""
+    try:
+        yield
+    except apsw.Error as problem:
+        raise _named(connection, problem) from None
 
 
 def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> list[tuple[Any, ...]]:
@@ -73,7 +138,11 @@ def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -
     except UnicodeEncodeError:
         # Half a character is in no memory; what replaces it is in none either.
         legal = [a.encode("utf-8", "replace").decode() if isinstance(a, str) else a for a in arguments]
-        return connection.execute(sql, legal).fetchall()
+        return rows(connection, sql, legal)
+    except apsw.Error as problem:
+        raise _named(connection, problem) from None
+    except UnicodeDecodeError as problem:
+        raise DamagedError(problem) from None
 
 
 def row(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> tuple[Any, ...] | None:
@@ -92,7 +161,7 @@ def _version(connection: apsw.Connection) -> int:
     return int(value(connection, "PRAGMA user_version"))
 
 
-def _create(path: Path) -> apsw.Connection:
+def _create(path: Path) -> Connection:
     """A fresh, empty index. Two processes may arrive here at once: the second finds the first one's."""
     try:
         return _create_in(path)
@@ -101,13 +170,16 @@ def _create(path: Path) -> apsw.Connection:
         return _create_in(path)
 
 
-def _create_in(path: Path) -> apsw.Connection:
+def _create_in(path: Path) -> Connection:
     connection = _connect(path)
     with transaction(connection):
         if _version(connection) != schema.VERSION:
             _drop_everything(connection)
             connection.execute(schema.TABLES)
             connection.execute(f"PRAGMA user_version = {schema.VERSION}")
+    if not is_checked(connection):  # made without checksums: by a version that had none, or by something else
+        connection.close()
+        raise DamagedError("it has no checksums")
     if path.exists():
         os.chmod(path, 0o600)
     return connection
@@ -121,13 +193,20 @@ def _drop_everything(connection: apsw.Connection) -> None:
 
 
 def delete(path: Path) -> None:
-    """Remove the index with everything SQLite keeps beside it."""
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        Path(f"{path}{suffix}").unlink(missing_ok=True)
+    """Remove the index with everything SQLite keeps beside it.
+
+    Raises:
+        StorageError: the system refuses.
+    """
+    try:
+        for suffix in ("", "-wal", "-shm", "-journal"):
+            Path(f"{path}{suffix}").unlink(missing_ok=True)
+    except OSError as problem:
+        raise StorageError(f"cannot delete the index {path}: {problem.strerror}") from None
 
 
 @contextmanager
-def transaction(connection: apsw.Connection) -> Iterator[None]:
+def transaction(connection: Connection) -> Iterator[None]:
     """A write transaction, waited for up to `BUSY_MILLISECONDS`.
 
     Raises:
@@ -138,9 +217,15 @@ def transaction(connection: apsw.Connection) -> Iterator[None]:
     except apsw.BusyError:
         hint = "Another memctl is rebuilding it; try again in a moment."
         raise LockedError("the index is busy", hint=hint) from None
+    except apsw.Error as problem:
+        raise _named(connection, problem) from None
     try:
         yield
-    except BaseException:
-        connection.execute("ROLLBACK")
+        connection.execute("COMMIT")
+    except BaseException as problem:
+        if connection.in_transaction:  # SQLite takes back what met an error of the system by itself
+            with suppress(apsw.Error):  # the first error tells more
+                connection.execute("ROLLBACK")
+        if isinstance(problem, apsw.Error):
+            raise _named(connection, problem) from None
         raise
-    connection.execute("COMMIT")

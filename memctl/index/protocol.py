@@ -97,4 +97,24 @@ class Scored:
     score: float
 
 
+@dataclass(frozen=True)
+class Neighbours:
+    """What stands right before and after an entry in its session; `asks`: whether the entry is a short question."""
+
+    rowid: int
+    asks: bool
+    before: int | None
+    after: int | None
+
+
+@dataclass(frozen=True)
+class Said:
+    """Where an entry comes from: its session, who said it, in seconds when; `stands`: a lasting wish or instruction."""
+
+    session: str
+    speaker: str
+    when: float | None
+    stands: bool
+
+
 Vector = Sequence[float]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 9
+VERSION = 11
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -15,13 +15,14 @@ CREATE TABLE files (
 
 -- What can be found: a record of memory.json, a reflection, a passage of a document.
 CREATE TABLE entries (
-    rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL, raw BLOB NOT NULL,
+    rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL,
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
     memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
     pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
     summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
     confidence REAL, valid_from REAL, valid_to REAL,
-    session_id TEXT
+    session_id TEXT, speaker TEXT, asks INTEGER NOT NULL DEFAULT 0, stands INTEGER NOT NULL DEFAULT 0,
+    raw BLOB NOT NULL -- last: what is larger than a page must not part the other columns from their row
 );
 CREATE INDEX entries_path ON entries (path, ref);
 CREATE INDEX entries_memory ON entries (memory_id);
@@ -40,6 +41,8 @@ CREATE INDEX tags_entry ON tags (entry);
 
 -- Terms are prepared by memctl.index.text; the tokenizer only splits them at spaces.
 CREATE VIRTUAL TABLE full_text USING fts5(body, content='', contentless_delete=1, tokenize="ascii");
+-- With the checksum at the end of each page, the pages of full text must be a little smaller to fit into one.
+INSERT INTO full_text (full_text, rank) VALUES ('pgsz', 4032);
 CREATE VIRTUAL TABLE terms USING fts5vocab(full_text, row);
 
 CREATE TABLE vectors (entry INTEGER PRIMARY KEY, vector BLOB NOT NULL);

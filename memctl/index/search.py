@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 import apsw
 
 from memctl.index import database as db
 from memctl.index import text, vectors
-from memctl.index.protocol import Found, Scored, Vector
+from memctl.index.protocol import Found, Neighbours, Said, Scored, Vector
 from memctl.models import ACTIVE, SUPERSEDED, Filters
 
 EXACT_SCAN_LIMIT = 1_000
@@ -20,7 +21,7 @@ EXACT_SCAN_LIMIT = 1_000
 SKETCH_CANDIDATES = 300
 _OVERFETCH = 1_000
 
-FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem"
+FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
 
 DOCUMENT = "({0}.path >= 'knowledge/' AND {0}.path < 'knowledge0')"
@@ -213,22 +214,47 @@ def passing(connection: apsw.Connection, entries: Iterable[int], condition: Wher
     return {row for (row,) in db.rows(connection, sql, condition.arguments)}
 
 
-def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[tuple[int, int]]:
-    """Pairs of an entry and the one right before or after it in its session, in the order of writing."""
+def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neighbours]:
+    """The entries right before and after each of these in its session, in the order of writing."""
     beside = """(SELECT n.rowid FROM entries n WHERE n.session_id = e.session_id
         AND (n.created, n.memory_id) {sign} (e.created, e.memory_id)
         ORDER BY n.created {way}, n.memory_id {way} LIMIT 1)"""
     before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
-    sql = f"""SELECT e.rowid, {before}, {after} FROM entries e
+    sql = f"""SELECT e.rowid, e.asks, {before}, {after} FROM entries e
     WHERE e.session_id IS NOT NULL AND e.rowid IN ({",".join(map(str, entries))})"""
-    return [(row, other) for row, *others in db.rows(connection, sql) for other in others if other is not None]
+    return [Neighbours(row, bool(asks), *others) for row, asks, *others in db.rows(connection, sql)]
 
 
-def found(connection: apsw.Connection, entries: Sequence[int]) -> list[Found]:
+def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
+    """By whom, where and when each of the entries was said."""
+    sql = f"""SELECT rowid, session_id, speaker, happened, stands FROM entries
+    WHERE rowid IN ({",".join(map(str, entries))})"""
+    found = db.rows(connection, sql)
+    return {row: Said(session or "", who or "", when, bool(stands)) for row, session, who, when, stands in found}
+
+
+def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:
     """The entries with these row numbers, in this order."""
     sql = f"SELECT {FOUND} FROM entries WHERE rowid IN ({','.join(map(str, entries))})"
-    by_row = {each[0]: Found(*each) for each in db.rows(connection, sql)}
+    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql)}
     return [by_row[rowid] for rowid in entries if rowid in by_row]
+
+
+def entry_of(connection: db.Connection, row: Sequence[Any]) -> Found:
+    """The entry in a row of the columns `FOUND`."""
+    *columns, digest = row
+    check_bytes(connection, columns[3], digest)
+    return Found(*columns)
+
+
+def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
+    """Compare the bytes of a large entry with their hash: a page that was lost reads as zeros, whose checksum is zero.
+
+    Raises:
+        DamagedError: they are not what they were. (Other pages of zeros are none of SQLite's, and it says so.)
+    """
+    if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
+        raise connection.found_damaged("bytes of an entry were lost")
 
 
 def total(connection: apsw.Connection) -> int:

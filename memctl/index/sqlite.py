@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import Any
 
 import apsw
 
+from memctl.errors import StorageError
+from memctl.index import cues, search, text
 from memctl.index import database as db
-from memctl.index import search, text
-from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Scored, Vector
+from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Neighbours, Said, Scored, Vector
 from memctl.index.vectors import Packed
 from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
 
@@ -21,7 +22,7 @@ _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, 
 _ENTRY_COLUMNS = (
     "path, ref, hash, raw, line, problem, layer, category, kind, status, memory_id, text_hash, created, happened, "
     "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
-    "confidence, valid_from, valid_to, session_id"
+    "confidence, valid_from, valid_to, session_id, speaker, asks, stands"
 )
 
 
@@ -43,26 +44,41 @@ class SqliteIndex:
             known = self.meta("owner")
         except db.DAMAGE:
             known = "damaged"
-        if known not in ("", owner):
+        if known not in ("", self._identity()) or (owner and not known and self.files()):
             self.rebuild()
         elif owner and not known:
-            self._set_meta("owner", owner)
+            self._set_meta("owner", self._identity())
+
+    def _identity(self) -> str:
+        """Whose index it is, and which file: one that was put in its place (a backup) may not suit the log beside it."""
+        return f"{self.owner}/{self.path.stat().st_ino}" if self.owner and self.on_disk else self.owner
 
     @property
     def on_disk(self) -> bool:
         return str(self.path) != ":memory:"
 
     def rebuild(self) -> None:
-        """Drop everything and begin with an empty file."""
+        """Drop everything and begin with an empty file.
+
+        Raises:
+            StorageError: the system refuses; until the index is opened anew, one in memory stands in for it.
+        """
         self.connection.close()
-        db.delete(self.path)
-        self.connection = db.open_database(self.path)
-        self._set_meta("owner", self.owner)
+        try:
+            db.delete(self.path)
+            self.connection = db.open_database(self.path)
+        except StorageError as problem:
+            self.connection = db.open_database(Path(":memory:"))
+            raise StorageError(f"cannot make the index {self.path} anew: {problem.message}") from None
+        self._set_meta("owner", self._identity())
 
     def copied(self) -> SqliteIndex:
         """An index in memory that holds the same."""
         copy = SqliteIndex(Path(":memory:"))
-        with copy.connection.backup("main", self.connection, "main") as backup:
+        with (
+            db.telling_damage(self.connection),
+            copy.connection.backup("main", self.connection, "main") as backup,
+        ):
             backup.step()
         return copy
 
@@ -72,6 +88,14 @@ class SqliteIndex:
 
     def close(self) -> None:
         self.connection.close()
+        if self.connection.damaged and self.on_disk:
+            with suppress(StorageError):  # then the next one who opens it meets the damage too, and says so
+                db.delete(self.path)
+
+    def drop_if_damaged(self) -> None:
+        """Begin anew where damage was met since the last look, or where pages are not checked any more."""
+        if self.connection.damaged or not db.is_checked(self.connection):
+            self.rebuild()
 
     # What is known
 
@@ -80,7 +104,10 @@ class SqliteIndex:
 
     def header(self) -> Mapping[str, Any]:
         """The fields of `memory.json` beside the records."""
-        return dict(json.loads(self.meta("header") or "{}"))
+        try:
+            return dict(json.loads(self.meta("header") or "{}"))
+        except ValueError as problem:
+            raise self.connection.found_damaged(problem) from None
 
     def files(self) -> dict[str, FileState]:
         """Each file as it was when it was last read."""
@@ -97,8 +124,11 @@ class SqliteIndex:
 
     def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of entries of a file, by ref."""
-        sql = "SELECT ref, raw FROM entries WHERE path = ? AND ref = ?"
-        return {ref: raw for wanted in refs for ref, raw in db.rows(self.connection, sql, (path, wanted))}
+        sql = "SELECT ref, raw, hash FROM entries WHERE path = ? AND ref = ?"
+        found = [each for wanted in refs for each in db.rows(self.connection, sql, (path, wanted))]
+        for _, raw, digest in found:
+            search.check_bytes(self.connection, raw, digest)
+        return {ref: raw for ref, raw, _ in found}
 
     def record_before(self, created: float | None, memory_id: str) -> str | None:
         """The id of the last record of `memory.json`, in time order, that stands before the given place."""
@@ -142,7 +172,7 @@ class SqliteIndex:
 
     def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Found]:
         sql = f"SELECT {search.FOUND} FROM entries e WHERE {condition} ORDER BY {order}"
-        return [Found(*each) for each in db.rows(self.connection, sql, arguments)]
+        return [search.entry_of(self.connection, each) for each in db.rows(self.connection, sql, arguments)]
 
     def matching(self, filters: Filters, now: datetime) -> list[Found]:
         """Entries that pass the filters, in the order in which they came."""
@@ -241,7 +271,8 @@ class SqliteIndex:
         try:
             yield
         finally:
-            self.connection.execute("COMMIT")
+            if self.connection.in_transaction:  # SQLite ends one that met an error of the system by itself
+                self.connection.execute("COMMIT")
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
         return search.full_text(self.connection, words, search.where(filters, now), limit)
@@ -252,9 +283,13 @@ class SqliteIndex:
     def cosines(self, vector: Vector, rows: Iterable[int]) -> dict[int, float]:
         return search.cosines(self.connection, vector, rows)
 
-    def neighbours(self, rows: Sequence[int]) -> list[tuple[int, int]]:
-        """Pairs of an entry and the one right before or after it in its session."""
+    def neighbours(self, rows: Sequence[int]) -> list[Neighbours]:
+        """What stands right before and after each of the entries that have a session."""
         return search.neighbours(self.connection, rows)
+
+    def said(self, rows: Iterable[int]) -> dict[int, Said]:
+        """By whom, where and when each of the entries was said."""
+        return search.said(self.connection, rows)
 
     def passing(self, rows: Iterable[int], filters: Filters, now: datetime) -> set[int]:
         """Those of the entries that pass the filters."""
@@ -319,12 +354,13 @@ class SqliteIndex:
         rowid = self._rowid(entry.path, entry.ref)
         if rowid is not None:
             self._clear(rowid)
-        marks = ",".join("?" * 28)
+        words = "" if entry.problem else text.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
+        columns = _columns(entry, words)
+        marks = ",".join("?" * len(columns))
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
-        rowid = int(db.value(self.connection, sql, (rowid, *_columns(entry))))
+        rowid = int(db.value(self.connection, sql, (rowid, *columns)))
         if entry.problem:
             return
-        words = text.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
         self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
         tags = entry.memory.tags if entry.memory else ()
         self.connection.executemany("INSERT OR IGNORE INTO tags VALUES (?, ?)", [(tag, rowid) for tag in tags])
@@ -368,9 +404,10 @@ class SqliteIndex:
         if not self.on_disk:
             return 0
         before = self.path.stat().st_size
-        self.connection.execute("INSERT INTO full_text (full_text) VALUES ('optimize')")
-        self.connection.execute("VACUUM")
-        self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        with db.telling_damage(self.connection):
+            self.connection.execute("INSERT INTO full_text (full_text) VALUES ('optimize')")
+            self.connection.execute("VACUUM")
+            self.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         return max(0, before - self.path.stat().st_size)
 
     def check(self) -> str:
@@ -387,7 +424,7 @@ _BEGINNING = -1e12
 """Where a record without a date stands in time order."""
 
 
-def _columns(entry: Entry) -> tuple[Any, ...]:
+def _columns(entry: Entry, words: str) -> tuple[Any, ...]:
     m = entry.memory or Memory("", "")
     return (
         *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
@@ -401,7 +438,7 @@ def _columns(entry: Entry) -> tuple[Any, ...]:
             _seconds(m.valid_from or m.when, _BEGINNING),
             _seconds(min(filter(None, (m.valid_to, m.expires_at)), default=None)),
         ),
-        m.session_id or None,
+        *(m.session_id or None, cues.speaker(m) or None, cues.asks(m.content, words.count(" ") + 1), cues.stands(m)),
     )
 
 

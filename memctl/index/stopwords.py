@@ -28,11 +28,17 @@ _CHINESE = """
 @cache
 def stop_terms() -> frozenset[str]:
     """The stop words as search terms, prepared like every text."""
-    chinese = _CHINESE.split()
-    return frozenset(term for word in (*_ENGLISH.split(), *chinese) for term in terms(word))
+    return _english() | frozenset(term for word in _CHINESE.split() for term in terms(word))
+
+
+@cache
+def _english() -> frozenset[str]:
+    return frozenset(term for word in _ENGLISH.split() for term in terms(word))
 
 
 def is_stop(term: str) -> bool:
     """Whether a term says nothing; a pair of two such characters does not either."""
+    if term.isascii():  # the others take an import that most questions do not need
+        return term in _english()
     words = stop_terms()
-    return term in words or (len(term) == 2 and term[0] in words and term[1] in words and not term.isascii())
+    return term in words or (len(term) == 2 and term[0] in words and term[1] in words)

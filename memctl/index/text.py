@@ -48,11 +48,34 @@ def _patterns() -> Any:
     )
 
 
+@cache
+def _latin_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]]:
+    """What `_patterns` would find in text of these characters alone, without its import: letters of Western and Central
+    Europe, punctuation, signs and emoji. Text that is not ASCII is mostly so."""
+    return (
+        re.compile("[\x00-\u017f\u2010-\u2027\u2030-\u205e\u20a0-\u20c0\u2190-\u23ff\u2500-\u2775\u2794-\u2bff\U0001f300-\U0001faff]*"),
+        re.compile("(?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f])[\u0300-\u036f]+"),
+        re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*"),
+    )  # fmt: skip
+
+
 def terms(text: str) -> list[str]:
     """The searchable terms of a text, in order, with repetitions."""
     if text.isascii():
         return _stemmed(_ASCII_WORD.findall(text.lower()), "english")
+    folded = _folded(text)
+    known, accents, word = _latin_patterns()
+    if known.fullmatch(folded):
+        return _stemmed(word.findall(_unaccented(folded, accents).replace("’", "'")), "english")
     return list(_unicode_terms(text))
+
+
+def _folded(text: str) -> str:
+    return unicodedata.normalize("NFKC", text).lower()
+
+
+def _unaccented(folded: str, accents: Any) -> str:
+    return unicodedata.normalize("NFC", accents.sub("", unicodedata.normalize("NFD", folded)))
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:
@@ -62,9 +85,7 @@ def _stemmed(words: list[str], language: str) -> list[str]:
 
 def _unicode_terms(text: str) -> Iterator[str]:
     tokens, accents, _ = _patterns()
-    folded = unicodedata.normalize("NFD", unicodedata.normalize("NFKC", text).lower())
-    folded = unicodedata.normalize("NFC", accents.sub("", folded))
-    for match in tokens.finditer(folded):
+    for match in tokens.finditer(_unaccented(_folded(text), accents)):
         if run := match["run"]:
             yield from _characters_and_pairs(run)
         else:

@@ -1,33 +1,44 @@
-"""Likely secrets in memories: refused or masked before they are stored, by setting."""
+"""Likely secrets in what is about to be stored: refused or masked, by setting."""
 
 from __future__ import annotations
 
+import json
+from collections.abc import Callable
 from dataclasses import replace
+from typing import Any
 
 from memctl import secrets
-from memctl.errors import RefusedError
-from memctl.files import codec
-from memctl.models import Memory
+from memctl.errors import InvalidDataError, RefusedError
+from memctl.files import codec, reflections
+from memctl.models import Change, FileEdit, LineEdit, Memory
 
 _FIELDS = ("content", "key", "subcategory", "tags", "metadata", "extra")
+_PRIVATE = ".memctl/"
 
 
-def guarded(memory: Memory, policy: str, *, before: Memory | None = None) -> Memory:
+def guarded(
+    memory: Memory, policy: str, *, before: Memory | None = None, known: str = "", can_insist: bool = True
+) -> Memory:
     """A memory as it may be stored: as it is, or with its likely secrets masked.
 
     Args:
         policy: `refuse`, `mask` or `allow`.
         before: the record it replaces; what it holds already is left.
+        known: further text that is stored already.
+        can_insist: whether there is an `allow_secret` to say that it is meant.
 
     Raises:
         RefusedError: it holds a likely secret, and these are refused. The message does not repeat it.
     """
     if policy == secrets.ALLOW:
         return memory
-    known = codec.dump(codec.encode(before)) if before else ""
-    fields = {name: secrets.guarded(getattr(memory, name), policy, _said(name), known=known) for name in _FIELDS}
-    value = secrets.guarded(memory.value, policy, "the value", name=memory.key, known=known)
-    return replace(memory, **fields, value=value)
+    known += codec.dump(codec.encode(before)) if before else ""
+
+    def look(value: Any, where: str, name: str = "") -> Any:
+        return secrets.guarded(value, policy, where, name=name, known=known, can_insist=can_insist)
+
+    fields = {name: look(getattr(memory, name), _said(name)) for name in _FIELDS}
+    return replace(memory, **fields, value=look(memory.value, "the value", memory.key))
 
 
 def _said(name: str) -> str:
@@ -42,3 +53,63 @@ def refused(memory: Memory, detail: str = "") -> str:
     except RefusedError as problem:
         return problem.message.partition(";")[0]
     return ""
+
+
+# Whole changes
+
+
+def guarded_change(change: Change, policy: str, stored: Callable[[], str]) -> Change:
+    """A change as it may be made: the last look at whatever command wrote it.
+
+    What goes to the trash or comes out of the log (undo) was there before; so was what `stored` gives: the text of
+    `memory.json`, asked for only where there is something to compare.
+
+    Raises:
+        RefusedError: it would store a likely secret, and these are refused.
+    """
+    if policy == secrets.ALLOW or change.undoes or change.redoes:
+        return change
+    try:
+        for memory in change.puts:
+            guarded(memory, secrets.REFUSE)
+        for file in change.files:
+            _guarded_file(file, secrets.REFUSE, "")
+        for line in change.lines:
+            _guarded_line(line, secrets.REFUSE, "")
+    except RefusedError:
+        known = stored()
+        puts = tuple(guarded(memory, policy, known=known, can_insist=False) for memory in change.puts)
+        files = tuple(_guarded_file(file, policy, known) for file in change.files)
+        lines = tuple(_guarded_line(line, policy, known) for line in change.lines)
+        return replace(change, puts=puts, files=files, lines=lines)
+    return change
+
+
+def _guarded_file(file: FileEdit, policy: str, known: str) -> FileEdit:
+    if file.after is None or file.path.startswith(_PRIVATE):
+        return file
+    before, after = ((data or b"").decode("utf-8", "surrogateescape") for data in (file.before, file.after))
+    safe = secrets.guarded(after, policy, file.path, known=known + before, can_insist=False)
+    if safe == after:
+        return file
+    return replace(file, after=_with_its_hash(file, safe).encode("utf-8", "surrogateescape"))
+
+
+def _with_its_hash(file: FileEdit, safe: str) -> str:
+    """A reflection that memctl made stays one: its hash is that of the masked body."""
+    if not reflections.is_reference(file.path):
+        return safe
+    try:
+        made, masked = (reflections.parse(data, file.path) for data in (file.after or b"", safe.encode()))
+    except (InvalidDataError, UnicodeEncodeError):
+        return safe
+    return safe if reflections.hand_edited(made) else reflections.render_generated(masked.fields, masked.body).decode()
+
+
+def _guarded_line(line: LineEdit, policy: str, known: str) -> LineEdit:
+    if not line.added:
+        return line
+    value = json.loads(line.line)
+    safe = secrets.guarded(value, policy, line.path, known=known, can_insist=False)
+    written = json.dumps(safe, ensure_ascii=False).encode("utf-8", "replace")
+    return line if safe == value else replace(line, line=written)

@@ -1,4 +1,4 @@
-"""What an embedding model and a language model must offer."""
+"""What an embedding model, a reranker and a language model must offer."""
 
 from __future__ import annotations
 
@@ -37,6 +37,30 @@ class Embedder(Protocol):
 
         Raises:
             ProviderError: it does not; with the command that mends it.
+        """
+
+
+class Reranker(Protocol):
+    """Reads a question together with each of its candidates, and says how well they answer it.
+
+    Attributes:
+        name: as the user writes it in the settings: `fastembed:MODEL`, `server`, `server:MODEL`.
+    """
+
+    name: str
+
+    def scores(self, question: str, texts: Sequence[str]) -> Sequence[float]:
+        """A finite number a text, larger is better: probabilities in [0, 1], or logits.
+
+        Raises:
+            ProviderError: the model is missing, broken or unreachable; its hint says what mends it.
+        """
+
+    def verify(self) -> None:
+        """Check that it works.
+
+        Raises:
+            ProviderError: it does not.
         """
 
 

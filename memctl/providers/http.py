@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
+import math
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
+from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult, urlsplit
 
 from memctl.errors import ProviderError
+
+if TYPE_CHECKING:
+    import httpx
+
+PAUSES = (0.2, 0.4)
+"""Seconds before the second and the third attempt, unless the server asks for another pause."""
+
+MAX_CHARACTERS = 4_000
+"""Only this much of a text is sent: many servers refuse a whole batch for one text beyond the model's tokens."""
 
 
 class PassingError(ProviderError):
@@ -64,3 +75,88 @@ def pause_of(retry_after: str) -> float | None:
         return max(0.0, parsedate_to_datetime(retry_after).timestamp() - time.time())
     except ValueError:
         return None
+
+
+def clean(text: str) -> str:
+    """What is sent of a text: no lone surrogates, as JSON is UTF-8, and never nothing, which servers refuse."""
+    return text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8") or " "
+
+
+class RefusedByServerError(ProviderError):
+    """A status that says the request itself is not what the server takes."""
+
+    status = 0
+
+
+class Endpoint:
+    """One address that JSON is posted to, with its key, patience and repetitions; imports `httpx` at the first use.
+
+    Args:
+        model: as the server calls it; empty where it knows of one alone.
+        timeout: seconds for one request, repetitions included.
+        hints: what to do about a status; 500 stands for all from there on.
+    """
+
+    def __init__(self, url: SplitResult, key: str, model: str, timeout: float, hints: Mapping[int, str]) -> None:
+        self.url, self.place = url.geturl(), shown(url)
+        self._key, self._timeout, self._hints = key, timeout, hints
+        self.of_model = f" for model {model!r}" if model else ""
+
+    def client(self) -> httpx.Client:
+        """A connection for some requests; a context manager."""
+        import httpx
+
+        try:
+            return httpx.Client(headers={"Authorization": f"Bearer {self._key}"} if self._key else {})
+        except (ImportError, ValueError, OSError) as error:  # such as a SOCKS proxy without its package
+            hint = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE in the environment."
+            raise ProviderError(f"cannot prepare a connection to {self.place}: {error}", hint=hint) from error
+
+    def post(self, client: httpx.Client, payload: Mapping[str, Any]) -> bytes:
+        """The body of the server's answer, asked for again while there are attempts and time left.
+
+        Raises:
+            RefusedByServerError: the server does not take this request.
+            ProviderError: it cannot be reached, fails, or is too slow.
+        """
+        deadline, pauses = time.monotonic() + self._timeout, iter(PAUSES)
+        while True:
+            try:
+                return self._attempt(client, payload, deadline)
+            except PassingError as error:
+                pause = next(pauses, math.inf)
+                if error.pause is not None and pause < math.inf:
+                    pause = error.pause
+                if time.monotonic() + pause >= deadline:
+                    raise
+                time.sleep(pause)
+
+    def _attempt(self, client: httpx.Client, payload: Mapping[str, Any], deadline: float) -> bytes:
+        import httpx
+
+        left = max(deadline - time.monotonic(), 0.001)
+        try:
+            with client.stream("POST", self.url, json=payload, timeout=left) as response:
+                content = b"".join(until(deadline, response.iter_bytes()))
+        except (httpx.TimeoutException, TimeoutError) as error:
+            hint = "Check that the server runs and has the model loaded, or raise the time limit in the settings."
+            raise PassingError(f"{self.place} did not answer within {self._timeout:g} s", hint=hint) from error
+        except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: no host can be called so
+            hint = "Check that the server runs and that the base URL in the settings is right."
+            kind = PassingError if isinstance(error, httpx.TransportError) else ProviderError
+            raise kind(f"cannot reach {self.place}: {error}", hint=hint) from error
+        if response.status_code != 200:
+            raise self._refusal(response.status_code, response.headers.get("Retry-After", ""), content)
+        return content
+
+    def _refusal(self, status: int, retry_after: str, content: bytes) -> ProviderError:
+        """What a status other than 200 means."""
+        message = f"{self.place} answered {status}{self.of_model}{said(content, self._key)}"
+        hint = self._hints.get(min(status, 500), "Check the base URL, the model's name and its limits.")
+        if status != 429 and status < 500:
+            refused = RefusedByServerError(message, hint=hint)
+            refused.status = status
+            return refused
+        error = PassingError(message, hint=hint)
+        error.pause = pause_of(retry_after)
+        return error

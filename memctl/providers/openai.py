@@ -6,22 +6,15 @@ The key is given by the caller, who has it from the environment; it stands in no
 from __future__ import annotations
 
 import json
-import math
-import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.errors import ProviderError
 from memctl.providers import http
+from memctl.providers.http import MAX_CHARACTERS as MAX_CHARACTERS
 
 if TYPE_CHECKING:
     import httpx
-
-MAX_CHARACTERS = 4_000
-"""Only this much of a text is sent: many servers refuse a whole batch for one text beyond the model's tokens."""
-
-PAUSES = (0.2, 0.4)
-"""Seconds before the second and the third attempt, unless the server asks for another pause."""
 
 _LARGEST = 3.4e38  # of the 32-bit floats that an index stores
 
@@ -67,15 +60,12 @@ class OpenAIEmbedder:
         vector_weight: float = 0.6,
     ) -> None:
         base = http.address(base_url, _WHAT, _URL_HINT)
-        endpoint = base._replace(path=base.path.rstrip("/") + "/embeddings")
+        url = base._replace(path=base.path.rstrip("/") + "/embeddings")
         self.name, self.identity = f"openai:{model}", f"openai:{http.shown(base)}:{model}:{dimensions or ''}"
         self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
-        self._model, self._timeout, self._batch = model, timeout, batch
-        self._url, self._place, self._key = (
-            endpoint.geturl(),
-            http.shown(endpoint),
-            http.checked_key(api_key, _WHAT, _KEY_HINT),
-        )
+        self._model, self._batch = model, batch
+        key = http.checked_key(api_key, _WHAT, _KEY_HINT)
+        self._endpoint = http.Endpoint(url, key, model, timeout, _HINTS)
         self._asked, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
@@ -87,9 +77,9 @@ class OpenAIEmbedder:
         if not texts:
             return []
         found: list[Sequence[float]] = []
-        with self._client() as client:
+        with self._endpoint.client() as client:
             for start in range(0, len(texts), self._batch):
-                found += self._vectors(client, [_clean(text) for text in texts[start : start + self._batch]])
+                found += self._vectors(client, [http.clean(text) for text in texts[start : start + self._batch]])
         return found
 
     def embed_query(self, text: str) -> Sequence[float]:
@@ -100,76 +90,19 @@ class OpenAIEmbedder:
         """Ask the server for one vector. Raises as `embed` does."""
         self.embed_query("memory")
 
-    def _client(self) -> httpx.Client:
-        import httpx
-
-        try:
-            return httpx.Client(headers={"Authorization": f"Bearer {self._key}"} if self._key else {})
-        except (ImportError, ValueError, OSError) as error:  # such as a SOCKS proxy without its package
-            hint = "Check HTTP_PROXY, HTTPS_PROXY, ALL_PROXY and SSL_CERT_FILE in the environment."
-            raise ProviderError(f"cannot prepare a connection to {self._place}: {error}", hint=hint) from error
-
     def _vectors(self, client: httpx.Client, texts: list[str]) -> list[list[float]]:
         """The vectors of one batch, in its order."""
-        content = self._answer(client, texts)
+        content = self._endpoint.post(client, {"model": self._model, "input": texts, **self._asked})
         try:
             vectors = _read(content, len(texts))
             length = self._length or len(vectors[0])
             checked = [_checked_vector(vector, length) for vector in vectors]
         except ValueError as error:
             hint = "Check that the base URL and the model in the settings belong to an embeddings server."
-            message = f"{self._place} answered with {error} (model {self._model!r})"
+            message = f"{self._endpoint.place} answered with {error} (model {self._model!r})"
             raise ProviderError(message, hint=hint) from error
         self._length = length
         return checked
-
-    def _answer(self, client: httpx.Client, texts: list[str]) -> bytes:
-        """The body of the server's answer, asked for again while there are attempts and time left."""
-        deadline, pauses = time.monotonic() + self._timeout, iter(PAUSES)
-        while True:
-            try:
-                return self._attempt(client, texts, deadline)
-            except http.PassingError as error:
-                pause = next(pauses, math.inf)
-                if error.pause is not None and pause < math.inf:
-                    pause = error.pause
-                if time.monotonic() + pause >= deadline:
-                    raise
-                time.sleep(pause)
-
-    def _attempt(self, client: httpx.Client, texts: list[str], deadline: float) -> bytes:
-        import httpx
-
-        payload = {"model": self._model, "input": texts, **self._asked}
-        left = max(deadline - time.monotonic(), 0.001)
-        try:
-            with client.stream("POST", self._url, json=payload, timeout=left) as response:
-                content = b"".join(http.until(deadline, response.iter_bytes()))
-        except (httpx.TimeoutException, TimeoutError) as error:
-            hint = "Check that the server runs and has the model loaded, or raise the time limit in the settings."
-            raise http.PassingError(f"{self._place} did not answer within {self._timeout:g} s", hint=hint) from error
-        except (httpx.RequestError, httpx.InvalidURL, UnicodeError) as error:  # UnicodeError: no host can be called so
-            hint = "Check that the server runs and that the base URL in the settings is right."
-            kind = http.PassingError if isinstance(error, httpx.TransportError) else ProviderError
-            raise kind(f"cannot reach {self._place}: {error}", hint=hint) from error
-        if response.status_code != 200:
-            raise self._refusal(response.status_code, response.headers.get("Retry-After", ""), content)
-        return content
-
-    def _refusal(self, status: int, retry_after: str, content: bytes) -> ProviderError:
-        """What a status other than 200 means."""
-        message = f"{self._place} answered {status} for model {self._model!r}{http.said(content, self._key)}"
-        hint = _HINTS.get(min(status, 500), "Check the base URL, the model's name and its limits.")
-        if status != 429 and status < 500:
-            return ProviderError(message, hint=hint)
-        error = http.PassingError(message, hint=hint)
-        error.pause = http.pause_of(retry_after)
-        return error
-
-
-def _clean(text: str) -> str:
-    """What is sent of a text: no lone surrogates, as JSON is UTF-8, and never nothing, which servers refuse."""
-    return text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8") or " "
 
 
 def _read(content: bytes, count: int) -> list[list[Any]]:

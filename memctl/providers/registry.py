@@ -1,4 +1,4 @@
-"""Embedders and language models by their names in the settings. A module is imported only when it is chosen."""
+"""Embedders, rerankers and language models by their names in the settings; their modules are imported when chosen."""
 
 from __future__ import annotations
 
@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from memctl.errors import UsageError
 
 if TYPE_CHECKING:
-    from memctl.providers.base import LLM, Embedder
+    from memctl.providers.base import LLM, Embedder, Reranker
 
 CHOICES = ("builtin", "fastembed:MODEL", "openai:MODEL", "none")
 LLM_CHOICES = ("openai:MODEL", "none")
+RERANK_CHOICES = ("fastembed:MODEL", "server", "server:MODEL", "none")
 
 
 def load_embedder(
@@ -40,14 +41,46 @@ def load_embedder(
 
         return BuiltinEmbedder()
     if kind == "fastembed" and model:
+        from memctl.providers.catalogue import weights
         from memctl.providers.fastembed import FastembedEmbedder
 
-        return FastembedEmbedder(model, cache_dir=cache_dir)
+        lexical, vector = weights(model)
+        return FastembedEmbedder(model, cache_dir=cache_dir, lexical_weight=lexical, vector_weight=vector)
     if kind == "openai" and model:
         from memctl.providers.openai import OpenAIEmbedder
 
         return OpenAIEmbedder(model, base_url=base_url, api_key=api_key, timeout=timeout)
     raise UsageError(f"no embedder {name!r}", hint=_suggestion(name, CHOICES, "fastembed"))
+
+
+def load_reranker(
+    name: str, *, cache_dir: Path, base_url: str = "", api_key: str = "", timeout: float = 10.0
+) -> Reranker | None:
+    """The reranker called `name`, not yet loaded; None for `none`.
+
+    Args:
+        name: one of `RERANK_CHOICES`; MODEL is a model's name, for fastembed also a folder.
+        cache_dir: where fastembed's models are installed.
+        base_url: of the server that `server` asks.
+        api_key: for that server; empty if it needs none.
+        timeout: seconds for one request to it.
+
+    Raises:
+        ProviderError: the model's files are missing or damaged, or the address or key cannot be one.
+        UsageError: there is no reranker of that name.
+    """
+    kind, colon, model = name.partition(":")
+    if name == "none":
+        return None
+    if kind == "fastembed" and model:
+        from memctl.providers.rerank_fastembed import FastembedReranker
+
+        return FastembedReranker(model, cache_dir=cache_dir)
+    if kind == "server" and bool(colon) == bool(model):
+        from memctl.providers.rerank import ServerReranker
+
+        return ServerReranker(model, base_url=base_url, api_key=api_key, timeout=timeout)
+    raise UsageError(f"no reranker {name!r}", hint=_suggestion(name, RERANK_CHOICES, "fastembed"))
 
 
 def load_llm(name: str, *, base_url: str = "", api_key: str = "", timeout: float = 60.0) -> LLM | None:

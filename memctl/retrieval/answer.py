@@ -14,7 +14,8 @@ from memctl.index.text import likeness
 from memctl.models import LAYER_DOCUMENT, Filters, Hit, Memory, Query, Route
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
-from memctl.retrieval.retrieve import Candidate, Question
+from memctl.retrieval.asked import asked as asked_of
+from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
 
 DECODED = 3
@@ -44,16 +45,16 @@ def _answer(
 ) -> Answer:
     counts = index.term_counts(retrieve.question_terms(query.text))
     question = retrieve.prepare(query.text, counts, index.total(), retrieve.frequent(index, counts))
-    candidates, degraded = retrieve.candidates(index, embedder, question, query.filters, now)
-    candidates, blended = _with_neighbours(index, candidates, rank.blend(candidates, weights), query.filters, now)
-    best = _shortlist(index, candidates, blended, query.top)
+    retrieved = retrieve.retrieved(index, embedder, question, query.filters, now)
+    candidates, signals, most = _ranked(index, query, retrieved, weights, now)
+    best = _shortlist(index, candidates, signals, query.top)
     route = route_of(query.text)
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
         memory, via = _resolved(index, found)
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
-            parts = rank.parts(blended[candidate.rowid], memory, weights, now, route.present)
+            parts = rank.parts(signals[candidate.rowid], most, memory, weights, now, route.present)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
             entries.setdefault((memory.memory_id, via), (candidate, found))
     ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
@@ -72,31 +73,33 @@ def _answer(
         route = replace(route, widened=widened)
     else:
         route = Route(present=route.present)
-    return Answer(tuple(map(judged, rank.order(ranked[: query.top]))), route, degraded)
+    return Answer(tuple(map(judged, rank.order(ranked[: query.top]))), route, retrieved.degraded)
 
 
-def _with_neighbours(
-    index: SqliteIndex,
-    candidates: Sequence[Candidate],
-    signals: Mapping[int, tuple[float, float]],
-    filters: Filters,
-    now: datetime,
-) -> tuple[list[Candidate], dict[int, tuple[float, float, float]]]:
-    """The candidates with what the messages beside the best ones in their sessions add to them, and those that come in
-    by that alone."""
-    leaders = sorted(signals, key=lambda row: (-sum(signals[row]), row))[: rank.LEADERS]
-    pairs = index.neighbours(leaders)
-    strangers = {other for _, other in pairs} - signals.keys()
-    allowed = index.passing(strangers, filters, now) if strangers else set()
-    blended = rank.lifted(signals, [(row, other) for row, other in pairs if other in signals or other in allowed])
-    return [*candidates, *(Candidate(row, 0.0, 0.0) for row in sorted(allowed))], blended
+def _ranked(
+    index: SqliteIndex, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime
+) -> tuple[list[Candidate], dict[int, rank.Signals], float]:
+    """The candidates, and those that come in by standing beside one of the best; their signals, and the most these
+    could come to."""
+    candidates = list(retrieved.candidates)
+    signals = rank.blend(candidates, weights)
+    neighbours = index.neighbours(rank.leaders(signals))
+    beside = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
+    if beside:
+        allowed = index.passing(beside, query.filters, now)
+        candidates += retrieve.strangers(index, retrieved.vector, allowed)
+        signals = rank.blend(candidates, weights)
+    said = index.said(signals)
+    asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
+    signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
+    return candidates, rank.favoured(signals, said, asked), rank.most(said, asked, weights)
 
 
 def _shortlist(
-    index: SqliteIndex, candidates: Sequence[Candidate], blended: Mapping[int, tuple[float, float, float]], top: int
+    index: SqliteIndex, candidates: Sequence[Candidate], signals: Mapping[int, rank.Signals], top: int
 ) -> list[Candidate]:
     """The candidates worth decoding: the best, and as many passages of documents, a few of each before more of one."""
-    best = sorted(candidates, key=lambda c: (-sum(blended[c.rowid]), c.rowid))
+    best = sorted(candidates, key=lambda c: (-sum(signals[c.rowid]), c.rowid))
     wanted = max(DECODED * top, LEAST_DECODED)
     document_of = index.document_of([c.rowid for c in best]) if index.has_documents() else {}
     passages = [c for c in best if c.rowid in document_of]

@@ -5,10 +5,13 @@ from __future__ import annotations
 import random
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
-from math import log2
+from math import ceil, log2
 from statistics import fmean
 
 CUTS = (1, 5, 10)
+
+EVIDENCE_SHARE = 0.8
+"""So much of a question's evidence is enough to answer it: what the size of a context is measured by."""
 
 
 @dataclass(frozen=True)
@@ -27,12 +30,32 @@ def judged(found: Sequence[str], gold: Collection[str]) -> Judgement:
         found: ids, best first.
         gold: ids that hold the evidence; at least one.
     """
-    wanted = set(gold)
-    recall = tuple(len(wanted & set(found[:cut])) / len(wanted) for cut in CUTS)
-    first = next((rank for rank, name in enumerate(found, 1) if name in wanted), None)
-    gained = sum(1 / log2(rank + 1) for rank, name in enumerate(found[: CUTS[-1]], 1) if name in wanted)
-    best = sum(1 / log2(rank + 1) for rank in range(1, min(len(wanted), CUTS[-1]) + 1))
-    return Judgement(recall, 1 / first if first else 0.0, gained / best)
+    return by_ranks(ranks_of(found, gold))
+
+
+def ranks_of(found: Sequence[str], gold: Collection[str]) -> list[int | None]:
+    """Where each of the gold stands in a ranking, from 1; None where it does not."""
+    ranks = {name: len(found) - behind for behind, name in enumerate(reversed(found))}
+    return [ranks.get(name) for name in sorted(set(gold))]
+
+
+def by_ranks(ranks: Sequence[int | None]) -> Judgement:
+    """Judge an answer by where each piece of evidence stands in it, from 1; None where it does not.
+
+    One hit may hold several pieces; nDCG is then at most 1 all the same.
+    """
+    there = [rank for rank in ranks if rank is not None]
+    recall = tuple(sum(rank <= cut for rank in there) / len(ranks) for cut in CUTS)
+    gained = sum(1 / log2(rank + 1) for rank in sorted(there) if rank <= CUTS[-1])
+    best = sum(1 / log2(rank + 1) for rank in range(1, min(len(ranks), CUTS[-1]) + 1))
+    return Judgement(recall, 1 / min(there) if there else 0.0, min(1.0, gained / best))
+
+
+def hits_to_evidence(ranks: Sequence[int | None]) -> int | None:
+    """How many hits it takes to have `EVIDENCE_SHARE` of the evidence; None where it is never there."""
+    needed = ceil(EVIDENCE_SHARE * len(ranks))
+    there = sorted(rank for rank in ranks if rank is not None)
+    return there[needed - 1] if len(there) >= needed else None
 
 
 def mean(judgements: Sequence[Judgement]) -> Judgement:

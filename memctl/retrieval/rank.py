@@ -1,15 +1,17 @@
-"""Ranking: a blend of two signals, each divided by its best, and a bounded boost. Pure functions."""
+"""Ranking: a blend of full text and vectors, what stands around an entry, and a bounded boost. Pure functions."""
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from memctl import times
+from memctl.index.protocol import Neighbours, Said
 from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, Hit, Memory, Route
+from memctl.retrieval.asked import Asked
 from memctl.retrieval.retrieve import Candidate
 
 T = TypeVar("T")
@@ -43,7 +45,19 @@ class Weights:
     boost: float
 
 
-def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[float, float]]:
+class Signals(NamedTuple):
+    """What speaks for an entry. The parts of one question's entries are comparable, and add up."""
+
+    lexical: float = 0.0
+    vector: float = 0.0
+    neighbour: float = 0.0
+    session: float = 0.0
+    speaker: float = 0.0
+    date: float = 0.0
+    wish: float = 0.0
+
+
+def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, Signals]:
     """Per row the lexical and the vector part, each signal divided by its best so that both lie in [0, weight].
 
     Where one signal found nothing at all, the other has the whole weight.
@@ -56,7 +70,7 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[
     elif best_lexical <= 0:
         weights = replace(weights, lexical=0.0, vector=1.0)
     return {
-        c.rowid: (
+        c.rowid: Signals(
             weights.lexical * _share(c.lexical, best_lexical),
             weights.vector * _share(c.cosine, nearest),
         )
@@ -64,31 +78,83 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, tuple[
     }
 
 
-NEIGHBOUR_SHARE = 0.2
-"""What the better of the two messages beside one in its session adds to it, as a share of that one's own score."""
+NEIGHBOUR_SHARE, ANSWER_SHARE = 0.2, 0.4
+"""What the better of the two messages beside one in its session adds to it, as a share of that one's own score; more,
+if that one is a short question and this what was said next."""
 
-LEADERS = 60
+LEADERS = 30
 """So many of the best lift their neighbours; what lies further down lifts nothing to the top."""
+
+SESSION_SHARE, OF_SESSION = 0.4, 2
+"""What the best messages of a session add to all of it: a share of the mean of so many."""
+
+SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
+"""What is added to a message, as a share of its score, if it is by the one who is meant, or of the days that are."""
+
+WISH_SHARE = 0.6
+"""What is added to a standing wish where advice is wanted, as a share of its vector part: it shares few words with the
+questions it matters for."""
+
+
+def leaders(signals: Mapping[int, Signals]) -> list[int]:
+    """The rows that lift others, best first."""
+    return sorted(signals, key=lambda row: (-sum(signals[row]), row))[:LEADERS]
 
 
 def lifted(
-    blended: Mapping[int, tuple[float, float]], neighbours: Sequence[tuple[int, int]]
-) -> dict[int, tuple[float, float, float]]:
-    """The parts with what each entry's best neighbour adds; entries no signal found may come in by it.
-
-    Args:
-        neighbours: pairs of an entry and one beside it.
-    """
+    signals: Mapping[int, Signals], said: Mapping[int, Said], neighbours: Sequence[Neighbours]
+) -> dict[int, Signals]:
+    """The signals with what each entry's best neighbour adds. What stands alone counts as a neighbour of its own, so
+    that a fact is not behind a message for having been said by itself."""
     best: dict[int, float] = {}
-    for row, other in neighbours:
-        best[other] = max(best.get(other, 0.0), sum(blended.get(row, (0.0, 0.0))))
-    rows = blended.keys() | best.keys()
-    scale = 1 + NEIGHBOUR_SHARE if best else 1.0
-    found = {}
-    for row in rows:
-        lexical, vector = blended.get(row, (0.0, 0.0))
-        found[row] = (lexical / scale, vector / scale, NEIGHBOUR_SHARE * best.get(row, 0.0) / scale)
-    return found
+    for one in neighbours:
+        score = sum(signals.get(one.rowid, ()))
+        for other, share in ((one.before, NEIGHBOUR_SHARE), (one.after, ANSWER_SHARE if one.asks else NEIGHBOUR_SHARE)):
+            if other is not None and other in signals:
+                best[other] = max(best.get(other, 0.0), share * score)
+    if best:
+        best |= {row: NEIGHBOUR_SHARE * sum(signals[row]) for row in leaders(signals) if not said[row].session}
+    return {row: parts._replace(neighbour=best[row]) if row in best else parts for row, parts in signals.items()}
+
+
+def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[int, Signals]:
+    """The signals with what the best of each session adds to all of it; what stands alone is its own session's best."""
+    scores: dict[str, list[float]] = defaultdict(list)
+    for row, parts in signals.items():
+        scores[said[row].session].append(sum(parts))
+    if not any(scores):
+        return dict(signals)
+    shares = {
+        session: SESSION_SHARE * sum(sorted(found, reverse=True)[:OF_SESSION]) / OF_SESSION
+        for session, found in scores.items()
+        if session
+    }
+    return {
+        row: parts._replace(session=shares.get(said[row].session, SESSION_SHARE * sum(parts)))
+        for row, parts in signals.items()
+    }
+
+
+def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> dict[int, Signals]:
+    """The signals with what an entry gains by being what the wording of the question asks for."""
+
+    def of(row: int, parts: Signals) -> Signals:
+        whole, origin = sum(parts), said[row]
+        return parts._replace(
+            speaker=SPEAKER_SHARE * whole if origin.speaker in asked.speakers else 0.0,
+            date=DATE_SHARE * whole if asked.at(origin.when) else 0.0,
+            wish=WISH_SHARE * parts.vector if asked.advice and origin.stands else 0.0,
+        )
+
+    return {row: of(row, parts) for row, parts in signals.items()}
+
+
+def most(said: Mapping[int, Said], asked: Asked, weights: Weights) -> float:
+    """The largest sum that signals can come to for one question, by which they are divided to lie in [0, 1]."""
+    company = any(one.session for one in said.values())
+    whole = (1 + ANSWER_SHARE) * (1 + SESSION_SHARE) if company else 1.0
+    whole *= 1 + (SPEAKER_SHARE if asked.speakers else 0.0) + (DATE_SHARE if asked.span else 0.0)
+    return whole + (WISH_SHARE if asked.advice and any(one.stands for one in said.values()) else 0.0)
 
 
 def _share(value: float, best: float) -> float:
@@ -113,17 +179,18 @@ def _recency(memory: Memory, now: datetime) -> float:
 
 
 def parts(
-    base: tuple[float, float, float], memory: Memory, weights: Weights, now: datetime, present: bool
+    signals: Signals, most: float, memory: Memory, weights: Weights, now: datetime, present: bool
 ) -> dict[str, float]:
     """The score of a hit, taken apart; the sum lies in [0, 1].
 
-    The whole is blend x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the question
-    is not lifted by being important.
+    The whole is signals / most x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the
+    question is not lifted by being important.
     """
-    lexical, vector, neighbour = (value / (1 + weights.boost) for value in base)
-    whole = lexical + vector + neighbour
+    scale = most * (1 + weights.boost)
+    found = {name: value / scale for name, value in signals._asdict().items()}
+    whole = sum(found.values())
     moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
-    return {"lexical": lexical, "vector": vector, "neighbour": neighbour, **moved}
+    return found | moved
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:

@@ -9,7 +9,7 @@ from math import log1p
 
 from memctl.errors import ProviderError
 from memctl.index import text
-from memctl.index.protocol import Found
+from memctl.index.protocol import Found, Vector
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.stopwords import is_stop
 from memctl.models import Filters
@@ -21,7 +21,7 @@ FREQUENT_SHARE = 0.3
 FREQUENT_FROM = 50
 """… but in a store smaller than this, every share is chance."""
 
-CANDIDATES = 200
+CANDIDATES = 100
 
 _EDGES = "?!.,;:\"'()[]{}<>“”‘’«»…—–？！。，、；：（）「」『』《》"
 """Punctuation around words says nothing, but would have a vector of its own."""
@@ -100,25 +100,41 @@ def _idf(count: int, total: int) -> float:
     return log1p((total - count + 0.5) / (count + 0.5)) if count <= total else 0.0
 
 
-def candidates(
-    index: SqliteIndex, embedder: Embedder | None, question: Question, filters: Filters, now: datetime
-) -> tuple[list[Candidate], str]:
-    """Entries found by either signal, with the scores of both; as many of documents as of everything else.
+@dataclass(frozen=True)
+class Retrieved:
+    """What may answer.
 
-    Returns:
-        the candidates, and a sentence on why vectors could not be used; empty when they could.
+    Args:
+        vector: of the question; empty where vectors are not used.
+        degraded: a sentence on why vectors could not be used; empty when they could.
     """
+
+    candidates: Sequence[Candidate]
+    vector: Vector = ()
+    degraded: str = ""
+
+
+def retrieved(
+    index: SqliteIndex, embedder: Embedder | None, question: Question, filters: Filters, now: datetime
+) -> Retrieved:
+    """Entries found by either signal, with the scores of both; as many of documents as of everything else."""
     pools = _pools(index, filters)
     lexical = {s.rowid: s.score for pool in pools for s in index.full_text(question.words, pool, now, CANDIDATES)}
     if embedder is None or not question.words:
-        return _joined(lexical, {}), ""
+        return Retrieved(_joined(lexical, {}))
     try:
         vector = embedder.embed_query(question.embedded)
     except ProviderError as problem:
-        return _joined(lexical, {}), f"full text only: {problem.message}. {problem.hint}".strip()
+        return Retrieved(_joined(lexical, {}), (), f"full text only: {problem.message}. {problem.hint}".strip())
     cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, CANDIDATES)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
-    return _joined(lexical, cosines), ""
+    return Retrieved(_joined(lexical, cosines), vector)
+
+
+def strangers(index: SqliteIndex, vector: Vector, rows: Collection[int]) -> list[Candidate]:
+    """Candidates that only their neighbours brought: how near they are tells which of them are worth it."""
+    cosines = index.cosines(vector, rows) if vector and rows else {}
+    return [Candidate(row, 0.0, cosines.get(row, 0.0)) for row in sorted(rows)]
 
 
 def _pools(index: SqliteIndex, filters: Filters) -> Sequence[Filters]:

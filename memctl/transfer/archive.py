@@ -512,7 +512,8 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
 
 def _sync_directories(root: Path) -> None:
     for directory, _, _ in os.walk(root):
-        atomic.fsync_directory(Path(directory))
+        with atomic.told(Path(directory)):
+            atomic.fsync_directory(Path(directory))
 
 
 def _put_in_place(folder: UserFolder, stage: Path) -> None:

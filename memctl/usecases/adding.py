@@ -53,7 +53,7 @@ class Adding(Engine):
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        policy = self.secret_policy(allow_secret)
         memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
         detail = secrets.guarded(detail, policy, "its Markdown")
         outcome: list[Added] = []
@@ -68,7 +68,7 @@ class Adding(Engine):
             outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
             return Change("add", tuple(puts), files=tuple(files))
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=secrets.ALLOW)
         return outcome[0]
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
@@ -112,7 +112,7 @@ class Adding(Engine):
     def _guarded(
         self, memories: Sequence[Memory], details: Mapping[int, str], allow_secret: bool
     ) -> tuple[list[Memory], dict[int, str]]:
-        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        policy = self.secret_policy(allow_secret)
         passed = []
         for at, memory in enumerate(memories):
             try:
@@ -140,7 +140,7 @@ class Adding(Engine):
             puts, files = with_details(view, puts, told)
             return Change(command, tuple(puts), files=tuple(files))
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=secrets.ALLOW)
         return results
 
 

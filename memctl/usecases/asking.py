@@ -2,22 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import time
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
 from memctl import times
-from memctl.engine import Engine
-from memctl.entries import memory_of
-from memctl.errors import DegradedError, MemctlError
+from memctl.config import QUERY
+from memctl.engine import Engine, healing
+from memctl.entries import memory_of, searchable
+from memctl.errors import DegradedError, MemctlError, ProviderError
 from memctl.files import document, receipts, reflections
-from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reflection
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reflection, Reranking
+from memctl.providers.base import Embedder, Reranker
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
+from memctl.retrieval import rerank as reranking
+from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
+
+NONE = "none"
+"""Name of no reranker."""
 
 RECORDS = "the records"
 """Origin of an answer about another time that the present files give."""
@@ -49,8 +58,8 @@ class Asking(Engine):
         now = now or times.utc_now()
         then = query.filters.as_of or now
         report = self.refresh()
-        found = self._healed(lambda: answering.answer(query, self.index, self._ready_embedder(), self.weights, then))
-        degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded) if note)
+        found, reranked, problem = self._found(query, self.index, self._ready_embedder(), then)
+        degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         hits = found.hits
@@ -58,7 +67,63 @@ class Asking(Engine):
             receipts.write(self.folder.receipts, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
         )
         origin = RECORDS if query.filters.as_of else ""
-        return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin)
+        return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin, reranked)
+
+    def _found(
+        self,
+        query: Query,
+        index: SqliteIndex,
+        embedder: Embedder | None,
+        then: datetime,
+        weights: Weights | None = None,
+    ) -> tuple[Answer, Reranking | None, str]:
+        """The answer; what a reranker had to do with it; and why it had not, where one was asked for."""
+
+        def plain(asked: Query) -> Answer:
+            return self._healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
+
+        name = query.rerank or self.reranker_for(QUERY)
+        if name == NONE:
+            return plain(query), None, ""
+        try:
+            reranker = self.reranker(name)
+            if reranker is None:
+                return plain(query), None, ""
+            return *self._reranked(reranker, query, plain), ""
+        except ProviderError as problem:
+            return plain(query), None, f"not reranked: {problem.message.rstrip('.')}. {problem.hint}".strip()
+
+    def _reranked(
+        self, reranker: Reranker, query: Query, plain: Callable[[Query], Answer]
+    ) -> tuple[Answer, Reranking | None]:
+        """More hits than were asked for, in the order that the reranker's part of their scores gives.
+
+        Raises:
+            ProviderError: the reranker fails.
+        """
+        deep = reranking.depth(query.top)
+        found = plain(replace(query, top=max(query.top, deep)))
+        texts = [self._read_by_reranker(hit) for hit in found.hits[:deep]]
+        if not texts:
+            return found, None
+        start = time.perf_counter()
+        scores = reranker.scores(query.text, texts)
+        cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
+        ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
+        kept = rank.spread(ranked, rank.document_of, query.top)[: query.top]
+        return replace(found, hits=tuple(rank.order(kept))), cost
+
+    def _read_by_reranker(self, hit: Hit) -> str:
+        """A hit as a reranker reads it: the words by which it was found."""
+        words = searchable(hit.memory)
+        if not hit.via or hit.memory.layer == LAYER_DOCUMENT:
+            return words
+        matched, _ = self.readable_reflection(replace(hit.memory, summary_md_ref=hit.via))
+        return f"{words}\n{matched.body}" if matched else words
+
+    def reranker_for(self, answer: str) -> str:
+        """The reranker that the settings give to a kind of answer (of `config.RERANKED`) by name; `none` for none."""
+        return self.settings.rerank if answer in self.settings.rerank_for else NONE
 
     @property
     def weights(self) -> Weights:
@@ -67,6 +132,7 @@ class Asking(Engine):
         lexical = given if given >= 0 else self.embedder.lexical_weight if self.embedder else 1.0
         return Weights(lexical, 1 - lexical, self.settings.boost)
 
+    @healing
     def get(self, memory_id: str) -> Memory:
         """One record by its id, or by an unambiguous beginning of it.
 
@@ -88,6 +154,7 @@ class Asking(Engine):
         except MemctlError as problem:
             return None, problem.message
 
+    @healing
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
         """Records that fit, sorted; see `Selection`."""
         self.refresh()
@@ -95,16 +162,19 @@ class Asking(Engine):
         found = self.index.matching(replace(chosen.filters, documents=False), now or times.utc_now())
         return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
 
+    @healing
     def categories(self) -> set[str]:
         """Every category that a memory has."""
         self.refresh()
         return self.index.categories()
 
+    @healing
     def all(self) -> list[Memory]:
         """Every record, whatever its status, in time order."""
         self.refresh()
         return [*self.view().all()]
 
+    @healing
     def lineage(self, memory: Memory) -> list[Memory]:
         """A fact's values over time, the newest first: what it superseded and was superseded by."""
         view = self.view()

@@ -43,12 +43,14 @@ class Changing(Asking):
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        policy = self.secret_policy(allow_secret)
         guarded = guarding.guarded(memory, policy, before=expected or self.view().get(memory.memory_id))
         changed = adding.check(replace(guarded, updated_at=now), self.settings.categories)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
-        self._apply(lambda view: replaced(view, changed, expected, memory.updated_at, command), now)
+        self._apply(
+            lambda view: replaced(view, changed, expected, memory.updated_at, command), now, on_secret=secrets.ALLOW
+        )
         return changed
 
     def write_reflection(
@@ -71,7 +73,7 @@ class Changing(Asking):
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        policy = secrets.ALLOW if allow_secret else self.settings.secrets
+        policy = self.secret_policy(allow_secret)
         text = secrets.guarded(text, policy, known=expected or "")
 
         def decide(view: View) -> Change:
@@ -80,7 +82,7 @@ class Changing(Asking):
             puts, files = with_detail(view, [held], held, text, add=False)
             return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
 
-        change = self._apply(decide, now)
+        change = self._apply(decide, now, on_secret=secrets.ALLOW)
         return reflections.parse(change.files[0].after or b"", change.files[0].path)
 
     def forget(
@@ -96,7 +98,7 @@ class Changing(Asking):
             gone[:] = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
             return housekeeping.to_trash("forget", view, gone, reason, now)
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
@@ -114,7 +116,7 @@ class Changing(Asking):
             back[:] = [memory for memory, _ in steps]
             return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return back
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:

@@ -10,7 +10,7 @@ from memctl import housekeeping, times
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
-from memctl.files.erase import tombstones
+from memctl.files.document import tombstones
 from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.consolidating import consolidate
@@ -18,6 +18,7 @@ from memctl.lifecycle.consolidating.consolidate import PARTS, Made, Plan, Rules,
 from memctl.lifecycle.consolidating.consolidate import plan as planned
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.providers.base import LLM
+from memctl.secrets import MASK
 from memctl.usecases import summaries
 from memctl.usecases.reflecting import GENERATED_BY, reflection_path, sources_hash
 
@@ -106,7 +107,7 @@ class Consolidating(Engine):
             result[:] = [ConsolidationReport(found, change, proposals, refused.message if refused else "", notes)]
             return change
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     @property

@@ -8,19 +8,21 @@ from datetime import datetime
 from typing import Any
 
 from memctl import times
+from memctl.config import CONTEXT
 from memctl.context import tokens
 from memctl.context.assemble import EXCERPT as CUT
 from memctl.context.assemble import OUT, SUMMARY, Piece, Placed, cost, packed, rendered, trimmed
 from memctl.context.budget import HISTORY, MEMORY, SHARES, SYSTEM, Allocation, allocate, lent
 from memctl.context.fence import enclosed, label
 from memctl.context.tokens import Count
+from memctl.engine import healing
 from memctl.entries import memory_of
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections
 from memctl.lifecycle.reflect import shortened
-from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult
+from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reranking
 from memctl.retrieval import rank
-from memctl.usecases.asking import Asking
+from memctl.usecases.asking import NONE, Asking
 from memctl.usecases.tasks import Tasks
 
 TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
@@ -63,6 +65,7 @@ class ContextPack:
         left_out: positions of messages of the history that did not fit.
         receipt: names this answer for `feedback`.
         notes: what made it worse than it should be.
+        reranked: what a reranker had to do with it, None where it had nothing.
     """
 
     text: str
@@ -76,11 +79,13 @@ class ContextPack:
     left_out: tuple[int, ...]
     receipt: str = ""
     notes: tuple[str, ...] = ()
+    reranked: Reranking | None = None
 
 
 class Contexts(Tasks, Asking):
     """Contexts for a model's call."""
 
+    @healing
     def build_context(
         self,
         question: str,
@@ -128,13 +133,13 @@ class Contexts(Tasks, Asking):
         pack = _assembled(question, system, messages, pieces, allocation, counter.count)
         notes = tuple(note for note in (counter.note, *answer.degraded) if note)
         written = self._receipt(question, answer, pack, now) if receipt and recall else ""
-        return replace(pack, tokenizer=counter.name, notes=notes, receipt=written)
+        return replace(pack, tokenizer=counter.name, notes=notes, receipt=written, reranked=answer.reranked)
 
     def _answer_to(self, question: str, now: datetime) -> QueryResult:
-        asked = Query(question, top=ASKED)
+        asked = Query(question, top=ASKED, rerank=self.reranker_for(CONTEXT))
         if not question.strip():
             self.refresh()
-            return replace(self.query(replace(asked, text=" "), now=now, receipt=False), hits=())
+            return replace(self.query(replace(asked, text=" ", rerank=NONE), now=now, receipt=False), hits=())
         return self.query(asked, now=now, receipt=False)
 
     def _receipt(self, question: str, answer: QueryResult, pack: ContextPack, now: datetime) -> str:

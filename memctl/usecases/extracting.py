@@ -57,7 +57,7 @@ class Extracting(Engine):
         now = now or times.utc_now()
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
         found, origin, notes = self._proposals(said, now, use_model)
-        found, withheld = _guarded(found, secrets.ALLOW if allow_secret else self.settings.secrets)
+        found, withheld = _guarded(found, self.secret_policy(allow_secret))
         drawn = [self._drawn(proposal, now) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
@@ -70,7 +70,7 @@ class Extracting(Engine):
             self.refresh()
             decide(self.view())
         elif found:
-            self._apply(decide, now)
+            self._apply(decide, now, on_secret=secrets.ALLOW)
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(

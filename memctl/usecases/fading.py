@@ -15,6 +15,7 @@ from memctl.gateway import View
 from memctl.lifecycle import decay
 from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.secrets import ALLOW
 
 COUNTED = ".memctl/state/counted"
 """File that holds the last receipt whose uses are in `memory.json`."""
@@ -91,7 +92,7 @@ class Fading(Engine):
             result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return result[0]
 
     def _rules(self, policies: Sequence[str]) -> Rules:

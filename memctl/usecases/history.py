@@ -12,7 +12,7 @@ from memctl.engine import INLINE_EMBEDDINGS
 from memctl.entries import memory_of, record_entry
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.files import codec, document, knowledge, recovery, reflections, revisions
-from memctl.files.erase import tombstones
+from memctl.files.document import tombstones
 from memctl.files.journal import Operation
 from memctl.gateway import View
 from memctl.housekeeping import MAINTENANCE
@@ -23,7 +23,7 @@ from memctl.lifecycle.differences import FileChange, RecordChange
 from memctl.lifecycle.past import FILE, HEADER, LINE, RECORD, Key, Point, Unsure
 from memctl.lifecycle.undoing import REDO, UNDO, Step
 from memctl.models import ACTIVE, Change, FileEdit, IndexState, LineEdit, Memory, Query, QueryResult
-from memctl.retrieval import answer as answering
+from memctl.secrets import ALLOW
 from memctl.selection import Selection
 from memctl.selection import select as selected
 from memctl.usecases.asking import Asking
@@ -151,7 +151,7 @@ class History(Asking):
             if dry_run:
                 self.refresh()
             while len(taken) < count:
-                decide(self.view()) if dry_run else self.gateway.apply(decide, now)
+                decide(self.view()) if dry_run else self._healed(lambda: self.gateway.apply(decide, now))
                 taken.append(walk.taken(pretend=dry_run))
         except MemctlError as problem:
             return Taken(tuple(taken), problem)
@@ -301,11 +301,11 @@ class History(Asking):
         then = self.past(revision, now=now)
         with self._index_of(then) as (index, pending):
             embedder = None if pending else self.embedder
-            found = answering.answer(query, index, embedder, self.weights, then.at)
+            found, reranked, problem = self._found(query, index, embedder, then.at)
         missing = f"full text only: {pending}" if pending else ""
-        notes = (self.embedder_problem, missing, found.degraded, *then.warnings)
+        notes = (self.embedder_problem, missing, found.degraded, problem, *then.warnings)
         degraded = tuple(note for note in notes if note)
-        return QueryResult(query, found.hits, found.route, IndexState(), "", degraded, str(then))
+        return QueryResult(query, found.hits, found.route, IndexState(), "", degraded, str(then), reranked)
 
     def select_as_of(
         self, chosen: Selection, revision: str, *, now: datetime | None = None
@@ -356,7 +356,8 @@ class History(Asking):
             records[:] = [differences.record(memory_id, _value(view, Key(RECORD, memory_id)), raw)]
             return _restored(view, then, memory, raw, records[0])
 
-        edits = [file for file in self._apply(decide, now, dry_run=dry_run).files if file.path.startswith(_SHARED)]
+        change = self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        edits = [file for file in change.files if file.path.startswith(_SHARED)]
         files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
         over = memory.expires_at and memory.expires_at <= now and not memory.pinned
         note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if over else ""

@@ -5,10 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from dataclasses import replace as with_data
 from datetime import datetime
 from pathlib import Path
 
-from memctl import times
+from memctl import secrets, times
+from memctl.engine import healing
 from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
@@ -69,6 +71,7 @@ class Knowledge(Asking):
         *,
         as_name: str = "",
         replace: bool = False,
+        allow_secret: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> AddedDocuments:
@@ -77,10 +80,12 @@ class Knowledge(Asking):
         Args:
             as_name: the name below `knowledge/` instead of its own; of a file, with `/` at the end, the folder for it.
             replace: let it take the place of documents that say something else.
+            allow_secret: copy it even if a part of it looks like a secret.
 
         Raises:
             NotFoundError, UsageError, InvalidDataError, StorageError: there is nothing to add.
-            RefusedError: a document of that name is there and says something else.
+            RefusedError: a document of that name is there and says something else; or a part looks like a secret, and
+                the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
         if not str(path):
@@ -91,6 +96,8 @@ class Knowledge(Asking):
         placed, unfit = _placed(sources, _base(given, as_name))
         if not placed:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
+        policy = self.secret_policy(allow_secret)
+        placed = {name: _guarded(source, policy) for name, source in placed.items()}
         outcome: list[AddedDocument] = []
 
         def decide(view: View) -> Change:
@@ -102,9 +109,10 @@ class Knowledge(Asking):
         if dry_run:
             decide(self.view())
         else:
-            self._apply(decide, now)
+            self._apply(decide, now, on_secret=secrets.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit))
 
+    @healing
     def knowledge_list(self) -> list[Document]:
         """Every document, by path."""
         self.refresh()
@@ -115,6 +123,7 @@ class Knowledge(Asking):
         states = [s for path, s in sorted(self.index.files().items()) if knowledge.is_document(path)]
         return [Document(s.path, s.size, counts.get(s.path, 0), s.problem) for s in states]
 
+    @healing
     def knowledge_show(self, name: str) -> Excerpt:
         """A document, or with `NAME:LINE` the passage that holds this line (or the next one, for a blank line).
 
@@ -174,7 +183,7 @@ class Knowledge(Asking):
         if dry_run:
             decide(self.view())
         else:
-            self._apply(decide, now)
+            self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def _matching(self, name: str) -> list[Document]:
@@ -231,6 +240,16 @@ def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str
         else:
             placed[knowledge.FOLDER + wanted] = source
     return placed, unfit
+
+
+def _guarded(source: Source, policy: str) -> Source:
+    """A document as it may be stored; a refusal says in which line."""
+    text = source.data.decode("utf-8", "surrogateescape")
+    if policy == secrets.REFUSE and (places := secrets.in_text(text, source.name)):
+        first = places[0]
+        raise secrets.refusal(first.kind, f"{source.name}:{first.line}:{first.column}:")
+    safe = secrets.guarded(text, policy, source.name)
+    return source if safe == text else with_data(source, data=safe.encode("utf-8", "surrogateescape"))
 
 
 def _added(edit: FileEdit, source: Source) -> AddedDocument:

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import housekeeping, times
+from memctl import housekeeping, secrets, times
 from memctl.errors import NotFoundError, UsageError
 from memctl.files import atomic, receipts
 from memctl.files.receipts import Receipt
@@ -39,6 +39,7 @@ class Learning(Asking):
         *,
         reason: str = "",
         receipt: str = "",
+        allow_secret: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
@@ -47,13 +48,16 @@ class Learning(Asking):
         Args:
             judgement: `up`, `down`, or `1` to `5` with 3 neutral.
             receipt: the answer it was part of; then the judgement is about that question.
+            allow_secret: keep the reason even if a part of it looks like a secret.
 
         Raises:
             NotFoundError: no such memory or receipt.
+            RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
             UsageError: not a judgement, or the memory was not in that answer.
         """
         feedback.check(judgement, feedback.MEMORY_WORDS)
         self.refresh()
+        reason = secrets.guarded(reason, self.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
         return self._judge((self.full_id(memory_id),), judgement, reason, answer, dry_run, now)
 
@@ -64,6 +68,7 @@ class Learning(Asking):
         *,
         used: Sequence[str],
         reason: str = "",
+        allow_secret: bool = False,
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
@@ -72,13 +77,16 @@ class Learning(Asking):
         Args:
             outcome: `good` or `bad`.
             used: ids of the memories of that answer that were used.
+            allow_secret: as for `feedback`.
 
         Raises:
             NotFoundError: no such receipt or memory.
+            RefusedError: as for `feedback`.
             UsageError: no memory is named, or one that was not in the answer.
         """
         feedback.check(outcome, feedback.OUTCOME_WORDS)
         self.refresh()
+        reason = secrets.guarded(reason, self.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt)
         if not used:
             shown = ", ".join(answer.ids) or "none"
@@ -112,13 +120,15 @@ class Learning(Asking):
         if answer and (strange := [memory_id for memory_id in ids if memory_id not in answer.ids]):
             shown = ", ".join(answer.ids) or "none"
             raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
+        if answer and self.settings.secrets != secrets.ALLOW:
+            answer = replace(answer, query=secrets.masked(answer.query))  # what was asked goes into git here
         result: list[Judged] = []
 
         def decide(view: View) -> Change:
             result[:] = [_judged(view, ids, judgement, reason, answer, now)]
             return Change("feedback", result[0].after, lines=(feedback.line(result[0].feedback),))
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return result[0]
 
     def judgements(self) -> tuple[list[Feedback], list[int]]:
@@ -154,7 +164,7 @@ class Learning(Asking):
                 changed.update({m.memory_id: m for m in facts.confirmed(candidate, [r for r in rivals if r], now)})
             return Change("confirm", tuple(changed.values()))
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return list(changed.values())
 
     def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
@@ -172,7 +182,7 @@ class Learning(Asking):
             gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
             return housekeeping.to_trash("reject", view, gone, REJECTED, now)
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return gone
 
 

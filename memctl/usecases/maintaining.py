@@ -11,6 +11,7 @@ from memctl.errors import RefusedError, UsageError
 from memctl.gateway import View
 from memctl.lifecycle import decay
 from memctl.models import Change, Memory
+from memctl.secrets import ALLOW
 from memctl.usecases.consolidating import Consolidating
 from memctl.usecases.fading import Fading
 from memctl.usecases.tasks import Tasks
@@ -127,7 +128,7 @@ class Maintaining(Consolidating, Fading, Tasks):
 
         gone: list[Memory] = []
         self.refresh()
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _compact(self, dry_run: bool) -> list[str]:

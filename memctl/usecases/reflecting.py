@@ -15,6 +15,7 @@ from memctl.lifecycle.reflect import Draft
 from memctl.lifecycle.reflect import draft as draft_of
 from memctl.lifecycle.scope import Scope, made_from_others, scope_of
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
+from memctl.secrets import MASK
 from memctl.usecases import drafting
 from memctl.usecases.asking import Asking
 
@@ -167,7 +168,7 @@ class Reflecting(Asking):
             result[:] = [replace(reflected, notes=notes)]
             return change
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:

@@ -22,6 +22,7 @@ from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Change, Memory
+from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.extracting import Extracting
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
@@ -539,7 +540,7 @@ class Sessions(Extracting):
             written[:] = [] if done else view.unused([whole])
             return Change("session", tuple(written))
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=MASK)
         return written[0] if written else None
 
     def _completed(self, memory: Memory, now: datetime) -> Memory:
@@ -613,21 +614,32 @@ class Conversation:
         *,
         now: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
+        allow_secret: bool = False,
     ) -> Message:
         """Add a message and return; room is made later.
 
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
+            allow_secret: keep it even if a part of it looks like a secret.
 
         Raises:
             InvalidDataError: it is no message.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In the call of a tool and
+                its result it is masked instead: who calls a tool cannot choose its words.
         """
-        return self.extend([_message(message, role, metadata)], now=now)[0]
+        return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret)[0]
 
-    def extend(self, messages: Sequence[Message | Mapping[str, Any]], *, now: datetime | None = None) -> list[Message]:
-        """Add several messages at once."""
+    def extend(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        now: datetime | None = None,
+        allow_secret: bool = False,
+    ) -> list[Message]:
+        """Add several messages at once: all of them or, where one is refused, none."""
         now = now or times.utc_now()
-        new = [_message(message, "user", None).at(now) for message in messages]
+        policy = self.store.secret_policy(allow_secret)
+        new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
         added: list[Message] = []
         whole: list[Message] = []
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
@@ -793,6 +805,13 @@ def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapp
         return Message.of(role, given, metadata=metadata)
     found = given if isinstance(given, Message) else from_openai(given)
     return replace(found, state={**found.state, "metadata": {**found.metadata, **metadata}}) if metadata else found
+
+
+def _guarded(message: Message, policy: str) -> Message:
+    """A message as it may be kept."""
+    called = message.role == "tool" or bool(message.calls or message.results)
+    policy = MASK if called and policy == REFUSE else policy
+    return replace(message, state=guarded(message.state, policy, "the message"))
 
 
 def _without_recalled(message: Message) -> Message:

@@ -21,6 +21,7 @@ from memctl.lifecycle.recovering.fixes import Step
 from memctl.lifecycle.recovering.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
 from memctl.lifecycle.recovering.strategies import Failure, Match, Shared, Strategy, Warned
 from memctl.models import Change, FileEdit, Filters, Memory
+from memctl.secrets import MASK
 from memctl.usecases.reflecting import Reflected, sources_hash
 
 HISTORY, LLM, NONE = "history", "llm", "none"
@@ -125,7 +126,7 @@ class Strategies(Engine):
             result[:] = [recorded]
             return change
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def suggest_strategy(
@@ -187,7 +188,7 @@ class Strategies(Engine):
             result[:] = [strategies.outcome(held, success, now, reason)]
             return Change("strategy outcome", tuple(result))
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def strategies(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
@@ -222,7 +223,7 @@ class Strategies(Engine):
             result[:] = [reflected]
             return change
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def warn_call(

@@ -22,6 +22,7 @@ from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.secrets import MASK, guarded
 from memctl.usecases.sessions import MAIN, TASK, Ended, Sessions, task_of
 from memctl.usecases.strategies import Recorded, Strategies
 
@@ -83,10 +84,18 @@ class Tasks(Sessions, Strategies):
         Raises:
             ConflictError: the session has a task that is not over.
             UsageError: there is no request, or no such trigger.
+            RefusedError: it holds what looks like a secret, and the setting `secrets` is `refuse`.
         """
         from memctl.working import tasks
 
         now = now or times.utc_now()
+        request, goal, trigger_summary, target = (
+            guarded(text, self.settings.secrets, "the task", can_insist=False)
+            for text in (request, goal, trigger_summary, target)
+        )
+        plan, tags = (
+            guarded(list(texts), self.settings.secrets, "the plan", can_insist=False) for texts in (plan, tags)
+        )
         self._finish_closed(session_id, now)
         task = tasks.start(
             f"task_{now:%Y%m%d}_{secrets.token_hex(6)}", check_session_id(session_id), request, now, goal=goal,
@@ -142,6 +151,7 @@ class Tasks(Sessions, Strategies):
         A task that has taken as many steps as the setting `task_iterations` says is archived as a failure instead.
 
         Raises:
+            RefusedError: the description holds what looks like a secret, and the setting `secrets` is `refuse`.
             NotFoundError: the session has no task.
             UsageError: there is no step to begin or to finish, or both a result and an error are given.
         """
@@ -150,6 +160,7 @@ class Tasks(Sessions, Strategies):
         now = now or times.utc_now()
         if result is not None and error is not None:
             raise UsageError("a step ends with a result or with an error, not with both")
+        description = guarded(description, self.settings.secrets, "the step", can_insist=False)
         secret = held_secrets(plain(args or {}))
         given = redacted(plain(args or {}), secret)
         told = {"result": redacted_text(result or "", secret), "error": redacted_text(error or "", secret)}
@@ -351,7 +362,7 @@ class Tasks(Sessions, Strategies):
             result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
             return Change("task", (written, strategy), files=(detail,))
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
         return result[0]
 
@@ -408,7 +419,7 @@ class Tasks(Sessions, Strategies):
             written[:] = view.unused([whole])
             return Change("task feedback", tuple(written))
 
-        self._apply(decide, now)
+        self._apply(decide, now, on_secret=MASK)
         return written[0]
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:

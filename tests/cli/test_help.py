@@ -15,7 +15,7 @@ ORDER = (
     "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
     "confirm", "reject", "reflect", "consolidate", "decay", "maintain", "conflicts",
     "session", "task", "strategy", "knowledge", "mcp",
-    "inspect", "log", "diff",
+    "inspect", "log", "diff", "eval",
     "sync", "doctor", "reindex", "import", "export", "git", "user", "config", "model",
 )  # fmt: skip
 """The order of the design: everyday, life of memories, agents, looking, care. Those that are to come may be missing."""

@@ -13,10 +13,11 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
+from memctl import dates
+from memctl.dates import Dated
 from memctl.lifecycle.adding import ADDED
-from memctl.lifecycle.extraction import clauses, dates, phrases
+from memctl.lifecycle.extraction import clauses, phrases
 from memctl.lifecycle.extraction.clauses import Sentence
-from memctl.lifecycle.extraction.dates import Dated
 from memctl.models import CANDIDATE, CATEGORIES, Memory
 
 RULES, MODEL = "rules", "model"

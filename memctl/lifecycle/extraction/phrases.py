@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from memctl.lifecycle.extraction import dates
+from memctl import dates
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,4 @@
-"""Days that people name in passing ("next Tuesday", "三天后"), counted from when it was said."""
+"""Days, months and years that people name in passing ("next Tuesday", "三天后"), counted from when it was said."""
 
 from __future__ import annotations
 
@@ -58,6 +58,21 @@ def _all(text: str, said: date, past: bool) -> Iterator[Dated]:
                 yield Dated(*days, match.start(), match.end())
 
 
+def span(question: str, today: date) -> tuple[date, date] | None:
+    """The days a question about the past names, first and last: a day, a week, a month or a year."""
+    if match := _zh_day_pattern().search(question):
+        return _zh_day(match, today)
+    found = find(question, today, past=True)
+    if found is not None:
+        around = _roughly(question[found.start : found.end])
+        return found.first - around, found.last + around
+    for pattern in _month_patterns():
+        if match := pattern.search(question):
+            return _month(match, today)
+    match = _year_pattern().search(question)
+    return _year(match, today) if match else None
+
+
 def month_and_day(text: str) -> str:
     """A birthday in a text as `MM-DD`, or `YYYY-MM-DD` where the year is named; empty where there is none."""
     for pattern, _ in _calendar_patterns():
@@ -112,6 +127,79 @@ def _calendar_patterns() -> list[tuple[re.Pattern[str], Read]]:
         r"(?:(?P<year>\d{4})\s*年\s*)?(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?",
     ]
     return [(re.compile(text, re.IGNORECASE), _calendar) for text in texts]
+
+
+_ZH_YEARS = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
+_ZH_NUMBERS = {name: number for number, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
+_ZH_YEAR = rf"(?P<year>\d{{4}}年|{'|'.join(_ZH_YEARS)})"
+
+
+@cache
+def _month_patterns() -> list[re.Pattern[str]]:
+    led = r"\b(?:in|during|of|since|around|early|late|mid|by|until|before|after)[ -](?:early |late |mid-?)?"
+    zh_month = rf"\d{{1,2}}|{'|'.join(sorted(_ZH_NUMBERS, key=len, reverse=True))}"
+    texts = [
+        rf"\b{_MONTH},? (?:of )?(?P<year>\d{{4}})\b",
+        rf"\b(?P<which>last|this|next) {_MONTH}\b",
+        rf"{led}{_MONTH}(?! \d)\b",
+        rf"{_ZH_YEAR}?\s*的?\s*(?P<month>{zh_month})月份?(?!\s*\d)",
+    ]
+    return [re.compile(text, re.IGNORECASE) for text in texts]
+
+
+@cache
+def _zh_day_pattern() -> re.Pattern[str]:
+    """A day of a year that is told from this one, such as 去年5月3日."""
+    return re.compile(rf"(?P<year>{'|'.join(_ZH_YEARS)})(?P<month>\d{{1,2}})月(?P<day>\d{{1,2}})[日号]?")
+
+
+def _zh_day(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    try:
+        day = date(_year_of(match["year"], today), int(match["month"]), int(match["day"]))
+    except ValueError:
+        return None
+    return day, day
+
+
+def _roughly(named: str) -> timedelta:
+    """How far around the day that "three weeks ago" or "两个月前" comes to is meant."""
+    counted = re.search(r"ago$|前$", named, re.IGNORECASE)
+    months, weeks = re.search(r"month|月", named, re.IGNORECASE), re.search(r"week|周", named, re.IGNORECASE)
+    return timedelta(days=15 if counted and months else 3 if counted and weeks else 0)
+
+
+@cache
+def _year_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?P<which>last|this|next) year\b|\b(?:in|during|of|since) (?P<number>(?:19|20)\d\d)\b|{_ZH_YEAR}",
+        re.IGNORECASE,
+    )
+
+
+def _month(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    """The month of the year that is named; of none, the last one that has begun; "last May" is over."""
+    named = match.groupdict()
+    month = _ZH_NUMBERS.get(match["month"]) or _month_number(match["month"])
+    which = (named.get("which") or "").lower()
+    if not 1 <= month <= 12:
+        return None
+    if named.get("year"):
+        year = _year_of(match["year"], today)
+    elif which == "next":
+        year = today.year + (month <= today.month)
+    else:
+        year = today.year - (month > today.month or (which == "last" and month == today.month))
+    return (date(year, month, 1), date(year, month, monthrange(year, month)[1])) if 1 <= year <= 9998 else None
+
+
+def _year(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    which = {"last": -1, "this": 0, "next": 1}.get((match["which"] or "").lower())
+    year = today.year + which if which is not None else _year_of(match["number"] or match["year"], today)
+    return (date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
+
+
+def _year_of(name: str, today: date) -> int:
+    return today.year + _ZH_YEARS[name] if name in _ZH_YEARS else int(name.rstrip("年"))
 
 
 def _offset(days: int) -> Read:
@@ -176,6 +264,10 @@ def _calendar(match: re.Match[str], said: date, past: bool) -> tuple[date, date]
 
 
 def _calendar_day(match: re.Match[str], year: int) -> date:
-    month = match["month"].lower()
-    number = int(month) if month.isdigit() else next(n for n, m in enumerate(_MONTHS, 1) if m.startswith(month[:3]))
-    return date(int(match["year"] or year), number, int(match["day"]))
+    return date(int(match["year"] or year), _month_number(match["month"]), int(match["day"]))
+
+
+def _month_number(name: str) -> int:
+    """The number of a month from its number or its English name."""
+    name = name.lower()
+    return int(name) if name.isdecimal() else next(n for n, m in enumerate(_MONTHS, 1) if m.startswith(name[:3]))

@@ -1,0 +1,259 @@
+"""`eval`: how well the store answers questions of which it is known what should be found."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import Now, current
+
+if TYPE_CHECKING:
+    from memctl.models import Hit, Problem
+    from memctl.retrieval.metrics import Judgement
+    from memctl.transfer.questions import Question
+    from memctl.usecases.evaluating import Answered, Evaluation, Figures
+
+
+def evaluate(
+    path: Annotated[
+        Path, typer.Argument(help="The questions, one JSON object a line; - reads standard input.", metavar="FILE")
+    ],
+    top: Annotated[
+        int | None, typer.Option("--top", "-n", help="Hits to look at; `query_top` otherwise.", min=10, max=1000)
+    ] = None,
+    worst: Annotated[
+        int, typer.Option("--worst", help="Show so many of the questions that were missed, and what was found.", min=0)
+    ] = 0,
+    rerank: options.Rerank = None,
+    no_baselines: Annotated[
+        bool, typer.Option("--no-baselines", help="Leave out full text alone and vectors alone.")
+    ] = False,
+    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave out lines that cannot be used.")] = False,
+    init: Annotated[
+        bool, typer.Option("--init", help="Write FILE: questions whose answers were judged good by feedback.")
+    ] = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Measure how well questions are answered, on your own memories.
+
+    Each question says what should be found. The answers are compared with those of full text alone and of vectors
+    alone. Nothing is written, and no memory counts as used.
+
+    Example: memctl eval questions.jsonl --worst 5
+    """
+    if init:
+        _start(path)
+        return
+    data, name = _data(path)
+    from memctl.transfer import questions
+
+    read = questions.read(data, name)
+    with options.opened() as store:
+        good, unknown = store.checked_questions(read.questions, name)
+        problems = sorted((*read.problems, *unknown), key=lambda problem: problem.line)
+        _check(problems, skip_broken)
+        found = store.evaluate(
+            good, top=top, rerank=options.reranker(rerank, store.settings), baselines=not no_baselines,
+            now=options.moment(now), progress=render.progress,
+        )  # fmt: skip
+        missed = found.missed()[:worst]
+        expected = [_expected(store, answered.question) for answered in missed]
+    notes = (*found.notes, *_left_out(problems, read.without_evidence))
+    if current.json:
+        render.as_json(_json(found, missed, expected, notes))
+        return
+    _tables(found, notes, len(missed))
+    for number, answered in enumerate(missed):
+        _missed(number, answered, found.top, expected[number])
+
+
+# The file
+
+
+def _data(path: Path) -> tuple[bytes, str]:
+    from memctl.errors import NotFoundError, StorageError, UsageError
+
+    if str(path) == "-":
+        return sys.stdin.buffer.read(), "standard input"
+    try:
+        return path.read_bytes(), str(path)
+    except FileNotFoundError:
+        hint = f"`memctl eval --init {path}` starts one from feedback, or explains the form."
+        raise NotFoundError(f"no file {path}", hint=hint) from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder", hint="Name a file with one question a line.") from None
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}") from None
+
+
+def _check(problems: Sequence[Problem], skip_broken: bool) -> None:
+    """Tell every line that cannot be used, and stop unless these are to be left out."""
+    from memctl.errors import InvalidDataError
+
+    for problem in problems[:10]:
+        render.warn(f"left out: {problem}")
+    if len(problems) > 10:
+        render.warn(f"… and {len(problems) - 10} more")
+    if problems and not skip_broken:
+        first = problems[0]
+        hint = "Nothing was measured. Mend the file, or measure the rest with --skip-broken."
+        raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
+
+
+def _left_out(problems: Sequence[Problem], without_evidence: int) -> list[str]:
+    counts = ((len(problems), "that cannot be used"), (without_evidence, "with an empty `gold`"))
+    return [f"left out: {count} {'line' if count == 1 else 'lines'} {which}" for count, which in counts if count]
+
+
+def _start(path: Path) -> None:
+    """Write a file of what feedback tells; explain the form where it tells nothing."""
+    from memctl.errors import RefusedError, StorageError
+    from memctl.transfer import questions
+
+    if path.exists():
+        raise RefusedError(f"{path} exists already", hint="Name a new file.")
+    with options.opened() as store:
+        found = store.questions_judged_good()
+    if found:
+        try:
+            with open(path, "x", encoding="utf-8", errors="replace") as file:
+                file.write(questions.written(found))
+        except OSError as problem:
+            raise StorageError(f"cannot write {path}: {problem.strerror}") from None
+    if current.json:
+        render.as_json({"file": str(path) if found else None, "questions": len(found), "form": questions.FORM})
+        return
+    if not found:
+        render.say(f"no answer was judged good yet, so there is nothing to start from; write {path} by hand.\n")
+        render.say(questions.FORM)
+        return
+    render.say(f"wrote {len(found)} {'question' if len(found) == 1 else 'questions'} to {path}")
+    render.say("They were answered well once, so figures from them alone are too good: add what was not found.")
+
+
+# What was found
+
+
+def _json(
+    found: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
+) -> Any:
+    return {
+        "questions": len(found.answered),
+        "entries": found.memories,
+        "top": found.top,
+        "systems": [_system_json(figures) for figures in found.systems],
+        "categories": {name: {"questions": n, **_judgement_json(j)} for name, (n, j) in found.categories.items()},
+        "missed": len(found.missed()),
+        "worst": [
+            {
+                "question": a.question.text, "line": a.question.line, "category": a.question.category,
+                "expected": list(expected[at]), "ranks": list(a.ranks), **_judgement_json(a.judgement),
+                "found": [_hit_json(hit) for hit in a.hits],
+            }
+            for at, a in enumerate(missed)
+        ],
+        "notes": list(notes),
+    }  # fmt: skip
+
+
+def _system_json(figures: Figures) -> dict[str, Any]:
+    gap = figures.difference
+    return {
+        "system": figures.name,
+        **_judgement_json(figures.mean),
+        "recall@10_interval": [round(value, 4) for value in figures.interval],
+        "first_ahead_by": None if gap is None else [round(value, 4) for value in gap],
+        "p50_ms": round(figures.milliseconds[0], 2),
+        "p95_ms": round(figures.milliseconds[1], 2),
+        "tokens_to_80_percent": figures.tokens,
+        "reached_80_percent": round(figures.reached, 4),
+    }
+
+
+def _judgement_json(judgement: Judgement) -> dict[str, float]:
+    from memctl.retrieval.metrics import CUTS
+
+    recalls = {f"recall@{cut}": round(value, 4) for cut, value in zip(CUTS, judgement.recall, strict=True)}
+    return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
+
+
+def _hit_json(hit: Hit) -> dict[str, Any]:
+    return {"memory_id": hit.memory.memory_id, "score": round(hit.score, 6), "text": hit.memory.content}
+
+
+def _tables(found: Evaluation, notes: Sequence[str], shown: int) -> None:
+    count = len(found.answered)
+    render.say(f"{count} {'question' if count == 1 else 'questions'}, {found.memories} entries, top {found.top}\n")
+    names = ("", "R@1", "R@5", "R@10", "(95 %)", "MRR", "nDCG@10", "behind the first by (95 %)", "p50", "p95", "tokens")
+    _aligned(names, [_row(figures) for figures in found.systems])
+    if len(found.categories) > 1:
+        render.say()
+        rows = [
+            (name or "(none)", str(count), *_judgement(judgement))
+            for name, (count, judgement) in found.categories.items()
+        ]
+        _aligned(("category", "questions", "R@1", "R@5", "R@10", "MRR", "nDCG@10"), rows)
+    first = found.systems[0]
+    render.say()
+    held = f"held for {first.reached:.0%} of the questions"
+    render.say(f"tokens: median of what it takes to hold 80 % of the evidence; {held}")
+    for note in notes:
+        render.warn(f"note: {note}")
+    missed = len(found.missed())
+    told = "; --worst N shows them" if missed > shown else ""
+    render.say(f"{missed} not found whole among the first 10{told}")
+
+
+def _row(figures: Figures) -> tuple[str, ...]:
+    one, five, ten, reciprocal, ndcg = _judgement(figures.mean)
+    low, high = figures.interval
+    gap = figures.difference
+    behind = "" if gap is None else f"{gap[0]:+.3f} ({gap[1]:+.3f} to {gap[2]:+.3f})"
+    p50, p95 = (f"{value:.1f} ms" for value in figures.milliseconds)
+    interval = f"{low:.2f}–{high:.2f}"
+    return (figures.name, one, five, ten, interval, reciprocal, ndcg, behind, p50, p95, f"{figures.tokens:.0f}")
+
+
+def _judgement(judgement: Judgement) -> tuple[str, ...]:
+    return tuple(f"{value:.3f}" for value in (*judgement.recall, judgement.reciprocal_rank, judgement.ndcg))
+
+
+def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
+    """A table of figures that can be read in a pipe too: each column as wide as its widest cell."""
+    table = [tuple(map(render.clean, row)) for row in (names, *rows)]
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    for row in table:
+        cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
+        render.say("  ".join((row[0].ljust(widths[0]), *cells[1:])).rstrip())
+
+
+def _expected(store: Any, question: Question) -> list[str]:
+    """What should have been found, as a person reads it."""
+    from memctl.errors import MemctlError
+
+    shown = [f"a text with {text!r}" for text in question.expect]
+    for name in question.gold:
+        try:
+            memory = store.get(name)
+            shown.append(f"{memory.memory_id}  {render.one_line(memory.content, 100)}")
+        except MemctlError:  # an id of other software, or a passage of a document
+            shown.append(name)
+    return shown
+
+
+def _missed(number: int, answered: Answered, top: int, expected: Sequence[str]) -> None:
+    question = answered.question
+    place = f" (line {question.line})" if question.line else ""
+    render.say(f"\n{number + 1}. {render.one_line(question.text, 200)}{place}")
+    for shown, rank in zip(expected, answered.ranks, strict=True):
+        where = f"found at {rank}" if rank else f"not among the first {top}"
+        render.say(f"   expected  {shown}: {where}")
+    for hit in answered.hits:
+        render.say(f"   found     {hit.score:.3f}  {hit.memory.memory_id}  {render.one_line(hit.memory.content, 100)}")
+    if not answered.hits:
+        render.say("   found     nothing")

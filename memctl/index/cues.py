@@ -1,0 +1,42 @@
+"""What kind of thing a text says, read from its wording: kept in the index, so that ranking need not read the text."""
+
+from __future__ import annotations
+
+import re
+
+from memctl.models import Memory
+
+LONGEST_QUESTION = 35
+"""Terms: a longer message that ends with a question tells something too, and what follows is rarely a short answer."""
+
+_STANDING = re.compile(
+    r"(?:^|[.!?\n]\s*|\bplease )(?:always|never)\b|\bfrom now on\b|\bmy preference\b"
+    r"|\b(?:i|we)(?:'d| would| really| usually| always)? prefer\b"
+    r"|(?:^|[。！？\n，,])请?(?:总是|始终|一律|永远|绝不|不要再|别再)|以后(?:都|请|不要|别)|从(?:现在|今)(?:开始|以后|起)|我(?:更|比较|一般|通常)?(?:偏好|喜欢用|倾向)",
+    re.IGNORECASE,
+)
+
+_SPEAKER = re.compile(r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S")
+
+
+def asks(text: str, length: int) -> bool:
+    """Whether a text is a short question; what is said next is then likely its answer.
+
+    Args:
+        length: of the text, in terms.
+    """
+    return length <= LONGEST_QUESTION and text.rstrip(" \t\r\n\"'”’)）~*").endswith(("?", "？"))
+
+
+def stands(memory: Memory) -> bool:
+    """Whether a memory is a preference or an instruction that holds until it is taken back."""
+    return memory.kind == "preference" or _STANDING.search(memory.content) is not None
+
+
+def speaker(memory: Memory) -> str:
+    """Who said it: as the metadata says, else as a text of the form `Name: …` does; empty where nothing tells."""
+    named = memory.metadata.get("speaker")
+    if isinstance(named, str) and named.strip():
+        return named.strip().lower()
+    found = _SPEAKER.match(memory.content)
+    return found[1].lower() if found and memory.session_id else ""

@@ -1,0 +1,123 @@
+"""Cross-encoders that fastembed runs on this machine: those it lists, or a local folder with an ONNX model."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import isfinite
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memctl.errors import ProviderError
+from memctl.providers import model_files
+from memctl.providers.model_files import PREFIX, broken, is_folder
+
+if TYPE_CHECKING:
+    from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+MAX_CHARACTERS = 4_000
+"""Only the beginning of a text is read: most cross-encoders cut it at 512 tokens, and each costs time."""
+
+
+class FastembedReranker:
+    """Reads a question with each text, by one of fastembed's cross-encoders or a local one.
+
+    Imports fastembed at the first question. Texts run one by one, as with `FastembedEmbedder`: a score does not depend
+    on the company.
+
+    Args:
+        model: a name from fastembed's list, or a folder, which begins with `/`, `.` or `~`.
+        cache_dir: where `model install` puts models; a local folder needs none.
+
+    Raises:
+        ProviderError: the model is not installed, or a file is missing or not of the size that was installed.
+    """
+
+    def __init__(self, model: str, *, cache_dir: Path) -> None:
+        self.name, self._is_local = f"{PREFIX}{model}", is_folder(model)
+        self._files = (
+            model_files.local_files(model, "", "cross-encoder", vectors=False)
+            if self._is_local
+            else model_files.noted_files(model, cache_dir)
+        )
+        self.folder = self._files.folder
+        self._loaded: TextCrossEncoder | None = None
+
+    def scores(self, question: str, texts: Sequence[str]) -> list[float]:
+        """A logit a text; only the first `MAX_CHARACTERS` of each text count.
+
+        Raises:
+            ProviderError: the model cannot be loaded or gives no usable numbers.
+        """
+        if not texts:
+            return []
+        model = self._model()
+        cleaned = [model_files.clean(text, MAX_CHARACTERS) for text in texts]
+        try:
+            found = [
+                float(score)
+                for score in model.rerank(model_files.clean(question, MAX_CHARACTERS), cleaned, batch_size=1)
+            ]
+        except (
+            Exception
+        ) as error:  # tokenizers and onnxruntime raise bare Exception; an embedding model gives no number
+            raise broken(self.name, f"as a reranker: {error}") from error
+        if not all(map(isfinite, found)):
+            raise broken(self.name, "its scores are not finite")
+        return found
+
+    def verify(self) -> None:
+        """Load the model and read a word. Raises as `scores` does."""
+        self.scores("memory", ["memory"])
+
+    def _model(self) -> TextCrossEncoder:
+        with model_files.LOADING:
+            if self._loaded is None:
+                self._loaded = self._load(_fastembed())
+            return self._loaded
+
+    def _load(self, fastembed: type[TextCrossEncoder]) -> TextCrossEncoder:
+        """Load from the known folder, so that fastembed neither searches nor downloads."""
+        folder = str(self._files.folder)
+        try:
+            if self._is_local:
+                _register(fastembed, self._files)
+            return fastembed(self._files.key, cache_dir=folder, specific_model_path=folder, local_files_only=True)
+        except Exception as error:  # as in `scores`
+            raise broken(self.name, str(error)) from error
+
+
+def installed(model: str, cache_dir: Path) -> bool:
+    """Whether the files of a cross-encoder are there, judged by names and sizes alone."""
+    try:
+        FastembedReranker(model, cache_dir=cache_dir)
+    except ProviderError:
+        return False
+    return True
+
+
+def _register(fastembed: type[TextCrossEncoder], files: model_files.Files) -> None:
+    """Tell fastembed of a local folder, once: it refuses a name it knows."""
+    from fastembed.common.model_description import ModelSource
+
+    if not any(offer["model"] == files.key for offer in fastembed.list_supported_models()):
+        fastembed.add_custom_model(files.key, sources=ModelSource(hf=files.key), model_file=files.model_file)
+
+
+def _fastembed() -> type[TextCrossEncoder]:
+    try:
+        import onnxruntime
+        from fastembed.rerank.cross_encoder import TextCrossEncoder
+
+        onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
+    except ImportError as error:
+        raise ProviderError(f"fastembed cannot be imported: {error}", hint="Reinstall memctl to restore it.") from error
+    return TextCrossEncoder
+
+
+def _verified(model: str, cache_dir: Path) -> Path:
+    reranker = FastembedReranker(model, cache_dir=cache_dir)
+    reranker.verify()
+    return reranker.folder
+
+
+FAMILY = model_files.Family(_fastembed, _verified)

@@ -1,0 +1,88 @@
+"""What the wording of a question asks for beside its words: somebody's words, a time, standing wishes."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Collection
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from functools import cache
+
+from memctl.index.text import terms
+
+USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
+
+_ADVICE = (
+    r"\b(?:suggest|recommend|advise|advice|should|would you|can you|could you|help me|how (?:can|do|could) i|"
+    r"what .* do i|tell me)\b"
+    r"|建议|推荐|应该|怎么|如何|帮我|能不能|可不可以|可以.*吗|要不要"
+)
+_SAID_BY_ASSISTANT = (
+    r"\b(?:did|have|had) you\b|\byou(?:'ve| have| had)? (?:recommended|suggested|said|advised|mentioned|explained|"
+    r"proposed|told|gave|provided|listed|wrote)\b|你(?:之前|上次|刚才|曾经|曾)?(?:说过?|建议|推荐|提到|讲过?|告诉)"
+)
+_ABOUT_ME = r"\b(?:i|i'[a-z]+|me|my|mine|myself|we|our|us)\b|我|咱"
+_TIMELY = (
+    r"\d|\b(?:ago|yesterday|last|this|today|tonight|next|jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|"
+    r"january|february|march|april|june|july|august|september|october|november|december|\w+day)\b|[年月日号天周]|星期|礼拜"
+)
+
+
+@dataclass(frozen=True)
+class Asked:
+    """What a question is after.
+
+    Args:
+        advice: it wants to be advised, so that what the user always wants counts.
+        speakers: who is meant, of those who speak in the store; empty where nobody is singled out.
+        span: from when to when, in seconds, the end not included; None where no time is named.
+    """
+
+    advice: bool = False
+    speakers: frozenset[str] = frozenset()
+    span: tuple[float, float] | None = None
+
+    def at(self, when: float | None) -> bool:
+        """Whether something lies in the time that is asked about."""
+        return when is not None and self.span is not None and self.span[0] <= when < self.span[1]
+
+
+@cache
+def _pattern(cues: str) -> re.Pattern[str]:
+    return re.compile(cues, re.IGNORECASE)
+
+
+def asked(question: str, speakers: Collection[str], now: datetime) -> Asked:
+    """What a question is after.
+
+    Args:
+        speakers: those who said what may answer it.
+        now: what "last month" is counted from.
+    """
+    plain = question.replace("’", "'")
+    return Asked(_pattern(_ADVICE).search(plain) is not None, _meant(plain, frozenset(speakers)), _time(plain, now))
+
+
+def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
+    """Whose words are asked for: the one speaker who is named; in a talk with an assistant, its or the user's."""
+    users, assistants = speakers.intersection(USER), speakers.intersection(ASSISTANT)
+    if users and assistants:
+        if _pattern(_SAID_BY_ASSISTANT).search(question):
+            return assistants
+        return users if _pattern(_ABOUT_ME).search(question) else frozenset()
+    words = set(terms(question))
+    named = [speaker for speaker in speakers if words.intersection(terms(speaker))]
+    return frozenset(named) if len(named) == 1 and len(speakers) > 1 else frozenset()
+
+
+def _time(question: str, now: datetime) -> tuple[float, float] | None:
+    """The span of days a question names, in seconds of UTC; most name none, which is told at a glance."""
+    if not _pattern(_TIMELY).search(question):
+        return None
+    from memctl import dates
+
+    span = dates.span(question, now.date())
+    if span is None:
+        return None
+    first, last = (datetime.combine(day, time(), now.tzinfo) for day in span)
+    return first.timestamp(), (last + timedelta(days=1)).timestamp()

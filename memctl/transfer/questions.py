@@ -1,0 +1,112 @@
+"""A file of questions with what should be found: one JSON object a line, for `memctl eval`."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from memctl.lifecycle.feedback import Feedback
+from memctl.models import Memory, Problem
+from memctl.transfer import jsontext
+
+FORM = """One JSON object a line:
+
+  {"question": "what does Alice drink?", "gold": ["mem_20250210_1d6cc2404c12"]}
+  {"question": "what does Alice drink?", "expect": "Assam tea", "category": "taste"}
+
+question   as it would be asked
+gold       ids of the memories that hold the answer: memctl's own, or those they were imported under
+expect     instead of gold: a text, or several, that must stand in what is found
+category   of the question, for figures by category; may be left out"""
+
+
+@dataclass(frozen=True)
+class Question:
+    """A question, and what should be found: memories by their ids (`gold`), or any that hold a text (`expect`).
+
+    `line` is where it stands in its file, 0 where it stands in none.
+    """
+
+    text: str
+    gold: tuple[str, ...] = ()
+    expect: tuple[str, ...] = ()
+    category: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True)
+class Questions:
+    """What a file holds: the questions, the lines that are broken, and how many questions have no evidence to find."""
+
+    questions: tuple[Question, ...]
+    problems: tuple[Problem, ...]
+    without_evidence: int = 0
+
+
+def read(data: bytes, path: str) -> Questions:
+    """The questions of a file; fields that are not known are passed over."""
+    questions, problems, empty = [], [], 0
+    for entry in jsontext.lines(jsontext.without_mark(data)):
+        try:
+            found = _question(entry)
+        except ValueError as problem:
+            problems.append(Problem(path, str(problem), entry.line))
+            continue
+        if found.gold or found.expect:
+            questions.append(found)
+        else:
+            empty += 1
+    return Questions(tuple(questions), tuple(problems), empty)
+
+
+def _question(entry: jsontext.Entry) -> Question:
+    value = entry.value
+    if entry.problem:
+        raise ValueError(entry.problem)
+    if not isinstance(value, dict):
+        raise ValueError("must be a JSON object")
+    text = value.get("question")
+    if not isinstance(text, str) or not text.strip():
+        raise ValueError("has no text in `question`")
+    if "gold" not in value and "expect" not in value:
+        raise ValueError("says neither in `gold` nor in `expect` what should be found")
+    gold, expect = _texts(value, "gold"), _texts(value, "expect")
+    if gold and expect:
+        raise ValueError("has both `gold` and `expect`: give the one or the other")
+    category = value.get("category", "")
+    return Question(text, gold, expect, category if isinstance(category, str) else str(category), entry.line)
+
+
+def _texts(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
+    """A field that is a text or a list of texts; a number is an id that was imported."""
+    given = value.get(name, [])
+    items = given if isinstance(given, list) else [given]
+    if not all(isinstance(item, str | int) and not isinstance(item, bool) and str(item).strip() for item in items):
+        raise ValueError(f"`{name}` must be a text or a list of texts")
+    return tuple(dict.fromkeys(str(item) for item in items))
+
+
+def judged_good(judgements: Iterable[Feedback], memories: Mapping[str, Memory]) -> list[Question]:
+    """Questions that were asked, each with the memories that were then judged to be of use; nothing is invented.
+
+    The last judgement of a memory for a question counts.
+
+    Args:
+        judgements: oldest first.
+        memories: those that an answer may hold today, by id.
+    """
+    scores: dict[str, dict[str, float]] = {}
+    for judgement in judgements:
+        if judgement.query.strip():
+            held = scores.setdefault(judgement.query, {})
+            held.update({memory_id: judgement.score for memory_id in judgement.ids if memory_id in memories})
+    good = {text: tuple(name for name, score in held.items() if score > 0) for text, held in scores.items()}
+    return [Question(text, gold, (), memories[gold[0]].category) for text, gold in good.items() if gold]
+
+
+def written(questions: Sequence[Question]) -> str:
+    """The lines of a file."""
+    lines = [{"question": q.text, "gold": list(q.gold), "category": q.category} for q in questions]
+    return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

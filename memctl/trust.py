@@ -1,0 +1,118 @@
+"""Servers that memories and keys may be sent to: those the user of this machine named, not those that a store names.
+
+A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, until the user
+says that it is meant; that is kept in a private file outside of all stores. Addresses of this machine itself need no
+trust: nothing leaves it.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+from memctl.errors import ProviderError, UntrustedError
+from memctl.files import atomic, lock
+from memctl.providers import http
+
+URLS_VARIABLE = "MEMCTL_TRUSTED_URLS"
+"""Environment variable with further addresses, for machines on which nobody can be asked."""
+
+URL, KEY_VARIABLE = "_url", "_key_variable"
+"""Endings of the settings that name a server, and the variable that holds its key."""
+
+_HERE = re.compile(r"https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/.*)?", re.IGNORECASE | re.DOTALL)
+"""Strict on purpose: what one parser takes for this machine, another may take for a name and a password."""
+
+
+class Server(NamedTuple):
+    """A server, and the environment variable whose value is sent to it as a key; made by `server`."""
+
+    address: str
+    key_variable: str
+
+
+def server(address: str, key_variable: str) -> Server:
+    """A server by an address as people write it."""
+    return Server(address.strip().rstrip("/"), key_variable)
+
+
+def place(environment: Mapping[str, str]) -> Path:
+    """The file of this machine's user that says which servers are trusted."""
+    base = environment.get("XDG_CONFIG_HOME") or "~/.config"
+    return Path(base).expanduser() / "memctl" / "trusted.json"
+
+
+def listed(environment: Mapping[str, str]) -> list[Server]:
+    """The servers that the user said may be used.
+
+    Raises:
+        ProviderError: the file cannot be understood; unreadable is not taken for empty.
+    """
+    path = place(environment)
+    data = atomic.read(path)
+    try:
+        return [Server(str(address), str(variable)) for address, variable in json.loads(data)] if data else []
+    except (ValueError, TypeError, RecursionError):
+        hint = "Delete it, and trust what is to be trusted again."
+        raise ProviderError(f"{path} cannot be understood", hint=hint) from None
+
+
+def is_local(address: str) -> bool:
+    """Whether an address is one of this machine itself."""
+    return _HERE.fullmatch(address.strip()) is not None and "\\" not in address and "@" not in address
+
+
+def is_trusted(named: Server, environment: Mapping[str, str]) -> bool:
+    """Whether memories, and the key in that variable, may be sent there."""
+    further = re.split(r"[\s,]+", environment.get(URLS_VARIABLE, ""))
+    if is_local(named.address) or named in [server(address, named.key_variable) for address in further if address]:
+        return True
+    return named in listed(environment)
+
+
+def need(setting: str, named: Server, environment: Mapping[str, str]) -> None:
+    """Go on only if a server may be used.
+
+    Args:
+        setting: the setting that names it.
+
+    Raises:
+        UntrustedError: the store named it, and the user of this machine has not said that it is meant.
+        ProviderError: it is no address.
+    """
+    if is_trusted(named, environment):
+        return
+    address = http.address(named.address, "the server", f"Set `{setting}`, such as http://localhost:11434/v1.")
+    key = f" and the key in {named.key_variable}" if environment.get(named.key_variable) else ""
+    raise UntrustedError(
+        f"{http.shown(address)} is not trusted on this machine: `{setting}` in memctl.yaml names it, "
+        f"and texts of memories{key} would be sent there (`memctl config trust {setting}` allows it)"
+    )
+
+
+def add(named: Server, environment: Mapping[str, str]) -> bool:
+    """Remember that a server may be used; False where that was known.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    return _changed(environment, lambda known: [*known, *([named] if named not in known else [])])
+
+
+def remove(address: str, environment: Mapping[str, str]) -> bool:
+    """Trust a server no longer, whatever its key; False where it was not trusted."""
+    gone = server(address, "").address
+    return _changed(environment, lambda known: [one for one in known if one.address != gone])
+
+
+def _changed(environment: Mapping[str, str], decide: Callable[[list[Server]], list[Server]]) -> bool:
+    path = place(environment)
+    with lock.exclusive(path.with_suffix(".lock"), timeout=5):
+        before = listed(environment)
+        after = decide(before)
+        if after != before:
+            atomic.replace(path, (json.dumps(after, ensure_ascii=False, indent=2) + "\n").encode())
+    return after != before

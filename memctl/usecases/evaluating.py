@@ -1,0 +1,300 @@
+"""How well a store answers questions of which it is known what should be found. Nothing is written, no use counts."""
+
+from __future__ import annotations
+
+import time
+import unicodedata
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from statistics import fmean, median
+
+from memctl import times
+from memctl.config import QUERY
+from memctl.context.tokens import estimate
+from memctl.entries import memory_of
+from memctl.errors import MemctlError, NotFoundError, ProviderError
+from memctl.files import knowledge
+from memctl.models import ACTIVE, Filters, Hit, Problem, Query
+from memctl.retrieval import metrics
+from memctl.retrieval.metrics import Judgement
+from memctl.retrieval.rank import Weights
+from memctl.transfer.questions import Question, judged_good
+from memctl.usecases.asking import NONE
+from memctl.usecases.learning import Learning
+
+LEAST_TOP = metrics.CUTS[-1]
+INSTEAD = 3
+"""So many hits are shown of a question that was missed."""
+
+WORDS_ALONE, VECTORS_ALONE = "full text alone", "vectors alone"
+
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One thing that should be found: any of some memories, or any text that holds some words (normalised)."""
+
+    label: str
+    ids: frozenset[str] = frozenset()
+    words: str = ""
+
+
+@dataclass(frozen=True)
+class Answered:
+    """One question, answered by one way of searching.
+
+    Args:
+        ranks: where each piece of evidence stands, from 1; None where it was not found.
+        tokens: of the hits until 80 % of the evidence is there, of all hits where it never is (`reached` is False).
+        hits: the first few.
+    """
+
+    question: Question
+    ranks: tuple[int | None, ...]
+    judgement: Judgement
+    seconds: float
+    tokens: int
+    reached: bool
+    hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True)
+class Figures:
+    """One way of searching over all questions.
+
+    Args:
+        interval: 95 % bootstrap interval of the last recall.
+        difference: what the first way's last recall is ahead of this one's, with its interval over paired questions;
+            None for the first way itself.
+        milliseconds: p50 and p95 of a search, the look at the files left out.
+        tokens: median to 80 % of the evidence; `reached` is the share of questions where it is there at all.
+    """
+
+    name: str
+    mean: Judgement
+    interval: tuple[float, float]
+    difference: tuple[float, float, float] | None
+    milliseconds: tuple[float, float]
+    tokens: float
+    reached: float
+
+
+@dataclass(frozen=True)
+class Evaluation:
+    """How the ways of searching compare; the first is what `query` does.
+
+    Args:
+        top: how many hits were asked for.
+        categories: of the questions, with their number and the first way's figures.
+        answered: the first way's answers, in the order of the file.
+        notes: what makes the figures other than they seem.
+    """
+
+    systems: tuple[Figures, ...]
+    categories: Mapping[str, tuple[int, Judgement]]
+    answered: tuple[Answered, ...]
+    top: int
+    memories: int
+    notes: tuple[str, ...] = ()
+
+    def missed(self) -> list[Answered]:
+        """Questions whose evidence is not all among the first hits, the worst first."""
+        found = [a for a in self.answered if a.judgement.recall[-1] < 1]
+        return sorted(found, key=lambda a: (a.judgement.recall[-1], a.judgement.reciprocal_rank, a.question.line))
+
+
+@dataclass(frozen=True)
+class _Way:
+    """A way of searching: with the model or without, how the signals weigh, and which reranker reads the best."""
+
+    name: str
+    model: bool
+    weights: Weights
+    rerank: str = NONE
+
+
+class Evaluating(Learning):
+    """Measuring retrieval on one's own store."""
+
+    def evaluate(
+        self,
+        questions: Sequence[Question],
+        *,
+        top: int | None = None,
+        rerank: str = "",
+        baselines: bool = True,
+        now: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> Evaluation:
+        """Ask questions and compare what is found with what should be.
+
+        Args:
+            questions: at least one, as `checked_questions` lets through.
+            top: hits to look at; the setting `query_top` where None, and at least ten.
+            rerank: a reranker to measure instead of the one of the settings; `none` for none.
+            baselines: also full text alone and vectors alone.
+            progress: told how many of the searches are done.
+
+        Raises:
+            NotFoundError: there is no question.
+            ProviderError: the reranker that was named fails.
+            InvalidDataError, RefusedError: the files cannot be read.
+        """
+        if not questions:
+            raise NotFoundError("there is no question to ask", hint="`memctl eval --init FILE` explains the form.")
+        now = now or times.utc_now()
+        report = self.refresh()
+        if report.blocked:
+            raise report.blocked
+        top = max(LEAST_TOP, top or self.settings.query_top)
+        evidence = [self._evidence(question) for question in questions]
+        ways = self._ways(rerank, baselines)
+        done = 0
+        answers: list[list[Answered]] = []
+        for way in ways:
+            search, of_way = self._search(way, now), []
+            search(Query(questions[0].text, top=top))  # loads what there is to load, so that it is in no figure
+            for question, wanted in zip(questions, evidence, strict=True):
+                of_way.append(self._answered(question, wanted, search, top))
+                done += 1
+                if progress:
+                    progress("asking", done, len(ways) * len(questions))
+            answers.append(of_way)
+        notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
+        figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
+        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self.index.total(), notes)
+
+    def checked_questions(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
+        """The questions whose gold is in the store, and what is wrong with the others."""
+        self.refresh()
+        good, problems = [], []
+        for question in questions:
+            unknown = [name for name in question.gold if not self._named(name)]
+            if unknown:
+                problems.append(Problem(path, f"no memory {unknown[0]!r} (`gold`)", question.line))
+            else:
+                good.append(question)
+        return good, problems
+
+    def questions_judged_good(self) -> list[Question]:
+        """Questions whose answers were judged, with the memories that were of use: a file to start from."""
+        active = {memory.memory_id: memory for memory in self.all() if memory.status == ACTIVE}
+        return judged_good(self.judgements()[0], active)
+
+    # What should be found
+
+    def _evidence(self, question: Question) -> tuple[Evidence, ...]:
+        by_id = [Evidence(name, self._named(name)) for name in question.gold]
+        return (*by_id, *(Evidence(text, words=_normal(text)) for text in question.expect))
+
+    def _named(self, name: str) -> frozenset[str]:
+        """Ids of the memories that a name means: an id, its beginning, an id of other software, a passage's place."""
+        if name.startswith(knowledge.FOLDER):
+            path = name.rpartition(":")[0]
+            return frozenset({name} & {memory_of(found).memory_id for found in self.index.passages_of(path)})
+        if external := self.index.by_external(name):
+            return frozenset(found.memory_id for found in external)
+        try:
+            return frozenset({self.full_id(name)})
+        except MemctlError:
+            return frozenset()
+
+    def _unanswerable(
+        self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
+    ) -> Iterator[str]:
+        """A note where evidence cannot be in any answer: the figures then say less about the search."""
+        entries = [memory_of(found) for found in self.index.matching(Filters(), now)]
+        ids = {memory.memory_id for memory in entries}
+        wanted = {one for of in evidence for one in of}
+        texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []
+        gone = {one for one in wanted if not (one.ids & ids or (one.words and any(one.words in t for t in texts)))}
+        lines = [str(q.line) for q, of in zip(questions, evidence, strict=True) if gone & set(of)]
+        if lines:
+            told = ", ".join(lines[:10]) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
+            what = "archived, replaced, expired or not in the store"
+            yield f"line {told}: what should be found is {what}, so that no answer holds it; counted as missed"
+
+    def _degraded(self) -> Iterator[str]:
+        yield from filter(None, (self.embedder_problem, self._unready()))
+        if self.report and self.report.index_state.state != "fresh":
+            yield f"index {self.report.index_state.state}: {'; '.join(self.report.index_state.notes)}"
+
+    # Searching
+
+    def _ways(self, rerank: str, baselines: bool) -> list[_Way]:
+        model = self._ready_embedder()
+        name = f"memctl ({model.name if model else 'full text only'})"
+        reranker = rerank or self.reranker_for(QUERY)
+        found = [_Way(name, True, self.weights)]
+        if reranker != NONE:
+            found.insert(0, _Way(f"{name}, reranked by {reranker}", True, self.weights, reranker))
+        if baselines and model:
+            found.append(_Way(WORDS_ALONE, False, replace(self.weights, lexical=1.0, vector=0.0)))
+            found.append(_Way(VECTORS_ALONE, True, replace(self.weights, lexical=0.0, vector=1.0)))
+        return found
+
+    def _search(self, way: _Way, now: datetime) -> Callable[[Query], tuple[Hit, ...]]:
+        embedder = self._ready_embedder() if way.model else None
+
+        def search(query: Query) -> tuple[Hit, ...]:
+            asked = replace(query, rerank=way.rerank)
+            found, _, problem = self._found(asked, self.index, embedder, now, way.weights)
+            if problem and way.rerank != NONE:
+                raise ProviderError(problem)
+            return found.hits
+
+        return search
+
+    def _answered(
+        self, question: Question, evidence: Sequence[Evidence], search: Callable[[Query], tuple[Hit, ...]], top: int
+    ) -> Answered:
+        start = time.perf_counter()
+        hits = search(Query(question.text, top=top))
+        seconds = time.perf_counter() - start
+        texts = [self._text(hit) for hit in hits] if any(one.words for one in evidence) else [""] * len(hits)
+        ranks = tuple(_rank(one, hits, texts) for one in evidence)
+        enough = metrics.hits_to_evidence(ranks)
+        tokens = sum(estimate(hit.memory.content) for hit in hits[:enough])
+        judgement = metrics.by_ranks(ranks)
+        return Answered(question, ranks, judgement, seconds, tokens, enough is not None, hits[:INSTEAD])
+
+    def _text(self, hit: Hit) -> str:
+        """What of a hit may hold expected words: its text, and the reflection by which it was found."""
+        return _normal(self._read_by_reranker(hit))
+
+
+def _normal(text: str) -> str:
+    """Text as it is compared: without case, and with one kind of space."""
+    return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
+
+
+def _rank(evidence: Evidence, hits: Sequence[Hit], texts: Sequence[str]) -> int | None:
+    for rank, (hit, text) in enumerate(zip(hits, texts, strict=True), 1):
+        if hit.memory.memory_id in evidence.ids or (evidence.words and evidence.words in text):
+            return rank
+    return None
+
+
+def _figures(name: str, answered: Sequence[Answered], first: Sequence[Answered]) -> Figures:
+    recalls = [a.judgement.recall[-1] for a in answered]
+    gaps = [a.judgement.recall[-1] - b for a, b in zip(first, recalls, strict=True)]
+    took = sorted(a.seconds * 1000 for a in answered)
+    return Figures(
+        name,
+        metrics.mean([a.judgement for a in answered]),
+        metrics.interval(recalls),
+        None if answered is first else (fmean(gaps), *metrics.interval(gaps)),
+        (median(took), took[min(len(took) - 1, int(0.95 * len(took)))]),
+        median(a.tokens for a in answered),
+        fmean(a.reached for a in answered),
+    )
+
+
+def _by_category(answered: Sequence[Answered]) -> dict[str, tuple[int, Judgement]]:
+    groups: dict[str, list[Judgement]] = defaultdict(list)
+    for each in answered:
+        groups[each.question.category].append(each.judgement)
+    return {name: (len(of), metrics.mean(of)) for name, of in sorted(groups.items())}

@@ -1,0 +1,1 @@
+"""Failing calls and power cuts, below Python and SQLite."""

@@ -1,0 +1,134 @@
+"""What must hold of a store that is opened again after something went wrong."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from difflib import unified_diff
+from pathlib import Path
+
+from durability import operations
+from conftest import elements, left_over, same_as_rebuilt
+from durability.nursery import Nursery
+from durability.operations import LATER, NOW, PLAIN, opened
+
+from memctl import doctor
+from memctl.files import journal
+
+Truth = dict[str, str]
+
+
+@dataclass(frozen=True)
+class Reference:
+    """The states a row of steps goes through.
+
+    Args:
+        states: every whole state, in order; the first is that before.
+        after: for each step, the place among `states` of the one it ends in.
+    """
+
+    steps: tuple[str, ...]
+    states: tuple[Truth, ...]
+    after: tuple[int, ...]
+
+    @property
+    def several(self) -> bool:
+        return len(self.steps) > 1 or self.steps[0] in operations.SEVERAL
+
+    @property
+    def file_by_file(self) -> bool:
+        return self.steps[0] in operations.FILE_BY_FILE
+
+    @property
+    def of_sessions(self) -> bool:
+        return bool(set(self.steps) & set(operations.OF_SESSIONS))
+
+    def legal(self, acknowledged: int, *, refused: bool = False) -> tuple[Truth, ...]:
+        """The states that may be met when so many steps were acknowledged, and another one may be under way."""
+        first = self.after[acknowledged - 1] if acknowledged else 0
+        if refused and not self.several:
+            return (self.states[first],)
+        last = self.after[acknowledged] if acknowledged < len(self.steps) else first
+        return self.states[first : last + 1]
+
+
+def reference(nursery: Nursery, template: Path, work: Path, steps: Sequence[str]) -> Reference:
+    """Do the steps undisturbed, and look at each whole state."""
+    root, copies = work / "reference", work / "states"
+    operations.copy(template, root)
+    copies.mkdir()
+    told = nursery(list(steps), root, states=str(copies))
+    assert told["outcomes"] == [None] * len(steps), told
+    states: list[Truth] = []
+    after = []
+    if (copies / "001 step 0" / "alice" / "sessions" / "pending").is_dir():
+        operations.between(copies / "000 step -1", copies / "001 step 0", copies / "000 step -1, and queued")
+    for place in sorted(copies.iterdir()):
+        if set(steps) & set(operations.OF_SESSIONS):
+            _settle(place)
+        states.append(operations.truth(place))
+        if "step" in place.name and "-1" not in place.name:
+            after.append(len(states) - 1)
+    shutil.rmtree(root)
+    shutil.rmtree(copies)
+    return Reference(tuple(steps), tuple(states), tuple(after))
+
+
+def _settle(root: Path) -> None:
+    with opened(root) as store:
+        operations.fixed_ids(store)
+        store.refresh()
+        operations.settle(store)
+
+
+def check(
+    root: Path, legal: Sequence[Truth], *, of_sessions: bool, file_by_file: bool = False, thorough: bool = True
+) -> None:
+    """Open a store again and look at all of it.
+
+    Args:
+        legal: the states it may be in.
+        of_sessions: what was cut short in a session is to be finished first.
+        file_by_file: each file may be in another of the states.
+        thorough: also compare the index with one made anew, and go on writing.
+    """
+    with opened(root) as store:
+        operations.fixed_ids(store)
+        answer = store.query("tea", now=NOW)
+        if answer.index.state == "fresh":
+            there = [record["content"] for record, _ in elements(store.folder.memory_file.read_bytes())]
+            assert {m.content for m in store.all()} == set(there), "the index says it is fresh, and is not"
+        if of_sessions:
+            operations.settle(store)
+        found = operations.truth(root)
+        if not (file_by_file and _mixed(found, legal)):
+            assert found in legal, f"half-done:\n{_differences(found, legal)}"
+        assert journal.unfinished(store.folder.operations) is None
+        if thorough and answer.index.state == "fresh":
+            same_as_rebuilt(store)
+            store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)
+            explained = {problem.path for problem in doctor.examine(store)}
+            assert set(left_over(store.folder.root)) <= explained, "litter that doctor does not explain"
+            store.flush_sessions(now=LATER)
+            assert left_over(store.folder.root) == [], "litter that stays"
+            same_as_rebuilt(store)
+
+
+def _mixed(found: Truth, legal: Sequence[Truth]) -> bool:
+    paths = {path for state in (found, *legal) for path in state}
+    return all(found.get(path) in [state.get(path) for state in legal] for path in paths)
+
+
+def _differences(found: Truth, legal: Sequence[Truth]) -> str:
+    return "\n".join(f"[{at}] {line}" for at, state in enumerate(legal) for line in _lines(found, state))
+
+
+def _lines(found: Truth, state: Truth) -> Iterator[str]:
+    for path in sorted(found.keys() | state.keys()):
+        one, other = state.get(path), found.get(path)
+        if one is None or other is None:
+            yield f"{path} {'is missing' if other is None else 'is there'}"
+        elif one != other:
+            lines = unified_diff(one.splitlines(), other.splitlines(), n=0, lineterm="")
+            yield from (f"{path} {line[:300]}" for line in list(lines)[2:])

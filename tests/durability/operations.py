@@ -1,0 +1,228 @@
+"""Everything that writes a store's files, as operations on one small store that holds something of each sort."""
+
+from __future__ import annotations
+
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import timedelta
+from pathlib import Path
+from typing import Any
+
+from test_crash import BEFORE as BEFORE_CHANGES
+from test_crash import NOW, PLAIN, opened, prepared
+from test_crash import OPERATIONS as CHANGES
+from test_crash import SEVERAL as SEVERAL_CHANGES
+from test_crash import _new_ids as fixed_ids
+
+from memctl import MemoryStore, config, doctor, git, open_store
+from memctl.files import atomic, layout
+from memctl.models import Memory, Query
+from memctl.transfer import archive, formats
+from memctl.usecases.history import Taken
+
+LATER = NOW + timedelta(hours=1)
+DUPLICATE, CANDIDATE = "mem_20250101_000000000007", "mem_20250101_000000000008"
+SAID = (
+    ("user", "My name is Alice and I live in Bonn."),
+    ("assistant", "Good to know. What can I do?"),
+    ("user", "Please always answer in English."),
+    ("assistant", "I will."),
+    ("user", "The deploy of checkout failed with a timeout at noon."),
+)
+
+
+def template(root: Path) -> None:
+    """The store of `test_crash`, with sessions, a task, documents and near-duplicates."""
+    prepared(root)
+    with opened(root) as store:
+        made = [Memory(DUPLICATE, "Alice likes tea!"), Memory(CANDIDATE, "Bob likes jam.", status="candidate")]
+        store.add_many([replace(memory, created_at=NOW - timedelta(days=9)) for memory in made], now=NOW)
+        for session in ("chat", "other"):
+            store.conversation(session).extend([{"role": r, "content": c} for r, c in SAID], now=NOW)
+        store.start_task("Mend the checkout", session_id="job", plan=["look", "mend"], now=NOW)
+        store.step_task("look", session_id="job", now=NOW)
+        (root / "manual.md").write_text("# Manual\n\nPress the button.\n")
+        store.knowledge_add(root / "manual.md", now=NOW)
+        (root / "more.md").write_text("# More\n\nPress it twice.\n")
+        (root / "more.jsonl").write_text('{"content": "Bob has a dog."}\n{"content": "Bob has a boat."}\n')
+        archive.write(store.folder, root / "alice.tar.gz")
+
+
+def _compact(store: MemoryStore) -> None:
+    store.settings = replace(store.settings, conversation_messages=2, conversation_keep_last=1)
+    store.compact_session("chat", now=LATER)
+
+
+def _import(store: MemoryStore) -> None:
+    found = formats.read(store.folder.root.parent / "more.jsonl", now=NOW)
+    store.add_many(found.memories, now=NOW)
+
+
+def _markers(store: MemoryStore) -> None:
+    """What git leaves in memory.json without the merge driver."""
+    data = store.folder.memory_file.read_text()
+    line = next(line for line in data.splitlines() if "likes tea." in line)
+    both = f"<<<<<<< HEAD\n{line}\n=======\n{line.replace('tea.', 'green tea.')}\n>>>>>>> other"
+    store.folder.memory_file.write_text(data.replace(line, both))
+
+
+def _judge(store: MemoryStore) -> None:
+    result = store.query("tea", now=NOW)
+    store.feedback_on_answer(result.receipt, "good", used=[PLAIN], now=NOW)
+
+
+def _repeat_an_id(store: MemoryStore) -> None:
+    """A finding that `doctor --fix` mends."""
+    (store.folder.root / ".memctl-tmp-0123456789ab").write_text("left over")
+
+
+def _all(taken: Taken) -> None:
+    if taken.stopped:
+        raise taken.stopped
+
+
+IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
+    **CHANGES,
+    "undo three": lambda store: _all(store.undo_many(3, now=NOW)),
+    "redo two": lambda store: _all(store.redo_many(2, now=NOW)),
+    "consolidate": lambda store: store.consolidate(same=[(PLAIN, DUPLICATE)], now=NOW),
+    "maintain": lambda store: store.maintain(now=NOW),
+    "import": _import,
+    "knowledge add": lambda store: store.knowledge_add(
+        store.folder.root.parent / "more.md", as_name="deep/er/more.md", now=NOW
+    ),
+    "knowledge replace": lambda store: store.knowledge_add(
+        store.folder.root.parent / "more.md", as_name="manual.md", replace=True, now=NOW
+    ),
+    "knowledge remove": lambda store: store.knowledge_remove(["manual.md"], now=NOW),
+    "confirm": lambda store: store.confirm([CANDIDATE], now=NOW),
+    "judge an answer": _judge,
+    "record a strategy": lambda store: store.record_strategy(
+        "search", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 10}, now=NOW
+    ),
+    "extract": lambda store: store.extract("user: My sister lives in Ulm and I am allergic to nuts.", now=NOW),
+    "message": lambda store: store.conversation("chat").add("And now?", now=LATER),
+    "first message": lambda store: store.conversation("new").add("Hello.", now=LATER),
+    "compact a session": _compact,
+    "end a session": lambda store: store.end_session("chat", now=LATER),
+    "delete a session": lambda store: store.delete_session("chat"),
+    "clear a session": lambda store: store.conversation("chat").clear(now=LATER),
+    "start a task": lambda store: store.start_task("Another", session_id="new", now=LATER),
+    "step of a task": lambda store: store.step_task("mend", session_id="job", now=LATER),
+    "complete a task": lambda store: store.complete_task("It works again.", session_id="job", now=LATER),
+    "fail a task": lambda store: store.fail_task("No way.", session_id="job", now=LATER),
+    "query": lambda store: store.query("tea", now=NOW),
+    "settle": lambda store: git.settle(store.folder),
+    "reindex": lambda store: store.reindex(),
+    "mend": lambda store: doctor.mend(store, doctor.examine(store, deep=True), NOW),
+    "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),
+}
+"""Operations on the opened store."""
+
+
+IN_FOLDER: dict[str, Callable[[Path], Any]] = {
+    "open and ask": lambda root: _ask(root),
+    "new user": lambda root: open_store(root, user="bob", create=True, environment=_environment(root)).close(),
+    "change a setting": lambda root: config.save(root, "model", "builtin"),
+    "add a setting": lambda root: config.save(root, "query_top", 7),
+    "import an archive": lambda root: archive.restore(root / "alice.tar.gz", root, "carol"),
+    "import over an empty user": lambda root: archive.restore(root / "alice.tar.gz", root, "dave"),
+    "git's files": lambda root: layout.prepare_git(layout.UserFolder(root / "alice")),
+}
+"""Operations on the folder, with no store open."""
+
+BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
+    **BEFORE_CHANGES,
+    "settle": _markers,
+    "mend": _repeat_an_id,
+    "import over an empty user": lambda store: layout.create_user(store.folder.root.parent, "dave"),
+}
+
+OF_SESSIONS = (
+    "message", "first message", "compact a session", "end a session", "delete a session", "clear a session",
+    "start a task", "step of a task", "complete a task", "fail a task", "maintain",
+)  # fmt: skip
+"""What a crash leaves of these is finished by the next that uses the session: compared when that is done."""
+
+SEVERAL = (
+    *SEVERAL_CHANGES, "maintain", "compact a session", "end a session", "delete a session", "clear a session",
+    "complete a task", "fail a task", "settle", "mend", "import", "judge an answer", "new user", "import an archive",
+    "import over an empty user", "git's files", "open and ask", "reindex", "start a task", "first message",
+)  # fmt: skip
+"""What is several changes in a row: any of its whole states may be met."""
+
+FILE_BY_FILE = ("settle", "mend", "git's files", "import over an empty user")
+"""Operations on files that do not depend on each other: each of them is as before or as after."""
+
+SEQUENCES: dict[str, tuple[str, ...]] = {
+    "a morning": ("add", "edit", "add with detail", "feedback", "forget with reflection", "undo", "confirm"),
+    "an agent": ("first message", "message", "step of a task", "complete a task", "record a strategy", "add a fact"),
+    "an owner": ("reflect", "knowledge add", "restore", "purge", "decay", "undo", "import"),
+}
+
+
+def _environment(root: Path) -> dict[str, str]:
+    return {"XDG_CACHE_HOME": str(root / ".cache")}
+
+
+def _ask(root: Path) -> None:
+    with opened(root) as store:
+        assert store.query(Query("tea"), now=NOW).hits
+
+
+# What must be whole
+
+_PRIVATE = {"operations.jsonl", "lock", "receipts.jsonl", "receipts.old.jsonl", "counted"}
+_APART = {"cache", "displaced", ".cache", "locks"}
+
+
+def truth(root: Path) -> dict[str, str]:
+    """All files of a store that must be whole, without logs, locks, caches and what lies aside.
+
+    Random names of the moment (of records, tasks and queues) are replaced by their number in order.
+    """
+    found = {}
+    for path in sorted(root.rglob("*")):
+        relative = path.relative_to(root)
+        apart = path.name in _PRIVATE or _APART & set(relative.parts)
+        left = any(part.startswith(atomic.TEMPORARY_PREFIX) for part in relative.parts)
+        if path.is_file() and not apart and not left:
+            found[relative.as_posix()] = _plain(path)
+    return _numbered(found)
+
+
+def _plain(path: Path) -> str:
+    return path.read_bytes().decode("utf-8", "backslashreplace")
+
+
+_RANDOM = re.compile(r"mem_20250601\d{0,6}_[0-9a-f]{12}|task_\d{8}_[0-9a-f]{12}|\b[0-9a-f]{32}\b")
+
+
+def _numbered(found: dict[str, str]) -> dict[str, str]:
+    names: dict[str, str] = {}
+
+    def number(match: re.Match[str]) -> str:
+        return names.setdefault(match[0], f"#{len(names)}")
+
+    return {_RANDOM.sub(number, path): _RANDOM.sub(number, text) for path, text in found.items()}
+
+
+def between(before: Path, after: Path, target: Path) -> None:
+    """The state between: messages wait in the queue, and are in their session too."""
+    copy(before, target)
+    shutil.copytree(after / "alice" / "sessions" / "pending", target / "alice" / "sessions" / "pending")
+
+
+def settle(store: MemoryStore) -> None:
+    """Finish what a crash in a session left, as the next `maintain` would."""
+    store.finish_closed_tasks(LATER)
+    store.flush_sessions(now=LATER)
+
+
+def copy(source: Path, target: Path) -> None:
+    shutil.copytree(source, target, symlinks=True)
+
+
+__all__ = ["NOW", "PLAIN", "fixed_ids", "opened"]

@@ -1,0 +1,151 @@
+"""The power goes at every moment of an operation: whatever the disk may hold then, the store opens whole.
+
+A real run is traced; the model of `disk.py` says what may be left at each place of the trace. Each of these is laid out as
+a real folder and opened by the real program: what was acknowledged is there, of the rest all or nothing, and the index,
+of which anything may be left, is never wrong and called fresh.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pickle
+import random
+import shutil
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+import apsw
+import pytest
+from conftest import TORTURE, count_cases
+
+from durability import operations
+from durability.checking import Reference, check, reference
+from durability.disk import Disk, events, lay_out
+from durability.nursery import CHANGE, Nursery
+from memctl.errors import MemctlError
+from memctl.index import database
+from memctl.sync import OWN_WRITE
+
+DRAWN = 12 if TORTURE else 2
+"""States drawn at each place, beside those where all and nothing is kept."""
+
+SAMPLED = 6
+"""States of each row of operations that are looked at in the short form."""
+
+
+@dataclass(frozen=True)
+class Left:
+    """What the disk holds after a cut.
+
+    Args:
+        place: of the cut, in the trace.
+        origins: which file of the run each path was, by its inode.
+    """
+
+    place: int
+    acknowledged: int
+    found: dict[str, bytes | None]
+    origins: dict[str, int]
+
+
+ROWS = {**{name: (name,) for name in (*operations.IN_STORE, *operations.IN_FOLDER)}, **operations.SEQUENCES}
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_power_cut(row: str, nursery: Nursery, template: Path, fast: Path) -> None:
+    whole = reference(nursery, template, fast, ROWS[row])
+    left = list(_left(row, nursery, template, fast))
+    if not TORTURE:
+        left = random.Random(row).sample(left, min(SAMPLED, len(left)))
+    count_cases("tests/durability/test_power_cut.py::test_power_cut", len(left))
+    wrong = [said for number, each in enumerate(left) if (said := _wrong(each, whole, fast, keep=number % 2 == 0))]
+    assert not wrong, f"{len(wrong)} of {len(left)}:\n" + "\n".join(wrong[:20])
+
+
+def _left(row: str, nursery: Nursery, template: Path, fast: Path) -> Iterator[Left]:
+    """All states that are looked at, each once."""
+    root = fast / "run"
+    operations.copy(template, root)
+    traced = {"trace": str(fast / "trace"), "snapshot": str(fast / "snapshot")}
+    told = nursery(list(ROWS[row]), root, kinds=CHANGE, **traced)
+    assert told["outcomes"] == [None] * len(ROWS[row]), told
+    disk, end = (Disk(root, pickle.loads((fast / name).read_bytes())) for name in ("snapshot", "snapshot of the end"))
+    dice, seen = random.Random(row), set()
+    for place, event in enumerate(events((fast / "trace").read_bytes())):
+        if not disk.take(event):
+            continue
+        for draw in (disk.everything, disk.nothing, *[lambda: disk.something(dice)] * DRAWN):
+            found = draw()
+            if (key := _key(disk.acknowledged, found)) not in seen:
+                seen.add(key)
+                yield Left(place, disk.acknowledged, found, dict(disk.origins))
+    assert disk.acknowledged == len(ROWS[row])
+    same = _whole(disk.everything()) == _whole(end.everything())
+    assert same, "the model has lost its way"
+    shutil.rmtree(root)
+
+
+def _whole(found: dict[str, bytes | None]) -> dict[str, bytes | None]:
+    return {path: data for path, data in found.items() if not path.endswith("-shm")}
+
+
+def _key(acknowledged: int, found: dict[str, bytes | None]) -> bytes:
+    digest = hashlib.blake2b(str(acknowledged).encode())
+    for path in sorted(found):
+        if not path.endswith("-shm"):
+            digest.update(f"\0{path}\0".encode() + (found[path] or b"\0"))
+    return digest.digest()
+
+
+def _wrong(left: Left, whole: Reference, fast: Path, *, keep: bool) -> str:
+    """What is wrong after a cut; empty where nothing is."""
+    root = fast / "found"
+    lay_out(left.found, root)
+    if keep:
+        _keep_stamps(root, left)
+    try:
+        check(
+            root,
+            whole.legal(left.acknowledged),
+            of_sessions=whole.of_sessions,
+            file_by_file=whole.file_by_file,
+            thorough=keep,
+        )
+    except Exception as problem:
+        return f"at {left.place}, {left.acknowledged} acknowledged: {type(problem).__name__}: {str(problem)[:1500]}"
+    finally:
+        shutil.rmtree(root)
+    return ""
+
+
+def _keep_stamps(root: Path, left: Left) -> None:
+    """What lies on a real disk keeps its times and inodes, and so the index believes it: tell it the new ones.
+
+    Where the index is damaged nothing is told, and where it knew another file than the one that is there now.
+    """
+    for user in (path for path in root.iterdir() if (path / ".memctl" / "cache" / "index.sqlite").exists()):
+        with suppress(MemctlError, apsw.Error, UnicodeError):
+            index = user / ".memctl" / "cache" / "index.sqlite"
+            connection = database.open_database(index)
+            try:
+                _tell_stamps(connection, user, left.origins)
+                old = database.value(connection, "SELECT value FROM meta WHERE name = 'owner'")
+                new = f"{user.stat().st_dev}:{user.stat().st_ino}:{user.name}"
+                file = f"/{index.stat().st_ino}" if "/" in (old or "") else ""
+                connection.execute("UPDATE meta SET value = ? WHERE name = 'owner'", (new + file,))
+            finally:
+                connection.close()
+
+
+def _tell_stamps(connection: apsw.Connection, user: Path, origins: dict[str, int]) -> None:
+    known = "SELECT path, inode, ctime_ns, seen_ns FROM files"
+    for path, inode, changed, seen in database.rows(connection, known):
+        if origins.get(f"{user.name}/{path}") == inode:
+            now = (user / path).stat()
+            later = seen if seen == OWN_WRITE else seen + now.st_ctime_ns - changed
+            values = (now.st_mtime_ns, now.st_ctime_ns, now.st_ino, later, path)
+            connection.execute(
+                "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, seen_ns = ? WHERE path = ?", values
+            )

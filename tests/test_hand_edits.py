@@ -1,0 +1,588 @@
+"""Edits by hand: every way editors save, everything people do to the files, and a `doctor` that explains and mends."""
+
+from __future__ import annotations
+
+import json
+import os
+import random
+import re
+import subprocess
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import count_cases, elements, same_as_rebuilt, tracked, wait_for_tick, write_by_hand
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from memctl import Memory, MemoryStore, config, doctor, open_store, times
+from memctl.cli.main import main
+from memctl.errors import InvalidDataError
+from memctl.files import codec, reflections
+from memctl.models import Problem
+
+NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
+
+
+# Every way in which editors save
+
+
+def in_place(path: Path, data: bytes) -> None:
+    """nano, `sed -i --follow-symlinks`, a script: the same file, truncated and written."""
+    write_by_hand(path, data, in_place=True)
+
+
+def kept_mtime(path: Path, data: bytes) -> None:
+    """`touch -r`, rsync, a sync tool: written in place, with the time it had."""
+    write_by_hand(path, data, in_place=True, keep_mtime=True)
+
+
+def vim(path: Path, data: bytes) -> None:
+    """A swap file, a probe called 4913, the old file kept as `x~`, the new one under the old name."""
+    wait_for_tick(path)
+    swap = path.with_name(f".{path.name}.swp")
+    swap.write_bytes(b"b0VIM 9.1" + b"\0" * 64)
+    (path.parent / "4913").touch()
+    (path.parent / "4913").unlink()
+    path.rename(path.with_name(path.name + "~"))
+    path.write_bytes(data)
+
+
+def emacs(path: Path, data: bytes) -> None:
+    """A lock that is a link to nowhere, an auto-save `#x#`, the old file as `x~`."""
+    wait_for_tick(path)
+    path.with_name(f".#{path.name}").symlink_to("alice@laptop.4711:1764000000")
+    path.with_name(f"#{path.name}#").write_bytes(data[: len(data) // 2])
+    path.rename(path.with_name(path.name + "~"))
+    path.write_bytes(data)
+    path.with_name(f".#{path.name}").unlink()
+
+
+def jetbrains(path: Path, data: bytes) -> None:
+    """Safe write: the new file beside, the old one aside, then renamed."""
+    wait_for_tick(path)
+    new, old = (path.with_name(f"{path.name}___jb_{which}___") for which in ("tmp", "old"))
+    new.write_bytes(data)
+    path.rename(old)
+    new.rename(path)
+    old.unlink()
+    (path.parent / f"left{path.suffix}___jb_tmp___").write_bytes(b"half")
+
+
+def vscode(path: Path, data: bytes) -> None:
+    """Truncated first, written then: for a moment the file is empty."""
+    wait_for_tick(path)
+    with open(path, "r+b") as file:
+        file.truncate(0)
+        file.flush()
+        file.write(data)
+
+
+def sed(path: Path, data: bytes) -> None:
+    """`sed -i`: a temporary file beside, renamed over."""
+    wait_for_tick(path)
+    temporary = path.parent / "sedQx3F2a"
+    temporary.write_bytes(data)
+    temporary.rename(path)
+
+
+def checkout(path: Path, data: bytes) -> None:
+    """`git checkout`: the old file is removed, a new one made."""
+    wait_for_tick(path)
+    path.unlink()
+    path.write_bytes(data)
+
+
+EDITORS: tuple[Callable[[Path, bytes], None], ...] = (
+    in_place, kept_mtime, vim, emacs, jetbrains, vscode, sed, checkout,
+)  # fmt: skip
+
+STYLES: Mapping[str, Callable[[bytes], bytes]] = {
+    "plain": lambda data: data,
+    "windows": lambda data: data.replace(b"\n", b"\r\n"),
+    "mark": lambda data: b"\xef\xbb\xbf" + data,
+    "both": lambda data: b"\xef\xbb\xbf" + data.replace(b"\n", b"\r\n"),
+    "no last line end": lambda data: data.rstrip(b"\n"),
+}
+
+
+def fresh(store: MemoryStore) -> MemoryStore:
+    """The store as another process opens it."""
+    return open_store(store.folder.root.parent, store.user, environment=os.environ)
+
+
+def filled(store: MemoryStore) -> Memory:
+    """One of each kind of file; returns the record with a reflection."""
+    store.add("Alice drinks tea", now=NOW, key="drink", value="tea")
+    held = store.add("Alice climbs", detail="# Climbing\n\nOn Tuesdays in the old mill.\n", now=NOW).memory
+    store.add("小林喜欢喝咖啡", now=NOW)
+    document = store.folder.root.parent / "hives.md"
+    document.write_text("# Hives\n\nBehind the allotment.\n")
+    store.knowledge_add(document)
+    store.conversation("talk").add("Good morning", now=NOW)
+    config.save(store.folder.root.parent, "query_top", 7)
+    return held
+
+
+def found(store: MemoryStore, question: str) -> str:
+    """The words of the answer to a question, as another process gets it."""
+    with fresh(store) as other:
+        answer = other.query(question)
+        assert answer.index.state == "fresh"
+        return "\n".join(hit.memory.content for hit in answer.hits)
+
+
+EDITS: Mapping[str, tuple[str, bytes, bytes, Callable[[MemoryStore], object]]] = {
+    "records": ("memory.json", b"drinks tea", b"drinks kvass", lambda s: "kvass" in found(s, "kvass")),
+    "reflection": ("reflections/*.md", b"old mill", b"new quarry", lambda s: "quarry" in _body(s)),
+    "document": ("knowledge/hives.md", b"allotment", b"greenhouse", lambda s: "greenhouse" in found(s, "greenhouse")),
+    "session": ("sessions/talk.json", b"morning", b"evening", lambda s: "evening" in s.conversation("talk").get()[0].text),
+    "settings": ("../memctl.yaml", b"query_top: 7", b"query_top: 3", lambda s: fresh(s).settings.query_top == 3),
+}  # fmt: skip
+
+
+def _body(store: MemoryStore) -> str:
+    with fresh(store) as other:
+        other.refresh()
+        [memory] = [memory for memory in other.all() if memory.summary_md_ref]
+        held = other.readable_reflection(memory)[0]
+        return held.body if held else ""
+
+
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("kind", EDITS)
+def test_the_next_read_shows_what_an_editor_saved(kind: str, style: str, store: MemoryStore) -> None:
+    filled(store)
+    before = {memory.memory_id: memory for memory in store.all()}
+    pattern, old, new, shows = EDITS[kind]
+    [path] = store.folder.root.glob(pattern) if "*" in pattern else [store.folder.root / pattern]
+    for number, editor in enumerate(EDITORS):
+        data = STYLES[style](path.read_bytes().removeprefix(b"\xef\xbb\xbf").replace(b"\r\n", b"\n"))
+        assert data.count(old) == 1
+        editor(path, data.replace(old, new))
+        assert shows(store), editor.__doc__
+        others = [m for m in store.all() if kind != "records" or m.key != "drink"]
+        assert all(before[memory.memory_id] == memory for memory in others)
+        assert len(store.all()) == len(before)
+        path.write_bytes(data)
+        count_cases("tests/test_hand_edits.py::test_the_next_read_shows_what_an_editor_saved", 1)
+        assert number < len(EDITORS)
+    same_as_rebuilt(store)
+    assert [problem for problem in doctor.examine(store) if problem.code in doctor.BROKEN] == []
+
+
+@pytest.mark.parametrize("style", STYLES)
+def test_later_writes_leave_the_bytes_of_others(style: str, store: MemoryStore) -> None:
+    """Line ends, byte order mark and layout of what memctl does not touch stay as the editor made them."""
+    filled(store)
+    path = store.folder.memory_file
+    text = json.dumps(json.loads(path.read_bytes()), indent=7, ensure_ascii=False).encode() + b"\n"
+    write_by_hand(path, STYLES[style](text))
+    before = path.read_bytes()
+    records = {record["memory_id"]: raw for record, raw in elements(before)}
+    with fresh(store) as other:
+        added = other.add("Alice keeps bees", now=NOW.replace(day=2)).memory
+        tea = next(memory for memory in other.all() if memory.key == "drink")
+        other.put(replace(tea, importance=0.9), expected=tea, now=NOW)
+        after = path.read_bytes()
+        for record, raw in elements(after):
+            if record["memory_id"] not in (added.memory_id, tea.memory_id):
+                assert raw == records[record["memory_id"]]
+        assert after.startswith(b"\xef\xbb\xbf") == before.startswith(b"\xef\xbb\xbf")
+        assert after.startswith(before[: before.index(b"[")])
+        other.undo_many(2)
+    assert path.read_bytes() == before
+
+
+def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> None:
+    held = filled(store)
+    names = {
+        "": (".memory.json.swp", "memory.json~", "#memory.json#", "4913", "memory.json___jb_tmp___", "memory.json.orig"),
+        "reflections": (".a.md.swp", "a.md~", "#a.md#", "4913", "a.md___jb_tmp___", "a.md.orig", ".a.md.kate-swp"),
+        "knowledge": (".hives.md.swp", "hives.md~", "#hives.md#", "4913", "hives.md___jb_tmp___", "hives.md.bak"),
+        "sessions": (".talk.json.swp", "talk.json~", "#talk.json#", "4913", "talk.json___jb_tmp___"),
+    }  # fmt: skip
+    made = {}
+    for folder, leaves in names.items():
+        for name in leaves:
+            path = store.folder.root / folder / name
+            path.write_bytes(b'{"memories": [{"content": "litterword"}]} # litterword\n')
+            made[path] = path.read_bytes()
+        link = store.folder.root / folder / ".#lock.md"
+        link.symlink_to("alice@laptop.1")
+    before = tracked(store.folder.root)
+    assert found(store, "litterword").count("litterword") == 0
+    with fresh(store) as other:
+        problems = doctor.examine(other)
+        assert doctor.mend(other, problems, NOW) == []
+        assert [str(problem) for problem in problems if problem.code in doctor.BROKEN] == []
+        other.add("Alice keeps bees", now=NOW)
+        other.maintain(now=NOW)
+        assert other.session_ids() == ["talk"]
+        assert {memory.content for memory in other.all()} == {*(m.content for m in store.all()), held.content}
+    after = tracked(store.folder.root)
+    assert {name: after[name] for name in before if name != "memory.json" and name in after} == {
+        name: data for name, data in before.items() if name != "memory.json"
+    }
+    assert {path: path.read_bytes() for path in made} == made
+    same_as_rebuilt(store)
+
+
+# What people do to the files
+
+
+def mended(store: MemoryStore, *, deep: bool = True) -> list[Problem]:
+    """`doctor --fix`, after which a second one has nothing to do and changes nothing."""
+    done = doctor.mend(store, doctor.examine(store, deep=deep), NOW)
+    before = tracked(store.folder.root)
+    left = doctor.examine(store, deep=deep)
+    assert [str(problem) for problem in left if problem.fix] == []
+    assert doctor.mend(store, left, NOW) == []
+    assert tracked(store.folder.root) == before
+    same_as_rebuilt(store)
+    return done
+
+
+def changed_file(path: Path, old: str, new: str, count: int = 1) -> None:
+    text = path.read_text("utf-8")
+    assert old in text
+    write_by_hand(path, text.replace(old, new, count))
+
+
+def codes(problems: list[Problem]) -> list[str]:
+    return [problem.code for problem in problems]
+
+
+def test_a_folder_that_was_renamed(store: MemoryStore, tmp_path: Path) -> None:
+    filled(store)
+    contents = [memory.content for memory in store.all()]
+    store.close()
+    store.folder.root.rename(tmp_path / "store" / "alicia")
+    with open_store(tmp_path / "store", "alicia") as renamed:
+        assert [memory.content for memory in renamed.all()] == contents
+        [problem] = doctor.examine(renamed)
+        assert str(problem) == "memory.json: `user_id` is alice, but the folder is called alicia"
+        mended(renamed)
+        assert json.loads(renamed.folder.memory_file.read_text())["user_id"] == "alicia"
+
+
+def test_a_session_that_was_renamed(store: MemoryStore) -> None:
+    store.conversation("talk").add("Good morning", now=NOW)
+    path = store.folder.sessions / "talk.json"
+    path.rename(store.folder.sessions / "chat.json")
+    [problem] = doctor.examine(store)
+    assert str(problem) == "sessions/chat.json: holds the session 'talk', and is called chat (left as it is)"
+    mended(store)
+    assert [message.text for message in store.conversation("chat").get()] == ["Good morning"]
+    kept = doctor.backup(store.folder, NOW) / "sessions/chat.json"
+    assert json.loads(kept.read_text())["sessionId"] == "talk"
+
+
+def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
+    from memctl.files import sessions
+
+    reference = sessions.offload(store.folder, "talk", "a long output")
+    store.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)
+    aside = store.folder.sessions / "talk.d"
+    aside.rename(store.folder.sessions / "old.d")
+    [problem] = doctor.examine(store)
+    assert str(problem) == "sessions/old.d: was renamed: session talk refers to what it holds"
+    mended(store)
+    assert store.read_offloaded(reference) == "a long output"
+
+    store.conversation("main").add("Something else", now=NOW)
+    aside.rename(store.folder.sessions / "old.d")
+    (store.folder.sessions / "talk.json").unlink()
+    [problem] = doctor.examine(store)
+    assert (problem.fix, "is gone; delete it" in problem.message) == ("", True)
+
+
+def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
+    held = filled(store)
+    (store.folder.root / held.summary_md_ref).unlink()
+    [problem] = doctor.examine(store)
+    assert (problem.code, problem.line > 1) == (doctor.MISSING_REFLECTION, True)
+    mended(store)
+    assert store.get(held.memory_id).summary_md_ref == ""
+
+
+def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
+    path = store.folder.reflections / "deep" / "bees.md"
+    write_by_hand(path, "# Bees\r\n\r\nEvery nine days in May.\r\n")
+    assert "nine days" in found(store, "nine days")
+    assert codes(doctor.examine(store)) == [doctor.ORPHAN]
+    mended(store)
+    [memory] = store.all()
+    assert (memory.content, memory.summary_md_ref) == ("Bees", "reflections/deep/bees.md")
+    assert (
+        path.read_bytes()
+        == f"---\r\nmemory_id: {memory.memory_id}\r\n---\r\n# Bees\r\n\r\nEvery nine days in May.\r\n".encode()
+    )
+
+
+def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
+    """By the reflection, which names the old one."""
+    held = filled(store)
+    other = store.add("Alice climbs on Thursdays", supersedes=(held.memory_id,), now=NOW).memory
+    over = store.reflect([held, other], now=NOW)
+    changed_file(store.folder.memory_file, f'"memory_id": "{held.memory_id}"', '"memory_id": "climbing"')
+    told = [str(problem) for problem in doctor.examine(store)]
+    line = store.folder.memory_file.read_text().split('"climbing"')[0].count("\n")
+    assert told == [f"memory.json:{line}: climbing was called {held.memory_id} before, and something still names it so"]
+    mended(store)
+    assert store.get(other.memory_id).supersedes == ("climbing",)
+    assert store.get(over.memory.memory_id).sources == ("climbing", other.memory_id)
+    assert store.readable_reflection(store.get("climbing"))[0].memory_id == "climbing"
+    assert store.readable_reflection(over.memory)[0].fields["sources"] == ["climbing", other.memory_id]
+
+
+def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store: MemoryStore) -> None:
+    first = store.add("Alice drinks tea", now=NOW).memory
+    second = store.add("Alice drinks green tea", supersedes=(first.memory_id,), now=NOW).memory
+    changed_file(store.folder.memory_file, f'"memory_id": "{first.memory_id}"', '"memory_id": "tea"')
+    assert "was called" in str(doctor.examine(store)[0])
+    mended(store)
+    assert store.get(second.memory_id).supersedes == ("tea",)
+
+
+def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> None:
+    held = filled(store)
+    other = store.add("Alice climbs on Thursdays", supersedes=(held.memory_id,), now=NOW).memory
+    text = store.folder.memory_file.read_text()
+    raw = next(raw for record, raw in elements(text.encode()) if record["memory_id"] == held.memory_id).decode()
+    twice = ",\n    ".join(raw.replace(f'"{held.memory_id}"', f'"{name}"', 1) for name in ("one", "two"))
+    write_by_hand(store.folder.memory_file, text.replace(raw, twice))
+    problems = doctor.examine(store)
+    assert [problem.fix for problem in problems if problem.code in (doctor.DANGLING, doctor.CHANGED_ID)] == [""]
+    mended(store)
+    assert store.get(other.memory_id).supersedes == (held.memory_id,)
+
+
+def test_a_record_that_was_pasted(store: MemoryStore) -> None:
+    first, second = (store.add(text, now=NOW).memory for text in ("Alice drinks tea", "Alice keeps bees"))
+    text = store.folder.memory_file.read_text()
+    raw = next(raw for record, raw in elements(text.encode()) if record["memory_id"] == first.memory_id).decode()
+    pasted = [raw.replace("tea", drink) for drink in ("coffee", "juice")]
+    write_by_hand(store.folder.memory_file, text.replace(raw, ",\n    ".join([raw, *pasted, raw])))
+    told = [str(problem) for problem in doctor.examine(store)]
+    lines = [
+        number for number, line in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if line == "    {"
+    ]
+    assert told == [
+        f"memory.json:{line}: {first.memory_id} stands twice (first in line {lines[0]})" for line in lines[1:4]
+    ]
+    mended(store)
+    contents = {memory.content: memory.memory_id for memory in store.all()}
+    assert contents.keys() == {"Alice drinks tea", "Alice drinks coffee", "Alice drinks juice", "Alice keeps bees"}
+    assert (contents["Alice drinks tea"], contents["Alice keeps bees"]) == (first.memory_id, second.memory_id)
+    assert len(set(contents.values())) == 4
+
+
+FORMS: Mapping[str, Any] = {
+    "2025-06-01": "2025-06-01T00:00:00Z", "2025-06-01 12:00": "2025-06-01T12:00:00Z",
+    "2025-06-01T12:00:00+02:00": "2025-06-01T10:00:00Z", "01.06.2025": "2025-06-01T00:00:00Z",
+    "1.6.2025 8:30": "2025-06-01T08:30:00Z", "June 1, 2025": "2025-06-01T00:00:00Z",
+    "1 June 2025": "2025-06-01T00:00:00Z", "Jun 1st, 2025": "2025-06-01T00:00:00Z",
+    "2025年6月1日": "2025-06-01T00:00:00Z", 1748736000: "2025-06-01T00:00:00Z", "1748736000": "2025-06-01T00:00:00Z",
+    1748736000000: "2025-06-01T00:00:00Z", "2025/6/1": "2025-06-01T00:00:00Z",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("written", FORMS, ids=str)
+def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, store: MemoryStore) -> None:
+    memory = store.add("Alice drinks tea", now=NOW).memory
+    text = store.folder.memory_file.read_text()
+    old = f'"created_at": "{times.to_text(NOW)}"'
+    laid_out = text.replace(old, f'"created_at":   {json.dumps(written, ensure_ascii=False)}')
+    write_by_hand(store.folder.memory_file, laid_out)
+    store.refresh()
+    assert times.to_text(store.get(memory.memory_id).created_at) == FORMS[written]
+    [problem] = doctor.examine(store)
+    assert (problem.code, problem.line) == (doctor.FORM, 5)
+    assert f"created_at is written {written}, read as {FORMS[written]}" in problem.message
+    mended(store)
+    assert store.folder.memory_file.read_text() == text.replace(old, f'"created_at":   "{FORMS[written]}"')
+    store.undo()
+    assert store.folder.memory_file.read_text() == laid_out
+
+
+@pytest.mark.parametrize(
+    "written", ["01/06/2025", "6/1/2025", "in June", "31.02.2025", "32. 1. 2025", True, [2025, 6, 1], 10**30]
+)
+def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: MemoryStore) -> None:
+    store.add("Alice drinks tea", now=NOW)
+    store.add("Alice keeps bees", now=NOW)
+    changed_file(store.folder.memory_file, f'"{times.to_text(NOW)}"', json.dumps(written))
+    before = store.folder.memory_file.read_bytes()
+    [problem] = doctor.examine(store)
+    assert (problem.code, problem.line, problem.fix) == (doctor.BAD_RECORD, 5, "")
+    assert "created_at" in problem.message
+    assert mended(store) == []
+    assert store.folder.memory_file.read_bytes() == before
+
+
+@given(st.datetimes(datetime(1971, 1, 2), datetime(2999, 12, 31)))
+@settings(max_examples=200)
+def test_a_written_date_is_read_as_it_was_meant(moment: datetime) -> None:
+    day = moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
+    month = ("January February March April May June July August September October November December").split()
+    name = month[day.month - 1]
+    for text in (
+        f"{day:%d.%m.%Y}", f"{day.day}.{day.month}.{day.year}", f"{name} {day.day}, {day.year}",
+        f"{day.day} {name[:3]} {day.year}", f"{day.year}年{day.month}月{day.day}日",
+    ):  # fmt: skip
+        assert times.from_value(text) == day
+        assert times.end_of(text, NOW).date() == day.date()
+
+
+# Mending random mixtures
+
+
+def damages(rng: random.Random, store: MemoryStore) -> None:
+    """What a person may do to the files in one bad hour."""
+    path = store.folder.memory_file
+    kinds = ("date", "id", "paste", "copy", "unlink", "orphan", "no id", "no date", "user", "mode", "session", "bad")
+    for kind in rng.sample(kinds, rng.randint(1, len(kinds))):
+        records = elements(path.read_bytes())
+        record, raw = rng.choice(records)
+        text, new = path.read_text("utf-8"), raw.decode()
+        if kind == "date":
+            new = re.sub(r'("created_at": )"[^"]*"', rf"\1{json.dumps(rng.choice(list(FORMS)))}", new)
+        elif kind == "id":
+            new = new.replace(f'"{record.get("memory_id", "?")}"', f'"mine{rng.randint(1, 99)}"', 1)
+        elif kind == "paste":
+            new = f"{new},\n    " + re.sub(r'("content": ")', r"\1Perhaps: ", new)
+        elif kind == "copy":
+            new = ",\n    ".join([new] * rng.randint(2, 3))
+        elif kind == "no id":
+            new = re.sub(r'"memory_id": "[^"]*",\s*', "", new)
+        elif kind == "no date":
+            new = re.sub(r'"created_at": [^\n]*,\n\s*', "", new)
+        elif kind == "bad":
+            new = new.replace('"confidence": ', '"confidence": "quite", "was": ', 1)
+        elif kind == "user":
+            text = text.replace('"user_id": "alice"', '"user_id": "bob"')
+        write_by_hand(path, text.replace(raw.decode(), new, 1))
+        if kind == "unlink" and (held := sorted(store.folder.reflections.glob("*.md"))):
+            rng.choice(held).unlink()
+        elif kind == "orphan":
+            (store.folder.reflections / f"note{rng.randint(1, 99)}.md").write_text("# A note\n\nWritten by hand.\n")
+        elif kind == "mode":
+            path.chmod(0o644)
+        elif kind == "session" and (held := sorted(store.folder.sessions.glob("*.json"))):
+            rng.choice(held).rename(store.folder.sessions / f"other{rng.randint(1, 99)}.json")
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: MemoryStore) -> None:
+    rng = random.Random(seed)
+    filled(store)
+    for number in range(6):
+        store.add(f"Note {number}", now=NOW.replace(day=number + 1), supersedes=(store.all()[0].memory_id,))
+    store.reflect(store.all()[:3], now=NOW)
+    damages(rng, store)
+    before = store.folder.memory_file.read_bytes()
+    words = {record["content"] for record, _ in elements(before)}
+    done = mended(store)
+    after = store.folder.memory_file.read_bytes()
+    assert words <= {record["content"] for record, _ in elements(after)}, "a text is gone"
+    assert len({r["memory_id"] for r, _ in elements(after) if _readable(r)}) == sum(
+        _readable(r) for r, _ in elements(after)
+    )
+    if after != before:
+        kept = doctor.backup(store.folder, NOW)
+        assert (kept / "memory.json").read_bytes() == before, "the backup is the file as it was"
+        with open_store(kept.parent, kept.name) as backup:
+            assert {memory.content for memory in backup.all()} <= words
+            doctor.examine(backup)
+    assert len(done) == len({str(problem) for problem in done})
+    count_cases("tests/test_hand_edits.py::test_mending_twice_changes_nothing_and_loses_nothing", 1)
+
+
+def _readable(record: Mapping[str, Any]) -> bool:
+    try:
+        codec.decode(record)
+    except codec.RecordError:
+        return False
+    return True
+
+
+def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
+    store.add("Alice drinks tea", now=NOW)
+    write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes()[:-5])
+    before = tracked(store.folder.root)
+    assert doctor.mend(store, doctor.examine(store), NOW) == []
+    assert tracked(store.folder.root) == before
+
+
+def test_of_old_backups_a_few_stay(store: MemoryStore) -> None:
+    for number in range(doctor.MOST_BACKUPS + 4):
+        write_by_hand(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
+        doctor.mend(store, doctor.examine(store), NOW.replace(minute=number))
+    assert len(list(store.folder.displaced.glob("doctor-*"))) == doctor.MOST_BACKUPS
+
+
+def test_a_purge_takes_the_backups_too(store: MemoryStore) -> None:
+    write_by_hand(store.folder.memory_file, '{"memories": [{"content": "swordfish", "created_at": "1.6.2025"}]}')
+    mended(store)
+    [memory] = store.all()
+    assert main(["--store", str(store.folder.root.parent), "forget", memory.memory_id, "--purge", "--yes"]) == 0
+    assert [p for p in store.folder.root.rglob("*") if p.is_file() and b"swordfish" in p.read_bytes()] == []
+
+
+def test_the_command_says_where_it_keeps_what_was(store: MemoryStore, capsys: pytest.CaptureFixture[str]) -> None:
+    write_by_hand(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
+    where = ["--store", str(store.folder.root.parent)]
+    assert main([*where, "doctor", "--fix"]) == 0
+    said = capsys.readouterr().out
+    kept = re.search(r"as it was: (\S+)", said)
+    assert kept
+    assert (store.folder.root / kept[1] / "memory.json").exists()
+    assert main([*where, "doctor", "--fix"]) == 0
+    assert capsys.readouterr().out == "nothing is wrong\n"
+
+
+# Front matter
+
+
+@given(st.binary(max_size=200), st.sampled_from(["mem_a", "mem_b", "x.y"]))
+@settings(max_examples=200)
+def test_ids_change_in_the_front_matter_alone(rest: bytes, old: str) -> None:
+    body = b"\n# About " + old.encode() + b"\n" + rest
+    data = f"---\r\nmemory_id: {old}\r\nsources: [{old}, {old}x, a-{old}]\r\n---\r\n".encode() + body
+    new = reflections.with_ids(data, {old: "new"})
+    assert new.endswith(body)
+    assert new.startswith(f"---\r\nmemory_id: new\r\nsources: [new, {old}x, a-{old}]\r\n---\r\n".encode())
+    assert reflections.with_ids(new, {old: "new"}) == new
+
+
+def test_git_checkout_of_an_older_version(store: MemoryStore) -> None:
+    memory = filled(store)
+    root = store.folder.root
+    run = {"cwd": root, "check": True, "capture_output": True}
+    subprocess.run(["git", "init", "-q", "-b", "main"], **run)
+    for name, value in (("user.name", "A"), ("user.email", "a@example.org")):
+        subprocess.run(["git", "config", name, value], **run)
+    subprocess.run(["git", "add", "-A"], **run)
+    subprocess.run(["git", "commit", "-qm", "one"], **run)
+    changed_file(store.folder.memory_file, "Alice climbs", "Alice boulders")
+    assert "boulders" in found(store, "boulders")
+    subprocess.run(["git", "checkout", "-q", "--", "memory.json"], **run)
+    assert "boulders" not in found(store, "boulders")
+    assert store.get(memory.memory_id).content == "Alice climbs"
+    same_as_rebuilt(store)
+
+
+def test_a_renamed_file_that_is_no_session_is_told(store: MemoryStore) -> None:
+    store.conversation("talk").add("Good morning", now=NOW)
+    (store.folder.sessions / "talk.json").rename(store.folder.sessions / "my talk.json")
+    [problem] = doctor.examine(store)
+    assert "cannot be the id of a session" in problem.message
+    (store.folder.sessions / "bad.json").write_text('{"sessionId": ')
+    told = [problem for problem in doctor.examine(store) if problem.path == "sessions/bad.json"]
+    assert (told[0].line, told[0].fix) == (1, "")
+    with pytest.raises(InvalidDataError):
+        store.session("bad")
