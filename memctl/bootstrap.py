@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memctl import config
-from memctl.errors import MemctlError, NotFoundError, StorageError, UsageError
+from memctl.errors import MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import layout
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
@@ -199,11 +199,13 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
     """The user's index: in the folder, else (read-only, somebody else's) in the user's own cache, else in memory."""
     for path in index_paths(folder, environment):
         try:
+            if path.is_relative_to(folder.root):
+                folder.resolve(str(path.relative_to(folder.root)))
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True, mode=0o700)
             if os.access(path.parent, os.W_OK):
                 return SqliteIndex(path, _identity(folder))
-        except (OSError, StorageError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
+        except (OSError, StorageError, RefusedError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
             continue
     return SqliteIndex(Path(":memory:"))
 

@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import count
 from pathlib import Path
 
 from memctl import hand_edits, housekeeping, secrets, sync, times
@@ -271,8 +272,8 @@ MOST_BACKUPS = 10
 def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
     """Mend what has a `fix`.
 
-    What it changes of the user's files is first copied to `backup`. Every change is an operation that `undo` takes
-    back, but for sessions, which have no log.
+    What it changes of the user's files is first copied to one of `backups`. Every change is an operation that `undo`
+    takes back, but for sessions, which have no log.
 
     Returns:
         the problems that were mended.
@@ -282,28 +283,32 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
     if any(problem.code == UNREADABLE for problem in problems):
         fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
     codes = {problem.code for problem in fixable}
+    keep = _keeper(store.folder, now)
     for concerned, decide in _CHANGES:
         if codes & concerned:
-            store.gateway.apply(_keeping(decide, now), now)
+            store.gateway.apply(_keeping(decide, keep, now), now)
     for problem in fixable:
         if problem.code == SESSION:
-            keep = _keeper(store.folder, now)
             hand_edits.mend_session(store.folder, problem, keep, timeout=store.settings.lock_timeout)
         elif action := _SMALL_FIXES.get(problem.code):
             action(store, problem)
     return fixable
 
 
-def backup(folder: UserFolder, now: datetime) -> Path:
-    """Where mending at this time keeps files as they were: a folder in the form of a user's."""
-    return folder.displaced / f"doctor-{now:%Y%m%d%H%M%S}"
+Keep = Callable[[str, bytes], None]
+"""Keeps a file, by its path in the user's folder, as it was."""
 
 
-def _keeping(decide: Callable[[View, datetime], Change], now: datetime) -> Callable[[View], Change]:
+def backups(folder: UserFolder) -> list[Path]:
+    """What earlier mending changed, as it was: folders in the form of a user's, the oldest first."""
+    return sorted(folder.displaced.glob("doctor-*"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def _keeping(decide: Callable[[View, datetime], Change], keep: Keep, now: datetime) -> Callable[[View], Change]:
     """The decision, and copies of the files it concerns."""
 
     def kept(view: View) -> Change:
-        change, keep = decide(view, now), _keeper(view.folder, now)
+        change = decide(view, now)
         paths = {file.path: file.before for file in change.files}
         if change.puts or change.removes or change.header is not None:
             paths[document.FILE_NAME] = view.read(document.FILE_NAME)
@@ -315,13 +320,15 @@ def _keeping(decide: Callable[[View, datetime], Change], now: datetime) -> Calla
     return kept
 
 
-def _keeper(folder: UserFolder, now: datetime) -> Callable[[str, bytes], None]:
-    """Keeps a file as it was before the first of the changes made at one time; of old backups a few stay."""
+def _keeper(folder: UserFolder, now: datetime) -> Keep:
+    """Keeps files as they were before the first of several changes; of old backups a few stay."""
+    name = f"doctor-{now:%Y%m%d%H%M%S}"
+    taken = {path.name for path in backups(folder)}
+    where = folder.displaced / next(one for n in count(1) if (one := f"{name}-{n}" if n > 1 else name) not in taken)
 
     def keep(path: str, data: bytes) -> None:
-        where = backup(folder, now)
         if not where.exists():
-            for old in sorted(folder.displaced.glob("doctor-*"))[: -MOST_BACKUPS + 1]:
+            for old in backups(folder)[: -MOST_BACKUPS + 1]:
                 shutil.rmtree(old, ignore_errors=True)
         if not (where / path).exists():
             atomic.replace(where / path, data)

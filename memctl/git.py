@@ -14,7 +14,7 @@ import sys
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 
 from memctl import secrets
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
@@ -490,11 +490,15 @@ def _in_repository(folder: Path) -> bool:
 # Hooks
 
 
-def staged(where: Path) -> list[str]:
-    """Memory files that are about to be committed, by their attributes."""
+def staged(where: Path) -> tuple[list[str], list[str]]:
+    """What is about to be committed: memory files, by their attributes; and users' other files, such as documents."""
     said = call(where, "diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", hook=True).stdout
     names = [os.fsdecode(name) for name in said.split(b"\0") if name]
-    return [name for name in names if _is_ours(where, name)]
+    ours = [name for name in names if _is_ours(where, name)]
+    users = [name.removesuffix(document.FILE_NAME) for name in _memory_files(where, hook=True)]
+    settings = {str(PurePosixPath(user).parent / layout.CONFIG_NAME) for user in users}
+    theirs = [name for name in names if name.startswith(tuple(users)) or name in settings]
+    return ours, [name for name in theirs if name not in ours]
 
 
 def _is_ours(where: Path, name: str) -> bool:
@@ -502,9 +506,17 @@ def _is_ours(where: Path, name: str) -> bool:
     return len(said) > 2 and said[2] == DRIVER.encode()
 
 
-def wrong_in(where: Path, names: Iterable[str]) -> list[str]:
-    """What speaks against committing these files: sentences with file and line."""
-    return [told for name in names for told in _wrong(where, name)]
+def wrong_in(where: Path, ours: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """What speaks against committing memory files, and others of users: sentences with file and line."""
+    told = [told for name in ours for told in _wrong(where, name)]
+    return told + [told for name in others for told in _wrong_beside(where, name)]
+
+
+def _wrong_beside(where: Path, name: str) -> Iterator[str]:
+    """Likely secrets in a file that is not memctl's; what is no text is passed over."""
+    data = call(where, "cat-file", "blob", f":{name}", hook=True).stdout
+    if b"\0" not in data[:8000] and len(data) <= secrets.LARGEST_FILE:
+        yield from _new_secrets(where, name, data.decode("utf-8", "replace"))
 
 
 def _wrong(where: Path, name: str) -> Iterator[str]:
@@ -537,9 +549,13 @@ def _new_secrets(where: Path, name: str, text: str) -> Iterator[str]:
 
 def folders_in(where: Path) -> list[Path]:
     """Users' folders in a working tree."""
-    said = call(where, "ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}").stdout
+    return [(where / name).parent for name in _memory_files(where)]
+
+
+def _memory_files(where: Path, *, hook: bool = False) -> list[str]:
+    said = call(where, "ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}", hook=hook).stdout
     names = [os.fsdecode(name) for name in said.split(b"\0") if name]
-    return [(where / name).parent for name in dict.fromkeys(names) if _is_ours(where, name)]
+    return [name for name in dict.fromkeys(names) if _is_ours(where, name)]
 
 
 def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:

@@ -49,7 +49,7 @@ def _loose(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
 def dates(parsed: Document) -> Iterator[Problem]:
     """One finding on all dates in other forms, at the first of them."""
     readable = [record for record in parsed.records if record.memory is not None]
-    found = [(record, *each) for record in readable for each in _loose(json.loads(record.raw))]
+    found = [(record, *each) for record in readable for each in _loose(_with_id(record))]
     if not found:
         return
     record, name, written, plain = found[0]
@@ -59,6 +59,12 @@ def dates(parsed: Document) -> Iterator[Problem]:
     message = f"{record.memory.memory_id}: {name} is written {shown}, read as {plain}{more}"
     fix = "write them as memctl does" if more else "write it as memctl does"
     yield Problem(document.FILE_NAME, message, record.line, fix, FORM)
+
+
+def _with_id(record: RawRecord) -> Mapping[str, Any]:
+    """The fields of a record; none of one that has no id, for it is to be written anew anyway."""
+    value: Mapping[str, Any] = json.loads(record.raw)
+    return value if value.get("memory_id") else {}
 
 
 def with_plain_dates(raw: bytes) -> bytes:

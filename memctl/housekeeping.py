@@ -20,11 +20,39 @@ MAINTENANCE = "maintenance"
 
 
 def housekeeping(view: View, now: datetime) -> Change:
-    """What every write does first: expired memories go to the trash, reflections written by hand get a record."""
+    """What every write does first: expired memories go to the trash, reflections written by hand get a record, and
+    those of memories that a merge gave a new id follow."""
     expired = [memory_of(entry) for entry in view.index.expired(now)]
     trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
     adopted, files = adoptions(view, now)
-    return Change(MAINTENANCE, tuple(adopted), trash.removes, (*trash.files, *files))
+    moved, moves = followings(view, set(trash.removes))
+    return Change(MAINTENANCE, (*adopted, *moved), trash.removes, (*trash.files, *files, *moves))
+
+
+def followings(view: View, going: set[str]) -> tuple[list[Memory], list[FileEdit]]:
+    """Reflections that name another record than the one that refers to them, under their own record's id and name.
+
+    It happens where a merge gave the later of two memories with one id a new one: git's driver for one file cannot
+    rename another.
+
+    Args:
+        going: records that are about to leave.
+    """
+    moved: list[Memory] = []
+    files: list[FileEdit] = []
+    for found in view.index.misnamed():
+        owners = view.referring(found.path)
+        memory = view.get(next(iter(owners))) if len(owners) == 1 and not owners & going else None
+        if memory is None:
+            continue
+        data = reflections.with_ids(found.raw, {found.memory_id: memory.memory_id})
+        path = reflections.path_for(memory.memory_id)
+        if found.path != reflections.path_for(found.memory_id) or view.read(path) is not None:
+            files.append(FileEdit(found.path, found.raw, data))
+        else:
+            files += [FileEdit(found.path, found.raw, None), FileEdit(path, None, data)]
+            moved.append(replace(memory, summary_md_ref=path))
+    return moved, files
 
 
 def adoptions(view: View, now: datetime) -> tuple[list[Memory], list[FileEdit]]:

@@ -148,9 +148,7 @@ def _whole(value: str, name: str) -> str:
     return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
 
 
-def guarded(
-    value: T, policy: str, where: str = "", *, name: str = "", known: str = "", can_insist: bool = True
-) -> T:
+def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: str = "", can_insist: bool = True) -> T:
     """A text or JSON value as it may be stored: as it is, or masked.
 
     Args:

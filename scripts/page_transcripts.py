@@ -29,6 +29,7 @@ _RULES = (
     (re.compile(r"\b(index|log) \d+(\.\d+)? ([kMG]?B)\b"), r"\1 <size>"),
     (re.compile(r"\b[0-9a-f]{7}\b(?=[ .:\t\]]|$)", re.MULTILINE), "<commit>"),
     (re.compile(r"^(<commit>\t)\d{4}-\d\d-\d\d\b", re.MULTILINE), r"\1<today>"),
+    (re.compile(r" *\b\d+\.\d ms\b"), " <time>"),
     (re.compile(r"\bconflict-[0-9a-f]{12}\b"), "conflict-<hash>"),
     (re.compile(r"(your draft of )[-0-9: ]+"), r"\1<time> "),
     (re.compile(r"((?:generated|sources)_hash: |SHA-256 )[0-9a-f]+"), r"\1<hash>"),

@@ -24,7 +24,7 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import TORTURE, elements, fast_folder, left_over, same_as_rebuilt
+from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
 
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError
@@ -293,12 +293,17 @@ def run_nursery(children: dict[str, Child]) -> None:
         print(json.dumps({"status": status, "said": said.decode()}), flush=True)
 
 
+def own_path() -> str:
+    """`PYTHONPATH` of a child process that imports from this folder."""
+    return os.pathsep.join(filter(None, (str(Path(__file__).parent), os.environ.get("PYTHONPATH", ""))))
+
+
 class Nursery:
     """The nursery process, from the outside."""
 
     def __init__(self, script: str = __file__) -> None:
         command = [sys.executable, script, "nursery"]
-        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(Path(__file__).parent)}
+        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": own_path()}
         self.process = subprocess.Popen(
             command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
@@ -407,6 +412,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
             raise
         shutil.rmtree(root)
     assert reached >= {0, len(states) - 1}, "neither side of the change was ever met"
+    count_cases("tests/test_crash.py::test_killed_before_any_call", len(places))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -425,6 +431,7 @@ def test_killed_within_a_write(operation: str, nursery: Nursery, template: Path,
         shutil.rmtree(root)
         if not killed:
             assert n > 1
+            count_cases("tests/test_crash.py::test_killed_within_a_write", n - 1)
             return
     raise AssertionError("the operation never came to its end")
 
@@ -449,6 +456,7 @@ def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, 
                 raise
             shutil.rmtree(root)
             if not killed:
+                count_cases("tests/test_crash.py::test_killed_while_mending", n - 1)
                 break
 
 
@@ -504,6 +512,7 @@ def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: P
         shutil.rmtree(root)
     assert gone
     assert len(states) == 2
+    count_cases("tests/test_crash.py::test_a_killed_purge_leaves_no_word", len(places))
 
 
 def _history(root: Path) -> list[journal.Operation]:
@@ -597,6 +606,7 @@ def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
                 same_as_rebuilt(store)
     assert kills == 20
     assert ledger.acknowledged > 20
+    count_cases("tests/test_crash.py::test_killed_at_any_time", kills)
 
 
 # Failures while the process lives: the caller is told, and told the truth
@@ -646,6 +656,7 @@ def test_any_call_may_fail(
         shutil.copytree(template, root)
         problem, failed = run(root, n)
         if not failed:
+            count_cases("tests/test_crash.py::test_any_call_may_fail", n - 1)
             return
         assert problem is None or isinstance(problem, MemctlError), f"call {n}: {problem!r}"
         expected = after if problem is None else before

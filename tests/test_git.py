@@ -16,9 +16,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import TORTURE, elements, fast_folder, same_as_rebuilt, tracked
+from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
 
-from memctl import MemoryStore, git, open_store
+from memctl import MemoryStore, doctor, git, open_store
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
 from memctl.files import document, layout
 from memctl.files.layout import UserFolder
@@ -267,6 +267,57 @@ def test_logs_and_reflections_are_merged(tmp_path: Path) -> None:
     synced(laptop)
 
 
+def twins(tmp_path: Path, details: tuple[str | None, str | None]) -> tuple[UserFolder, UserFolder]:
+    """Two machines that gave two memories one id, the laptop's being the earlier; with Markdown or without."""
+    laptop, desktop, _ = two_machines(tmp_path)
+    for folder, text, detail, minute in ((laptop, "Mine", details[0], 0), (desktop, "Yours", details[1], 1)):
+        memory = added(folder, text, detail=detail, now=START.replace(minute=minute))
+        for path in (folder.memory_file, *folder.reflections.glob("*.md")):
+            path.write_bytes(path.read_bytes().replace(memory.memory_id.encode(), b"mem_20260301_aaaaaaaaaaaa"))
+        for path in folder.reflections.glob("*.md"):
+            path.rename(folder.reflections / "mem_20260301_aaaaaaaaaaaa.md")
+        committed(folder)
+    return laptop, desktop
+
+
+@pytest.mark.parametrize("later", [True, False])
+def test_the_reflection_of_a_memory_that_got_a_new_id_follows(later: bool, tmp_path: Path) -> None:
+    detail = "# Bees\n\nBehind the allotment.\n"
+    laptop, desktop = twins(tmp_path, (None, detail) if later else (detail, None))
+    pulled(laptop, desktop)
+    assert ok(laptop.root, "diff", "--quiet", "HEAD")
+    added(laptop, "One more")
+    with open_store(laptop.root.parent, "alice") as store:
+        store.refresh()
+        found = {memory.content: memory for memory in store.all()}
+        owner, other = (found["Yours"], found["Mine"]) if later else (found["Mine"], found["Yours"])
+        assert (found["Mine"].memory_id, other.summary_md_ref) == ("mem_20260301_aaaaaaaaaaaa", "")
+        assert owner.summary_md_ref == f"reflections/{owner.memory_id}.md"
+        reflection = store.readable_reflection(owner)[0]
+        assert reflection is not None
+        assert (reflection.memory_id, reflection.body) == (owner.memory_id, detail)
+        assert [path.name for path in laptop.reflections.iterdir()] == [f"{owner.memory_id}.md"]
+        assert [p for p in doctor.examine(store) if p.code != doctor.PERMISSION] == []
+    synced(laptop)
+    committed(laptop)
+    pulled(desktop, laptop)
+    synced(desktop)
+    mine, yours = (
+        {name: data for name, data in tracked(folder.root).items() if not name.startswith(".git/")}
+        for folder in (laptop, desktop)
+    )
+    assert mine == yours
+
+
+def test_two_reflections_of_one_name_both_stay(tmp_path: Path) -> None:
+    laptop, desktop = twins(tmp_path, ("# Mine\n\nOf the laptop.\n", "# Yours\n\nOf the desktop.\n"))
+    said = pulled(laptop, desktop, fails=True)
+    assert "settle them by hand" in said
+    [path] = laptop.reflections.glob("*.md")
+    assert "Of the laptop." in path.read_text()
+    assert "Of the desktop." in path.read_text()
+
+
 # A clone without the driver
 
 
@@ -404,6 +455,28 @@ def test_the_hook_refuses_what_should_not_be_committed(tmp_path: Path) -> None:
     run(folder.root, "commit", "--no-verify", "--quiet", "--message", "it is meant")
     folder.memory_file.write_bytes(folder.memory_file.read_bytes().replace(b'"tags": []', b'"tags": ["a"]'))
     committed(folder, "what was accepted once is not asked about again")
+
+
+@pytest.mark.parametrize("depth", ["user", "store"])
+def test_the_hook_looks_for_secrets_in_all_files_of_users(depth: str, tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    folder = repository(store, at=store if depth == "store" else None)
+    top = store if depth == "store" else folder.root
+    git.install(top, hooks=True)
+    folder.knowledge.mkdir()
+    document = folder.knowledge / "deploying.md"
+    document.write_text(f"# Deploying\n\nUse {TOKEN}.\n")
+    (folder.root / "picture.png").write_bytes(b"\x89PNG\0" + TOKEN.encode())
+    run(top, "add", "--all")
+    said = run(top, "commit", "--message", "bad", fails=True)
+    assert "knowledge/deploying.md:3:5: looks like a GitHub token" in said
+    assert TOKEN not in said
+    document.write_text("# Deploying\n")
+    (store / "memctl.yaml").write_text(f"# {TOKEN}\n")
+    run(top, "add", "--all")
+    said = run(top, "commit", "--message", "settings", fails=depth == "store")
+    assert ("memctl.yaml:1:3: looks like" in said) == (depth == "store")
 
 
 def test_the_hooks_sync(tmp_path: Path) -> None:
@@ -868,6 +941,7 @@ def histories(number: int, steps: int, settle: Callable[[History], None], *, dri
 
 
 def test_random_histories_lose_nothing() -> None:
+    count_cases("tests/test_git.py::test_random_histories_lose_nothing", HISTORIES)
     found = histories(HISTORIES, STEPS, as_with_memctl, driver=True)
     print("\nwith the driver:", dict(sorted(found.items())))
 

@@ -6,10 +6,11 @@ import json
 from datetime import UTC, datetime, timedelta
 
 import pytest
-from conftest import cases
+from conftest import cases, count_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl import git
 from memctl.errors import InvalidDataError
 from memctl.files import codec, document, edit, merge, merge_texts, reflections
 from memctl.models import Memory
@@ -116,6 +117,7 @@ def swapped(data: bytes) -> bytes:
 @cases(300)
 @given(histories())
 def test_who_merges_makes_no_difference(history):
+    count_cases("tests/test_merge.py::test_who_merges_makes_no_difference", 1)
     base, ours, theirs = history
 
     assert swapped(merged(base, ours, theirs)) == merged(base, theirs, ours)
@@ -124,6 +126,7 @@ def test_who_merges_makes_no_difference(history):
 @cases(300)
 @given(histories())
 def test_merging_again_changes_nothing(history):
+    count_cases("tests/test_merge.py::test_merging_again_changes_nothing", 1)
     base, ours, theirs = history
     done = merged(base, ours, theirs)
 
@@ -144,6 +147,7 @@ def uncounted(found: Memory) -> dict:
 @cases(300)
 @given(histories())
 def test_no_record_is_lost(history):
+    count_cases("tests/test_merge.py::test_no_record_is_lost", 1)
     base, ours, theirs = history
     done = merged(base, ours, theirs)
     after, before = read(done), read(base) if base else {}
@@ -163,6 +167,7 @@ def test_no_record_is_lost(history):
 @cases(200)
 @given(histories())
 def test_unknown_fields_survive(history):
+    count_cases("tests/test_merge.py::test_unknown_fields_survive", 1)
     base, ours, theirs = history
     done = read(merged(base, ours, theirs))
     notes = json.dumps(noted(merged(base, ours, theirs)))
@@ -176,6 +181,7 @@ def test_unknown_fields_survive(history):
 @cases(200)
 @given(edits(3), edits(3))
 def test_changes_that_do_not_meet_are_both_there(one, two):
+    count_cases("tests/test_merge.py::test_changes_that_do_not_meet_are_both_there", 1)
     everything = {n: memory(n) for n in range(8)}
     base = memory_file(*everything.values())
     ours = edited(everything, one)
@@ -379,6 +385,7 @@ def test_a_layout_of_ones_own_stays():
 @cases(100)
 @given(histories())
 def test_marked_files_are_read_as_both_sides(history):
+    count_cases("tests/test_merge.py::test_marked_files_are_read_as_both_sides", 1)
     _, ours, theirs = history
     marked = b"<<<<<<< HEAD\n" + ours + b"=======\n" + theirs + b">>>>>>> other\n"
 
@@ -423,6 +430,17 @@ def test_front_matter_is_merged_by_field():
     assert marked
     assert reflections.parse(done, "").fields == {"memory_id": "m", "tags": ["b", "c"], "mood": "y"}
     assert reflections.parse(done, "").body == "Body of mine\n\nBody of yours\n"
+
+
+def test_two_generated_bodies_of_two_memories_with_one_id_both_stay():
+    mine, yours = (
+        reflections.render_generated({"memory_id": "m", "created_at": f"2026-01-0{day}"}, f"# {day}\n\nBody {day}.")
+        for day in (1, 2)
+    )
+    data, marked = merge_texts.reflection(None, mine, yours, git.by_lines)
+    assert marked
+    assert b"Body 1." in data
+    assert b"Body 2." in data
 
 
 def test_of_two_generated_bodies_the_later_one_is_taken():

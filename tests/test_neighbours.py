@@ -18,7 +18,6 @@ from memctl.retrieval.rank import (
     ANSWER_SHARE,
     NEIGHBOUR_SHARE,
     Signals,
-    Weights,
     favoured,
     gathered,
     lifted,
@@ -34,7 +33,6 @@ signals = st.dictionaries(rows, st.tuples(shares, shares).map(lambda pair: Signa
 stands = st.lists(st.builds(Neighbours, rows, st.booleans(), st.none() | rows, st.none() | rows), max_size=20)
 origins = st.builds(Said, st.sampled_from(SESSIONS), st.sampled_from(("", "alice", "bob")), st.none(), st.booleans())
 asked = st.builds(Asked, st.booleans(), st.sampled_from((frozenset(), frozenset({"alice"}))), st.none())
-WEIGHTS = Weights(0.5, 0.5, 0.15)
 
 
 @given(signals, stands, st.data(), asked)
@@ -43,7 +41,7 @@ def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.
     known = [one for one in beside if one.rowid in said and said[one.rowid].session]
     found = favoured(gathered(lifted(blended, said, known), said), said, question)
     assert found.keys() == blended.keys()
-    limit = most(said, question, WEIGHTS)
+    limit = most(said, question)
     for row, parts in found.items():
         assert all(part >= 0 for part in parts)
         assert sum(parts) <= limit + 1e-9

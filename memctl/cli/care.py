@@ -65,16 +65,15 @@ def doctor(
     Example: memctl doctor --deep
     """
     from memctl import doctor as checking
-    from memctl import times
     from memctl.errors import InvalidDataError
 
-    now = times.utc_now()
     with options.opened(quiet=True) as store:
         found = checking.examine(store, deep=deep)
-        mended = checking.mend(store, found, now) if fix else []
+        before = checking.backups(store.folder)
+        mended = checking.mend(store, found) if fix else []
         left = checking.examine(store, deep=deep) if mended else found
-        backup = checking.backup(store.folder, now)
-        kept = str(backup.relative_to(store.folder.root)) if backup.exists() else ""
+        new = [path for path in checking.backups(store.folder) if path not in before]
+        kept = str(new[0].relative_to(store.folder.root)) if new else ""
     if current.json:
         shown = {"problems": [vars(p) for p in left], "mended": [vars(p) for p in mended]}
         render.as_json(shown | ({"backup": kept} if kept else {}))

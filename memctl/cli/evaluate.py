@@ -63,8 +63,9 @@ def evaluate(
         )  # fmt: skip
         missed = found.missed()[:worst]
         expected = [_expected(store, answered.question) for answered in missed]
-    notes = (*found.notes, *_left_out(problems, read.without_evidence))
+    notes = (*found.notes, *_left_out(read.without_evidence, "with an empty `gold`"))
     if current.json:
+        notes += tuple(_left_out(len(problems), "that cannot be used"))
         render.as_json(_json(found, missed, expected, notes))
         return
     _tables(found, notes, len(missed))
@@ -105,9 +106,8 @@ def _check(problems: Sequence[Problem], skip_broken: bool) -> None:
         raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
 
 
-def _left_out(problems: Sequence[Problem], without_evidence: int) -> list[str]:
-    counts = ((len(problems), "that cannot be used"), (without_evidence, "with an empty `gold`"))
-    return [f"left out: {count} {'line' if count == 1 else 'lines'} {which}" for count, which in counts if count]
+def _left_out(count: int, which: str) -> list[str]:
+    return [f"left out: {count} {'line' if count == 1 else 'lines'} {which}"] if count else []
 
 
 def _start(path: Path) -> None:
@@ -200,7 +200,7 @@ def _tables(found: Evaluation, notes: Sequence[str], shown: int) -> None:
         _aligned(("category", "questions", "R@1", "R@5", "R@10", "MRR", "nDCG@10"), rows)
     first = found.systems[0]
     render.say()
-    held = f"held for {first.reached:.0%} of the questions"
+    held = f"held for {100 * first.reached:.0f} % of the questions"
     render.say(f"tokens: median of what it takes to hold 80 % of the evidence; {held}")
     for note in notes:
         render.warn(f"note: {note}")
@@ -209,12 +209,16 @@ def _tables(found: Evaluation, notes: Sequence[str], shown: int) -> None:
     render.say(f"{missed} not found whole among the first 10{told}")
 
 
+_WIDTH_OF_TIMES = 10
+"""So that a table has the same columns however long the searches took."""
+
+
 def _row(figures: Figures) -> tuple[str, ...]:
     one, five, ten, reciprocal, ndcg = _judgement(figures.mean)
     low, high = figures.interval
     gap = figures.difference
     behind = "" if gap is None else f"{gap[0]:+.3f} ({gap[1]:+.3f} to {gap[2]:+.3f})"
-    p50, p95 = (f"{value:.1f} ms" for value in figures.milliseconds)
+    p50, p95 = (f"{value:.1f} ms".rjust(_WIDTH_OF_TIMES) for value in figures.milliseconds)
     interval = f"{low:.2f}–{high:.2f}"
     return (figures.name, one, five, ten, interval, reciprocal, ndcg, behind, p50, p95, f"{figures.tokens:.0f}")
 

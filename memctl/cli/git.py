@@ -260,7 +260,7 @@ def hook(name: str) -> None:
         _sync_all()
         return
     here = Path.cwd()
-    if wrong := git.wrong_in(here, git.staged(here)):
+    if wrong := git.wrong_in(here, *git.staged(here)):
         for told in wrong:
             render.warn(told)
         many = "1 thing" if len(wrong) == 1 else f"{len(wrong)} things"

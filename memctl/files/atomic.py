@@ -23,7 +23,7 @@ DIRECTORY_MODE = 0o700
 FILE_MODE = 0o600
 TEMPORARY_PREFIX = ".memctl-tmp-"
 
-UNSURE = "It is written, but it is not certain that it outlasts a power cut: look after the disk, then run the command again."
+UNSURE = "It is written, but it is not certain that it outlasts a power cut. Look after the disk, then do it again."
 """Hint of an error that comes after the change was made."""
 
 _NO_SWAP = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ENOENT}

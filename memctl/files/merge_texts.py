@@ -82,7 +82,8 @@ LineMerge = Callable[[bytes, bytes, bytes], tuple[bytes, bool]]
 def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMerge) -> tuple[bytes, bool]:
     """Merge a reflection: the front matter by field, the body by lines.
 
-    Two bodies that memctl made itself are not mixed: the one made last is taken, and shows as stale if it is.
+    Two bodies that memctl made itself are not mixed: the one made last is taken, and shows as stale if it is. But where
+    there is no base, and they were begun at different times, they are of two memories with one id: both stay.
 
     Returns:
         the file, and whether its body holds conflict markers.
@@ -91,7 +92,8 @@ def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMer
         b, o, t = (reflections.parse(data, "") for data in (base or b"", ours, theirs))
     except InvalidDataError:
         return by_lines(base or b"", ours, theirs)
-    if not reflections.hand_edited(o) and not reflections.hand_edited(t):
+    of_two = not (base or b"").strip() and o.fields.get("created_at") != t.fields.get("created_at")
+    if not of_two and not reflections.hand_edited(o) and not reflections.hand_edited(t):
         made = max(((_sortable_time(each.fields.get("updated_at")), data) for each, data in ((o, ours), (t, theirs))))
         return made[1], False
     parts = [reflections.split(data or b"") for data in (base, ours, theirs)]

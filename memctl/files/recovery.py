@@ -74,8 +74,11 @@ def write_line(folder: UserFolder, line: LineEdit) -> None:
     path = folder.resolve(line.path)
     data = atomic.read(path) or b""
     tail = data[data.rfind(b"\n") + 1 :]
-    torn = tail if line.line.startswith(tail) else b""
-    if line.added and (torn or not has_line(folder, line)):
+    # A power cut may leave the length of what was written, with zeros for its bytes.
+    torn = tail if line.line.startswith(tail.rstrip(b"\0")) else b""
+    if line.added and b"\0" in torn:
+        atomic.replace(path, data.removesuffix(torn) + line.line + b"\n")
+    elif line.added and (torn or not has_line(folder, line)):
         atomic.make_directory(path.parent)
         atomic.append(path, (b"\n" if tail and not torn else b"") + line.line[len(torn) :] + b"\n")
     elif not line.added:

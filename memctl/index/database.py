@@ -7,6 +7,7 @@ it is read: a bit that is not as it was written is found before it is believed.
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from functools import cache
@@ -20,6 +21,8 @@ from memctl.errors import DamagedError, LockedError, StorageError
 from memctl.index import schema
 
 BUSY_MILLISECONDS = 10_000
+
+_SUFFIXES = ("", "-wal", "-shm", "-journal")
 
 CHECKING = "cksmvfs"
 _CHECKSUM_BYTES = 8
@@ -64,6 +67,7 @@ class Connection(apsw.Connection):
 
 def open_database(path: Path) -> Connection:
     """Open the index, making it anew where it is missing, damaged or of another version."""
+    _check_kind(path)
     try:
         connection = _connect(path)
         if _version(connection) == schema.VERSION and is_checked(connection):
@@ -72,12 +76,26 @@ def open_database(path: Path) -> Connection:
     except DAMAGE:
         pass
     except HINDRANCE as problem:
-        if getattr(problem, "extendedresult", 0) != apsw.SQLITE_IOERR_DATA:
-            raise StorageError(f"cannot open the index {path}: {problem}") from None
+        raise StorageError(f"cannot open the index {path}: {problem}") from None
     try:
         return _create(path)
     except HINDRANCE as problem:
         raise StorageError(f"cannot make the index {path}: {problem}") from None
+
+
+def _check_kind(path: Path) -> None:
+    """Links may lead to somebody's database, and pipes never end.
+
+    Raises:
+        StorageError: what lies there, or beside it, is no file.
+    """
+    for name in (f"{path}{suffix}" for suffix in _SUFFIXES):
+        try:
+            mode = os.lstat(name).st_mode
+        except OSError:
+            continue
+        if not stat.S_ISREG(mode):
+            raise StorageError(f"{name} is not a regular file", hint="Delete it: the index is made anew.")
 
 
 def _connect(path: Path) -> Connection:
@@ -88,14 +106,14 @@ def _connect(path: Path) -> Connection:
     connection.load_extension(sqlite_vec_library())
     connection.enable_load_extension(False)
     for pragma in ("journal_mode = wal", "synchronous = normal", "trusted_schema = off", "cache_size = -65536"):
-        connection.execute(f"PRAGMA {pragma}")
+        rows(connection, f"PRAGMA {pragma}")
     return connection
 
 
 @cache
 def checks_pages() -> bool:
     """Whether this installation of APSW can check pages (those of PyPI can, those of some systems cannot)."""
-    library = os.path.join(os.path.dirname(apsw.__file__), "sqlite_extra_binaries", "cksumvfs")
+    library = str(Path(apsw.__file__).with_name("sqlite_extra_binaries") / "cksumvfs")
     default = apsw.vfs_names()[0]
     connection = apsw.Connection(":memory:")
     connection.enable_load_extension(True)
@@ -118,8 +136,10 @@ def is_checked(connection: apsw.Connection) -> bool:
 
 def _named(connection: apsw.Connection, problem: apsw.Error) -> Exception:
     """The error to raise for one of SQLite's: damage is told from what the system refuses."""
-    damage = isinstance(problem, DAMAGE) or getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
-    return connection.found_damaged(problem) if damage and isinstance(connection, Connection) else problem
+    unlike = getattr(problem, "extendedresult", 0) == apsw.SQLITE_IOERR_DATA
+    if not isinstance(connection, Connection) or not (unlike or isinstance(problem, DAMAGE)):
+        return problem
+    return connection.found_damaged("a page is not what was written" if unlike else problem)
 
 
 @contextmanager
@@ -199,7 +219,7 @@ def delete(path: Path) -> None:
         StorageError: the system refuses.
     """
     try:
-        for suffix in ("", "-wal", "-shm", "-journal"):
+        for suffix in _SUFFIXES:
             Path(f"{path}{suffix}").unlink(missing_ok=True)
     except OSError as problem:
         raise StorageError(f"cannot delete the index {path}: {problem.strerror}") from None

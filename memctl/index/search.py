@@ -19,7 +19,7 @@ EXACT_SCAN_LIMIT = 1_000
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
 
 SKETCH_CANDIDATES = 300
-_OVERFETCH = 1_000
+_FEW_TIMES, _OVERFETCH = 3, 1_000
 
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
@@ -117,15 +117,26 @@ def _marks(values: Sequence[Any]) -> str:
     return ",".join("?" * len(values))
 
 
-def full_text(connection: apsw.Connection, words: Sequence[str], condition: Where, limit: int) -> list[Scored]:
-    """Entries that hold any of the terms, best bm25 first."""
+def full_text(
+    connection: apsw.Connection, words: Sequence[str], condition: Where, limit: int, selection: str = ""
+) -> list[Scored]:
+    """Entries that hold any of the terms, best bm25 first.
+
+    Args:
+        selection: an expression for those that need to be scored, if they are enough; empty for all.
+    """
     match = text.match_expression(list(words))
     if not match:
         return []
     if not condition.selective:
-        found = _best_then_filtered(connection, match, condition, limit)
-        if len(found) >= limit or not _more_than(connection, match, _OVERFETCH):
-            return found
+        if selection:
+            found = _best_of(connection, match, selection, condition, limit)
+            if len(found) >= limit:
+                return found
+        for depth in (_FEW_TIMES * limit, _OVERFETCH):
+            found = _best_then_filtered(connection, match, condition, limit, depth)
+            if len(found) >= limit or not _more_than(connection, match, depth):
+                return found
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
     if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
@@ -134,12 +145,23 @@ def full_text(connection: apsw.Connection, words: Sequence[str], condition: Wher
     return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
 
 
-def _best_then_filtered(connection: apsw.Connection, match: str, condition: Where, limit: int) -> list[Scored]:
+def _best_then_filtered(
+    connection: apsw.Connection, match: str, condition: Where, limit: int, depth: int
+) -> list[Scored]:
     """The filter looked up only for the best: it costs a microsecond a match, and nearly all pass."""
     sql = f"""SELECT e.rowid, -f.rank
     FROM (SELECT rowid, rank FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT ?) f
     JOIN entries e ON e.rowid = f.rowid WHERE {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
-    return _scored(db.rows(connection, sql, (match, _OVERFETCH, *condition.arguments, limit)))
+    return _scored(db.rows(connection, sql, (match, depth, *condition.arguments, limit)))
+
+
+def _best_of(connection: apsw.Connection, match: str, selection: str, condition: Where, limit: int) -> list[Scored]:
+    """As `_best_then_filtered`, of the selected entries: to score one takes ten times as long as to find it."""
+    sql = f"""SELECT e.rowid, -f.score
+    FROM (SELECT rowid, score FROM (SELECT m.rowid, m.rank AS score FROM full_text m WHERE full_text MATCH ?
+          AND +m.rowid IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)) ORDER BY score, rowid LIMIT ?) f
+    JOIN entries e ON e.rowid = f.rowid WHERE {condition.condition} ORDER BY f.score, e.rowid LIMIT ?"""
+    return _scored(db.rows(connection, sql, (match, selection, _OVERFETCH, *condition.arguments, limit)))
 
 
 def _scored(found: Iterable[tuple[Any, ...]]) -> list[Scored]:
@@ -151,18 +173,12 @@ def _more_than(connection: apsw.Connection, match: str, limit: int) -> bool:
     return db.row(connection, sql, (match, limit)) is not None
 
 
-def term_counts(connection: apsw.Connection, words: Iterable[str]) -> dict[str, int]:
-    """In how many entries each term stands."""
-    sql = "SELECT doc FROM terms WHERE term = ?"
-    return {word: int(db.value(connection, sql, (word,)) or 0) for word in set(words)}
-
-
 def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit: int) -> list[Scored]:
     """Entries by cosine to the vector, nearest first."""
     packed = vectors.pack(vector)
     if not packed.vector:
         return []
-    if total(connection) > EXACT_SCAN_LIMIT:
+    if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
         wanted = max(SKETCH_CANDIDATES, limit)
         candidates = _by_sketch(connection, packed.sketch, condition, wanted)
         if len(candidates) < limit and not condition.selective:

@@ -11,9 +11,10 @@ from typing import Any
 
 import apsw
 
-from memctl.errors import StorageError
+from memctl.errors import DamagedError, StorageError
 from memctl.index import cues, search, text
 from memctl.index import database as db
+from memctl.index.frequencies import Frequencies, selection
 from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Neighbours, Said, Scored, Vector
 from memctl.index.vectors import Packed
 from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
@@ -39,6 +40,7 @@ class SqliteIndex:
             StorageError: the folder cannot be written.
         """
         self.path, self.owner = path, owner
+        self._frequencies = Frequencies()
         self.connection = db.open_database(path)
         try:
             known = self.meta("owner")
@@ -50,7 +52,7 @@ class SqliteIndex:
             self._set_meta("owner", self._identity())
 
     def _identity(self) -> str:
-        """Whose index it is, and which file: one that was put in its place (a backup) may not suit the log beside it."""
+        """Whose index it is, and which file: one put in its place (a backup) may not suit the log beside it."""
         return f"{self.owner}/{self.path.stat().st_ino}" if self.owner and self.on_disk else self.owner
 
     @property
@@ -67,10 +69,11 @@ class SqliteIndex:
         try:
             db.delete(self.path)
             self.connection = db.open_database(self.path)
-        except StorageError as problem:
+            self._set_meta("owner", self._identity())
+        except (StorageError, *db.HINDRANCE) as problem:
+            self.connection.close()
             self.connection = db.open_database(Path(":memory:"))
-            raise StorageError(f"cannot make the index {self.path} anew: {problem.message}") from None
-        self._set_meta("owner", self._identity())
+            raise StorageError(f"cannot make the index {self.path} anew: {problem}") from None
 
     def copied(self) -> SqliteIndex:
         """An index in memory that holds the same."""
@@ -166,7 +169,8 @@ class SqliteIndex:
         return dict(db.rows(self.connection, sql))
 
     def total(self) -> int:
-        return search.total(self.connection)
+        """How many entries there are."""
+        return self._frequencies.total(self.connection)
 
     # Looking up. A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
 
@@ -236,6 +240,16 @@ class SqliteIndex:
             order="path",
         )
 
+    def misnamed(self) -> list[Found]:
+        """Reflections that name a record which does not refer to them, while another does."""
+        return self._entries(
+            """path > 'reflections/' AND path < 'reflections0' AND memory_id != ''
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id
+                        AND coalesce(r.summary_ref, '') != e.path)
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
+            order="path",
+        )
+
     def record_of(self, reflection: Found) -> Found | None:
         """The record a reflection belongs to: the one it names, else one that refers to it."""
         named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)
@@ -275,7 +289,9 @@ class SqliteIndex:
                 self.connection.execute("COMMIT")
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
-        return search.full_text(self.connection, words, search.where(filters, now), limit)
+        condition = search.where(filters, now)
+        chosen = "" if condition.selective else selection(self.term_counts(words), self.total())
+        return search.full_text(self.connection, words, condition, limit, chosen)
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
         return search.nearest(self.connection, vector, search.where(filters, now), limit)
@@ -296,7 +312,8 @@ class SqliteIndex:
         return search.passing(self.connection, rows, search.where(filters, now))
 
     def term_counts(self, words: Iterable[str]) -> dict[str, int]:
-        return search.term_counts(self.connection, words)
+        """In how many entries each term stands."""
+        return self._frequencies.of(self.connection, words)
 
     def found(self, rows: Sequence[int]) -> list[Found]:
         return search.found(self.connection, rows)
@@ -415,7 +432,7 @@ class SqliteIndex:
         try:
             found = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
             self.connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
-        except apsw.Error as problem:
+        except (apsw.Error, DamagedError) as problem:
             return str(problem)
         return "" if found == ["ok"] else "; ".join(map(str, found))
 

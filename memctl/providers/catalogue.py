@@ -60,7 +60,7 @@ MODELS = (
         "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", SENTENCE, "about 50", 384, 220, "",
         "made for likeness of sentences, not for questions",
     ),
-    Model("intfloat/multilingual-e5-large", SENTENCE, "about 100", 1024, 2240, "MIRACL 66.6", "slow on a CPU"),
+    Model("intfloat/multilingual-e5-large", SENTENCE, "about 100", 1024, 2240, "MIRACL about 66", "slow on a CPU"),
     Model("minishlab/potion-base-8M", STATIC, "English", 256, 30, f"{_MTEB} 31.7"),
     Model("minishlab/potion-retrieval-32M", STATIC, "English", 512, 129, f"{_MTEB} 35.1"),
     Model("minishlab/potion-multilingual-128M", STATIC, "about 100", 256, 512, "", "other languages at little cost"),

@@ -10,12 +10,13 @@ from memctl.entries import dated, memory_of, searchable
 from memctl.files import document, knowledge
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
-from memctl.index.text import likeness
+from memctl.index.text import likeness, terms
 from memctl.models import LAYER_DOCUMENT, Filters, Hit, Memory, Query, Route
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
+from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
-from memctl.retrieval.retrieve import Candidate, Question, Retrieved
+from memctl.retrieval.retrieve import Candidate, Retrieved
 from memctl.retrieval.route import route as route_of
 
 DECODED = 3
@@ -46,25 +47,23 @@ def _answer(
     counts = index.term_counts(retrieve.question_terms(query.text))
     question = retrieve.prepare(query.text, counts, index.total(), retrieve.frequent(index, counts))
     retrieved = retrieve.retrieved(index, embedder, question, query.filters, now)
-    candidates, signals, most = _ranked(index, query, retrieved, weights, now)
-    best = _shortlist(index, candidates, signals, query.top)
+    ranking = _ranked(index, query, retrieved, weights, now)
     route = route_of(query.text)
-    hits: list[Hit] = []
-    entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
-    for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
-        memory, via = _resolved(index, found)
-        if memory is not None and (not via or _allowed(memory, query.filters, now)):
-            parts = rank.parts(signals[candidate.rowid], most, memory, weights, now, route.present)
-            hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
-            entries.setdefault((memory.memory_id, via), (candidate, found))
+    hits, entries = _hits(index, query, ranking, weights, now, route.present)
     ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
     ranked = rank.spread(ranked, rank.document_of, query.top)
 
+    seen: dict[tuple[str, str], frozenset[str]] = {}
+
+    def words(hit: Hit) -> frozenset[str]:
+        key = hit.memory.memory_id, hit.via
+        return seen.get(key) or seen.setdefault(key, _words(hit.memory, entries[key][1]))
+
     def judged(hit: Hit) -> Hit:
         """The hit with its absolute relevance, which takes a look at its words."""
-        candidate, found = entries[hit.memory.memory_id, hit.via]
-        relevance, matched = _relevance(question, candidate, hit.memory, found, weights)
-        return replace(hit, relevance=relevance, matched=matched)
+        covered, matched = retrieve.coverage(question, words(hit))
+        candidate = entries[hit.memory.memory_id, hit.via][0]
+        return replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
 
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
@@ -73,14 +72,39 @@ def _answer(
         route = replace(route, widened=widened)
     else:
         route = Route(present=route.present)
-    return Answer(tuple(map(judged, rank.order(ranked[: query.top]))), route, retrieved.degraded)
+    chosen = rank.varied(ranked, words, query.top)
+    return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
 
 
-def _ranked(
-    index: SqliteIndex, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime
-) -> tuple[list[Candidate], dict[int, rank.Signals], float]:
-    """The candidates, and those that come in by standing beside one of the best; their signals, and the most these
-    could come to."""
+@dataclass(frozen=True)
+class _Ranking:
+    """The candidates with what speaks for each, the most that could, and what the question's wording asks for."""
+
+    candidates: Sequence[Candidate]
+    signals: Mapping[int, rank.Signals]
+    most: float
+    asked: Asked
+
+
+def _hits(
+    index: SqliteIndex, query: Query, ranking: _Ranking, weights: rank.Weights, now: datetime, present: bool
+) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Found]]]:
+    """The best candidates decoded and scored, and by memory and matching file where each comes from."""
+    hits: list[Hit] = []
+    entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
+    best = _shortlist(index, ranking.candidates, ranking.signals, query.top)
+    past = ranking.asked.span is not None or query.filters.as_of is not None or query.filters.valid_at is not None
+    for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
+        memory, via = _resolved(index, found)
+        if memory is not None and (not via or _allowed(memory, query.filters, now)):
+            parts = rank.parts(ranking.signals[candidate.rowid], ranking.most, memory, weights, now, present, past)
+            hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
+            entries.setdefault((memory.memory_id, via), (candidate, found))
+    return hits, entries
+
+
+def _ranked(index: SqliteIndex, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime) -> _Ranking:
+    """The candidates, and those that come in by standing beside one of the best, with their signals."""
     candidates = list(retrieved.candidates)
     signals = rank.blend(candidates, weights)
     neighbours = index.neighbours(rank.leaders(signals))
@@ -92,7 +116,7 @@ def _ranked(
     said = index.said(signals)
     asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
     signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
-    return candidates, rank.favoured(signals, said, asked), rank.most(said, asked, weights)
+    return _Ranking(candidates, rank.favoured(signals, said, asked), rank.most(said, asked), asked)
 
 
 def _shortlist(
@@ -136,16 +160,18 @@ def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     )
 
 
-def _relevance(
-    question: Question, candidate: Candidate, memory: Memory, found: Found, weights: rank.Weights
-) -> tuple[float, tuple[str, ...]]:
+def _words(memory: Memory, found: Found) -> frozenset[str]:
+    """All terms by which an entry can be found."""
+    if found.path != document.FILE_NAME:
+        return frozenset(terms(found.raw.decode("utf-8", "replace")))
+    return frozenset(terms(f"{searchable(memory)}\n{dated(memory)}"))
+
+
+def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> float:
     """How well a hit answers, absolute and in [0, 1]: the share of the question's words it holds, and the cosine."""
-    of_record = found.path == document.FILE_NAME
-    words = f"{searchable(memory)}\n{dated(memory)}" if of_record else found.raw.decode("utf-8", "replace")
-    covered, matched = retrieve.coverage(question, words)
     if not candidate.cosine:
-        return covered, matched
-    return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine)), matched
+        return covered
+    return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine))
 
 
 def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:

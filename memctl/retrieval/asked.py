@@ -71,7 +71,7 @@ def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
             return assistants
         return users if _pattern(_ABOUT_ME).search(question) else frozenset()
     words = set(terms(question))
-    named = [speaker for speaker in speakers if words.intersection(terms(speaker))]
+    named = [speaker for speaker in speakers if any(words.issuperset(terms(part)) for part in speaker.split())]
     return frozenset(named) if len(named) == 1 and len(speakers) > 1 else frozenset()
 
 

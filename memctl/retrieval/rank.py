@@ -10,7 +10,8 @@ from typing import NamedTuple, TypeVar
 
 from memctl import times
 from memctl.index.protocol import Neighbours, Said
-from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, Hit, Memory, Route
+from memctl.index.text import likeness
+from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, SUPERSEDED, Hit, Memory, Route
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.retrieve import Candidate
 
@@ -149,7 +150,7 @@ def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: As
     return {row: of(row, parts) for row, parts in signals.items()}
 
 
-def most(said: Mapping[int, Said], asked: Asked, weights: Weights) -> float:
+def most(said: Mapping[int, Said], asked: Asked) -> float:
     """The largest sum that signals can come to for one question, by which they are divided to lie in [0, 1]."""
     company = any(one.session for one in said.values())
     whole = (1 + ANSWER_SHARE) * (1 + SESSION_SHARE) if company else 1.0
@@ -178,19 +179,28 @@ def _recency(memory: Memory, now: datetime) -> float:
     return float(2 * 0.5 ** (times.days_between(memory.when, now) / RECENCY_HALF_LIFE_DAYS) - 1)
 
 
+OVER_SHARE = 0.15
+"""By so much of its score a fact that is over stands behind, unless the question is about a time that is named."""
+
+
 def parts(
-    signals: Signals, most: float, memory: Memory, weights: Weights, now: datetime, present: bool
+    signals: Signals, most: float, memory: Memory, weights: Weights, now: datetime, present: bool, past: bool = False
 ) -> dict[str, float]:
     """The score of a hit, taken apart; the sum lies in [0, 1].
 
     The whole is signals / most x (1 + boost) / (1 + the largest boost): multiplied, so that what does not answer the
     question is not lifted by being important.
+
+    Args:
+        present: the question asks for how things are now.
+        past: it asks for a time that it names.
     """
     scale = most * (1 + weights.boost)
     found = {name: value / scale for name, value in signals._asdict().items()}
     whole = sum(found.values())
     moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
-    return found | moved
+    over = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
+    return found | moved | {"over": -OVER_SHARE * sum([whole, *moved.values()]) if over else 0.0}
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:
@@ -213,6 +223,22 @@ def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> lis
         seen[document] += 1
         (later if document and seen[document] > share else first).append(item)
     return first + later
+
+
+SAME_SHARE = 0.8
+"""Two hits that share so many of their words say the same."""
+
+
+def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: int) -> list[Hit]:
+    """The first `top` hits, those that say what a better one says only where there is nothing else."""
+    chosen: list[Hit] = []
+    repeated: list[Hit] = []
+    for hit in hits:
+        if len(chosen) == top:
+            break
+        same = any(likeness(words_of(hit), words_of(other)) >= SAME_SHARE for other in chosen)
+        (repeated if same else chosen).append(hit)
+    return (chosen + repeated)[:top]
 
 
 def document_of(hit: Hit) -> str:

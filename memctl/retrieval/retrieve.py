@@ -149,9 +149,8 @@ def _joined(lexical: Mapping[int, float], cosines: Mapping[int, float]) -> list[
     return [Candidate(row, lexical.get(row, 0.0), cosines.get(row, 0.0)) for row in rows]
 
 
-def coverage(question: Question, content: str) -> tuple[float, tuple[str, ...]]:
-    """The idf-weighted share of the question's terms that stand in a text, in [0, 1], and these terms."""
-    present = set(text.terms(content))
+def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple[str, ...]]:
+    """The idf-weighted share of the question's terms that are among those of a text, in [0, 1], and these terms."""
     matched = tuple(word for word in question.words if word in present)
     whole = sum(question.weights.values())
     return (sum(question.weights[word] for word in matched) / whole if whole else 0.0), matched

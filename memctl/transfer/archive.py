@@ -527,5 +527,6 @@ def _put_in_place(folder: UserFolder, stage: Path) -> None:
         try:
             atomic.move_directory(stage / "folder", folder.root)
         except BaseException:
-            (stage / "before").rename(folder.root)
+            with atomic.told(folder.root):
+                (stage / "before").rename(folder.root)
             raise

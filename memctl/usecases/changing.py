@@ -145,7 +145,7 @@ class Changing(Asking):
             return purging.PurgeReport(tuple(ids), also_removed=also)
         kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
         words = purging.telling_words(gone, kept, self.index.header())
-        changed = self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now)
+        changed = self._healed(lambda: self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now))
         for path in self.spare_indexes:
             if path != self.index.path:
                 database.delete(path)

@@ -14,7 +14,7 @@ from memctl import times
 from memctl.config import QUERY
 from memctl.context.tokens import estimate
 from memctl.entries import memory_of
-from memctl.errors import MemctlError, NotFoundError, ProviderError
+from memctl.errors import NotFoundError, ProviderError
 from memctl.files import knowledge
 from memctl.models import ACTIVE, Filters, Hit, Problem, Query
 from memctl.retrieval import metrics
@@ -172,9 +172,10 @@ class Evaluating(Learning):
         self.refresh()
         good, problems = [], []
         for question in questions:
-            unknown = [name for name in question.gold if not self._named(name)]
-            if unknown:
-                problems.append(Problem(path, f"no memory {unknown[0]!r} (`gold`)", question.line))
+            try:
+                self._evidence(question)
+            except NotFoundError as problem:
+                problems.append(Problem(path, f"{problem.message} (`gold`)", question.line))
             else:
                 good.append(question)
         return good, problems
@@ -191,16 +192,18 @@ class Evaluating(Learning):
         return (*by_id, *(Evidence(text, words=_normal(text)) for text in question.expect))
 
     def _named(self, name: str) -> frozenset[str]:
-        """Ids of the memories that a name means: an id, its beginning, an id of other software, a passage's place."""
+        """Ids of the memories that a name means: an id, its beginning, an id of other software, a passage's place.
+
+        Raises:
+            NotFoundError: it means none, or may mean several.
+        """
         if name.startswith(knowledge.FOLDER):
-            path = name.rpartition(":")[0]
-            return frozenset({name} & {memory_of(found).memory_id for found in self.index.passages_of(path)})
-        if external := self.index.by_external(name):
-            return frozenset(found.memory_id for found in external)
-        try:
-            return frozenset({self.full_id(name)})
-        except MemctlError:
-            return frozenset()
+            passages = self.index.passages_of(name.rpartition(":")[0])
+            if all(memory_of(found).memory_id != name for found in passages):
+                raise NotFoundError(f"no passage {name!r}")
+            return frozenset({name})
+        external = frozenset(found.memory_id for found in self.index.by_external(name))
+        return external or frozenset({self.full_id(name)})
 
     def _unanswerable(
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime

@@ -80,7 +80,7 @@ class Fading(Engine):
         result: list[DecayReport] = []
 
         def decide(view: View) -> Change:
-            used, edits = counted_uses(view, self.folder)
+            used, edits = counted_uses(view, self.folder, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
             found = decay.forecasts(memories, now, rules)
             gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in found if f.faded}
@@ -105,8 +105,11 @@ class Fading(Engine):
         return sum(memory_id in receipt.used for receipt in uncounted(self.view(), self.folder))
 
 
-def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tuple[FileEdit, ...]]:
-    """Records with the uses that receipts tell of added to their counts, and the note of how far was counted."""
+def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[FileEdit, ...]]:
+    """Records with the uses that receipts tell of added to their counts, and the note of how far was counted.
+
+    A receipt of a time to come was written while the clock was wrong: its memories were used by now at the latest.
+    """
     before = view.read(COUNTED)
     new = uncounted(view, folder)
     if not new:
@@ -115,7 +118,7 @@ def counted_uses(view: View, folder: UserFolder) -> tuple[dict[str, Memory], tup
     for receipt in new:
         for memory_id in receipt.used:
             if memory := used.get(memory_id) or view.get(memory_id):
-                last = max(filter(None, (memory.last_accessed_at, receipt.at)))
+                last = max(filter(None, (memory.last_accessed_at, min(receipt.at, now))))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
     return used, (FileEdit(COUNTED, before, new[-1].receipt.encode() + b"\n"),)
 

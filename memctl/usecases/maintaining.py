@@ -132,7 +132,7 @@ class Maintaining(Consolidating, Fading, Tasks):
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self.index.compact()
+        freed = 0 if dry_run else self._healed(self.index.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 

@@ -112,6 +112,9 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("mcp", "install", "cursor"),
     ("mcp", "install", "codex", "--write"),
     ("query", "assam tea", "--with", "xiaolin"),
+    ("eval", "questions.jsonl", "--worst", "1"),
+    ("eval", "--init", "new.jsonl"),
+    ("query", "assam tea", "--rerank=none"),
     ("git", "init"),
     ("git", "install"),
     ("git", "check"),
@@ -140,6 +143,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
 def test_every_command_prints_one_document(memctl: Memctl) -> None:
     (memctl.root / "lines.jsonl").write_text('{"text": "Clara keeps bees", "id": "1"}\n', "utf-8")
     (memctl.root / "lines.txt").write_text("Clara keeps bees.\n", "utf-8")
+    (memctl.root / "questions.jsonl").write_text('{"question": "who keeps bees?", "expect": "Clara"}\n', "utf-8")
     wrong = []
     for arguments in CALLS:
         shown = memctl(*arguments, "--json")

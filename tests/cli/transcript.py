@@ -36,6 +36,8 @@ _RULES = (
     (re.compile(r'"(index|log)": \d+'), r'"\1": <size>'),
     (re.compile(r"(generated_hash: )[0-9a-f]+"), r"\1<hash>"),
     (re.compile(r"(?<=committed )[0-9a-f]{7,}\b|^[0-9a-f]{7,}(?=\t\d{4}-)", re.MULTILINE), "<commit>"),
+    (re.compile(r" *\b\d+\.\d ms\b"), " <time>"),
+    (re.compile(r'("p\d\d_ms": )[\d.]+'), r"\1<time>"),
     # Of a packed file: what packs it differs from system to system.
     (re.compile(r'(SHA-256 |"sha256": ")[0-9a-f]{64}'), r"\1<hash>"),
 )

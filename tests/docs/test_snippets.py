@@ -27,7 +27,8 @@ def program(page: Path) -> str:
 
 
 @pytest.mark.parametrize(
-    "name", ["docs/python.md", "docs/error-recovery.md", "docs/tools.md", "docs/sharing.md", "README.md"]
+    "name",
+    ["docs/python.md", "docs/error-recovery.md", "docs/tools.md", "docs/sharing.md", "docs/evaluating.md", "README.md"],
 )
 def test_the_python_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
     script = tmp_path / "page.py"

@@ -7,11 +7,10 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-
+from conftest import fast_folder
 
 from durability import nursery as nurseries
 from durability import operations
-from conftest import fast_folder
 
 
 @pytest.fixture(scope="session")

@@ -138,7 +138,7 @@ class Disk:
 
     def take(self, event: Event) -> bool:
         """Follow the trace by one event; whether the disk may be another now."""
-        act = _ACTS.get(event.what)
+        act = ACTS.get(event.what)
         if act is not None:
             act(self, event)
         return act is not None
@@ -216,7 +216,7 @@ class Disk:
         return found
 
 
-_ACTS: dict[str, Callable[[Disk, Event], None]] = {
+ACTS: dict[str, Callable[[Disk, Event], None]] = {
     "create": Disk._create,
     "mkdir": Disk._create,
     "write": Disk._write,

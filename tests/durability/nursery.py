@@ -15,7 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -37,11 +37,13 @@ def built(folder: Path) -> Path | None:
 class Nursery:
     """The process, from the outside."""
 
-    def __init__(self, shim: Path) -> None:
+    def __init__(self, shim: Path, behind: Sequence[str] = ()) -> None:
+        """Start it, `behind` another program that looks on."""
         path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
         environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": path}
+        command = [*behind, sys.executable, "-m", "durability.nursery"]
         self.process = subprocess.Popen(
-            [sys.executable, "-m", "durability.nursery"], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
+            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
         )
 
     def __call__(self, steps: list[str], root: Path, **order: Any) -> dict[str, Any]:

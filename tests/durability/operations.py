@@ -153,7 +153,7 @@ SEVERAL = (
 )  # fmt: skip
 """What is several changes in a row: any of its whole states may be met."""
 
-FILE_BY_FILE = ("settle", "mend", "git's files", "import over an empty user")
+FILE_BY_FILE = ("settle", "mend", "git's files")
 """Operations on files that do not depend on each other: each of them is as before or as after."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {

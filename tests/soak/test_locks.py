@@ -132,7 +132,6 @@ def test_a_forked_child_keeps_no_lock(store: MemoryStore) -> None:
     if child == 0:
         holding.__exit__(None, None, None)  # the child's copy of the block ends first
         os.write(outlet, b"x")
-        os.read(inlet, 1)  # keeps no file but these open
         signal.pause()
     os.read(inlet, 1)
     with pytest.raises(LockedError), lock.exclusive(path, timeout=0):
@@ -183,10 +182,10 @@ def test_a_session_whose_holder_hangs(store: MemoryStore) -> None:
     store.settings = replace(store.settings, lock_timeout=0.0)
     with sessions.locked(store.folder, "main", timeout=0):
         with pytest.raises(LockedError, match="held by"):
-            store.conversation("main").add("user", "Hello")
+            store.conversation("main").add("Hello")
         store.add("A memory")
         assert [problem.code for problem in examine(store)] == [LOCKED]
-    store.conversation("main").add("user", "Hello")
+    store.conversation("main").add("Hello")
 
 
 # On another machine

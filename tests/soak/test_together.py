@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
+from test_crash import own_path
 
 from memctl import open_store
 from memctl.doctor import examine
@@ -150,7 +151,7 @@ def test_eight_processes(tmp_path: Path) -> None:
     root.mkdir()
     (root / "memctl.yaml").write_text("lock_timeout: 120\nnear_duplicate: 1\n")
     own = {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "XDG_CACHE_HOME": str(tmp_path / "cache")}
-    environment = {**os.environ, **own, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": str(Path(__file__).parents[1])}
+    environment = {**os.environ, **own, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": own_path()}
     with open_store(root, user="alice", create=True, environment=environment) as store:
         store.add_many([Memory("", f"There before, number {n}") for n in range(50)])
         ids = {memory.memory_id for memory in store.all()}

@@ -1,0 +1,93 @@
+"""What each part of the ranking is worth: `python -m bench.recall.ablation DATA_FOLDER [--set NAME] [--most N]`.
+
+Each line is memctl with one part taken out, on all sets in one run.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+from unittest.mock import patch
+
+from bench.recall.__main__ import measured
+from bench.recall.data import Dialogue, load
+from bench.recall.systems import Memctl
+from memctl import entries
+from memctl.models import Memory
+from memctl.retrieval import answer, rank, retrieve
+
+Change = tuple[Any, str, object]
+
+
+def _plain(memory: Memory) -> str:
+    return memory.content
+
+
+PARTS: Mapping[str, tuple[Change, ...]] = {
+    "the whole": (),
+    "without neighbours": ((rank, "NEIGHBOUR_SHARE", 0.0), (rank, "ANSWER_SHARE", 0.0)),
+    "… an answer lifted like any neighbour": ((rank, "ANSWER_SHARE", rank.NEIGHBOUR_SHARE),),
+    "without sessions": ((rank, "SESSION_SHARE", 0.0),),
+    "without the speaker who is meant": ((rank, "SPEAKER_SHARE", 0.0),),
+    "without the days that are meant": ((rank, "DATE_SHARE", 0.0),),
+    "without standing wishes": ((rank, "WISH_SHARE", 0.0),),
+    "without any of these five": (
+        (rank, "NEIGHBOUR_SHARE", 0.0),
+        (rank, "ANSWER_SHARE", 0.0),
+        (rank, "SESSION_SHARE", 0.0),
+        (rank, "SPEAKER_SHARE", 0.0),
+        (rank, "DATE_SHARE", 0.0),
+        (rank, "WISH_SHARE", 0.0),
+    ),
+    "without the day in words": ((entries, "dated", lambda memory: ""),),
+    "without the speaker's name in the text": ((entries, "searchable", _plain),),
+    "frequent words stay in the question": ((retrieve, "FREQUENT_SHARE", 1.1),),
+    "stop words stay in the question": ((retrieve, "is_stop", lambda term: False),),
+    "without the route": ((answer, "route_of", lambda text: answer.Route()),),
+}
+"""What is taken out, as attributes of modules that are replaced for a run."""
+
+
+@contextmanager
+def without(changes: tuple[Change, ...]) -> Iterator[None]:
+    with ExitStack() as stack:
+        for module, name, value in changes:
+            stack.enter_context(patch.object(module, name, value))
+        yield
+
+
+def scores(data: Mapping[str, Dialogue], changes: tuple[Change, ...], model: str, most: int) -> list[float]:
+    """R@10 of each question."""
+    with without(changes):
+        outcome = measured(data, lambda dialogue, folder: Memctl(dialogue, folder, f"model: {model}\n"), most)
+    return [judgement.recall[-1] for judgement in outcome.judgements]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("data", type=Path, help="folder with NAME/memories.jsonl and NAME/questions.jsonl")
+    parser.add_argument("--set", action="append", dest="sets", help="only this set; may be repeated")
+    parser.add_argument("--model", default="builtin")
+    parser.add_argument("--most", type=int, default=0, help="questions a store at most")
+    options = parser.parse_args()
+    names = options.sets or sorted(path.parent.name for path in options.data.glob("*/questions.jsonl"))
+    sets = {name: load(options.data / name) for name in names}
+    print("| R@10 | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
+    whole: dict[str, float] = {}
+    for title, changes in PARTS.items():
+        cells = []
+        for name, data in sets.items():
+            value = fmean(scores(data, changes, options.model, options.most))
+            first = whole.setdefault(name, value)
+            cells.append(f"{value:.3f}" if title == "the whole" else f"{value - first:+.3f}")
+        print(f"| {title} | " + " | ".join(cells) + " |", flush=True)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
