@@ -5,7 +5,7 @@ FRAMEWORKS := .venv-frameworks
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-frameworks check bench bench-recall docs clean
+.PHONY: demo test test-frameworks guarantees torture check bench bench-recall docs clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
@@ -16,6 +16,21 @@ test: check
 # LangGraph and AgentScope are big and pin much, so their adapters are tested in an environment of their own.
 test-frameworks:
 	@PYTHON='$(PYTHON)' sh scripts/test_frameworks.sh $(FRAMEWORKS)
+
+# The tests that docs/guarantees.md names, with their figures noted there: in short form, and for hours in the long one.
+# TORTURE names some of them: make torture TORTURE=tests/soak
+CASES := $(CURDIR)/.cases.jsonl
+TORTURE = $$($(BIN)/python scripts/guarantees.py --list)
+
+guarantees: $(STAMP)
+	@rm -f $(CASES)
+	MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest -n auto --dist loadfile $(TORTURE)
+	$(BIN)/python scripts/guarantees.py --short $(CASES)
+
+torture: $(STAMP)
+	@rm -f $(CASES)
+	MEMCTL_TORTURE=1 MEMCTL_CASES=$(CASES) $(BIN)/python -m pytest -n auto --dist loadfile $(TORTURE)
+	$(BIN)/python scripts/guarantees.py --torture $(CASES)
 
 check: $(STAMP)
 	$(BIN)/ruff check .

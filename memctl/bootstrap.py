@@ -49,6 +49,7 @@ def open_store(
     settings = config.load(root)
     name = user or environment.get(layout.USER_VARIABLE) or user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
+    layout.check_private(folder)
     embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)
     if embedder is not None and embedder.slow:

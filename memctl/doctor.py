@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import shutil
 import stat
 import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
-from itertools import count
 from pathlib import Path
 
 from memctl import hand_edits, housekeeping, secrets, sync, times
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, document, knowledge, layout, lock, reflections
+from memctl.files import atomic, backups, document, knowledge, layout, lock, reflections
 from memctl.files.document import tombstones
 from memctl.files.erase import temporary_files
 from memctl.files.layout import UserFolder
@@ -162,6 +160,10 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
     for orphan in store.view().orphans() if orphans else ():
         yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
+    for found in store.index.misnamed() if orphans else ():
+        if len(owners := store.view().referring(found.path)) == 1:
+            message = f"names {found.memory_id}, but it is {next(iter(owners))} that refers to it"
+            yield Problem(found.path, message, 0, "let it follow its record", ORPHAN)
     for path in (*store.folder.reflections.rglob("*.md"), *_in_knowledge(store.folder)):
         if any("\ud800" <= character <= "\udfff" for character in path.name):
             name = str(path.relative_to(store.folder.root))
@@ -231,7 +233,7 @@ def _leftovers(folder: UserFolder) -> Iterator[Problem]:
 
 def _locks(folder: UserFolder) -> Iterator[Problem]:
     """Locks that somebody holds, and those that another machine has left."""
-    stripes = sorted(folder.session_locks.glob("*")) if folder.session_locks.is_dir() else []
+    stripes = sorted(folder.session_locks.glob("sessions-??")) if folder.session_locks.is_dir() else []
     for path in (folder.lock, *stripes):
         if told := lock.examine(path):
             yield Problem(str(path.relative_to(folder.root)), told, code=LOCKED)
@@ -266,14 +268,12 @@ def _contents(index: SqliteIndex) -> dict[tuple[str, str], str]:
 
 # Mending
 
-MOST_BACKUPS = 10
-
 
 def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
     """Mend what has a `fix`.
 
-    What it changes of the user's files is first copied to one of `backups`. Every change is an operation that `undo`
-    takes back, but for sessions, which have no log.
+    What it changes of the user's files is first copied to a backup (`files.backups`). Every change is an operation that
+    `undo` takes back, but for sessions, which have no log.
 
     Returns:
         the problems that were mended.
@@ -283,7 +283,7 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
     if any(problem.code == UNREADABLE for problem in problems):
         fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
     codes = {problem.code for problem in fixable}
-    keep = _keeper(store.folder, now)
+    keep = backups.keeper(store.folder, now)
     for concerned, decide in _CHANGES:
         if codes & concerned:
             store.gateway.apply(_keeping(decide, keep, now), now)
@@ -295,16 +295,7 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
     return fixable
 
 
-Keep = Callable[[str, bytes], None]
-"""Keeps a file, by its path in the user's folder, as it was."""
-
-
-def backups(folder: UserFolder) -> list[Path]:
-    """What earlier mending changed, as it was: folders in the form of a user's, the oldest first."""
-    return sorted(folder.displaced.glob("doctor-*"), key=lambda path: (path.stat().st_mtime_ns, path.name))
-
-
-def _keeping(decide: Callable[[View, datetime], Change], keep: Keep, now: datetime) -> Callable[[View], Change]:
+def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now: datetime) -> Callable[[View], Change]:
     """The decision, and copies of the files it concerns."""
 
     def kept(view: View) -> Change:
@@ -320,22 +311,6 @@ def _keeping(decide: Callable[[View, datetime], Change], keep: Keep, now: dateti
     return kept
 
 
-def _keeper(folder: UserFolder, now: datetime) -> Keep:
-    """Keeps files as they were before the first of several changes; of old backups a few stay."""
-    name = f"doctor-{now:%Y%m%d%H%M%S}"
-    taken = {path.name for path in backups(folder)}
-    where = folder.displaced / next(one for n in count(1) if (one := f"{name}-{n}" if n > 1 else name) not in taken)
-
-    def keep(path: str, data: bytes) -> None:
-        if not where.exists():
-            for old in backups(folder)[: -MOST_BACKUPS + 1]:
-                shutil.rmtree(old, ignore_errors=True)
-        if not (where / path).exists():
-            atomic.replace(where / path, data)
-
-    return keep
-
-
 def _followed(view: View, now: datetime) -> Change:
     parsed = document.parse(view.read(document.FILE_NAME) or b"")
     gone = tombstones(parsed.header) | _trashed_ids(view.folder)
@@ -345,15 +320,18 @@ def _followed(view: View, now: datetime) -> Change:
 def _completed(view: View, now: datetime) -> Change:
     """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
     adopted, files = housekeeping.adoptions(view, now)
+    moved, moves = housekeeping.followings(view, set())
+    references = {memory.memory_id: memory.summary_md_ref for memory in moved}
     path = view.folder.memory_file
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
     for memory in view.all():
         found = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
         whole = _complete(view, memory, dated)
+        whole = replace(whole, summary_md_ref=references.get(memory.memory_id, whole.summary_md_ref))
         if whole != memory or b'"memory_id"' not in found:
             puts.append(whole)
-    return Change("doctor --fix", (*puts, *adopted), files=tuple(files))
+    return Change("doctor --fix", (*puts, *adopted), files=(*files, *moves))
 
 
 def _plain_dates(view: View, now: datetime) -> Change:
@@ -374,12 +352,13 @@ def _make_private(store: MemoryStore, problem: Problem) -> None:
     layout.ensure_private(store.folder)
     path = store.folder.root / problem.path
     if path.exists():
-        path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
+        with atomic.told(path):
+            path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 
 def _delete(store: MemoryStore, problem: Problem) -> None:
     with store.gateway.locked():
-        (store.folder.root / problem.path).unlink(missing_ok=True)
+        atomic.remove(store.folder.root / problem.path)
 
 
 _SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {

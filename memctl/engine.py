@@ -12,8 +12,8 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import NotFoundError, StorageError
-from memctl.files import document, journal, knowledge
+from memctl.errors import MemctlError, NotFoundError, StorageError
+from memctl.files import atomic, document, journal, knowledge
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, View, recover_if_free
@@ -256,8 +256,8 @@ class Engine:
         found = []
         for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
             try:
-                found.append(forgetting.read_trashed(path.read_bytes()))
-            except (ValueError, KeyError, OSError):
+                found.append(forgetting.read_trashed(atomic.read(path) or b"", path.name))
+            except MemctlError:
                 continue
         return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
 

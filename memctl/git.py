@@ -163,7 +163,8 @@ def _hook_file(where: Path, name: str) -> Path:
 
 
 def _calls_memctl(path: Path) -> bool:
-    return b"memctl" in (atomic.read(path) or b"") and b"git hook" in (atomic.read(path) or b"")
+    found = atomic.read_given(path) or b""
+    return b"memctl" in found and b"git hook" in found
 
 
 def _write_hook(path: Path, name: str) -> bool:

@@ -263,8 +263,18 @@ def user_name(folder: UserFolder, parsed: Document) -> Iterator[Problem]:
 
 
 def renamed_user(view: View) -> Change:
-    """The folder's name written into the file."""
-    return Change("doctor --fix", header={**view.header, "user_id": view.folder.name})
+    """The folder's name written into the file, every other byte as it is."""
+    data = view.read(document.FILE_NAME) or b""
+    parsed = document.parse(data)
+    start, end = parsed.array
+    header = {**parsed.header, "user_id": view.folder.name}
+    name = json.dumps(view.folder.name, ensure_ascii=False).encode()
+    pattern = re.compile(rf'"user_id"\s*:\s*({_STRING})'.encode())
+    for found in (*pattern.finditer(data, 0, start), *pattern.finditer(data, end)):
+        new = data[: found.start(1)] + name + data[found.end(1) :]
+        if document.parse(new).header == header:
+            return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),))
+    return Change("doctor --fix", header=header)
 
 
 # Sessions

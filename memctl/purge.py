@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memctl.errors import MemctlError
+from memctl.errors import MemctlError, StorageError
 from memctl.files import atomic, codec, reflections, sessions
 from memctl.files.erase import Erasure
 from memctl.files.layout import UserFolder
@@ -82,8 +82,8 @@ _ESCAPED = re.compile(r"\\[\\/\"bfnrt]")
 
 def _holds(path: Path, going: Mapping[str, Memory], texts: set[str], own: set[str], words: set[str]) -> bool:
     try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except OSError:
+        text = (atomic.read(path) or b"").decode("utf-8", "replace")
+    except StorageError:
         return True  # what cannot be looked at must not stay
     plain = _ESCAPED.sub(" ", text)
     squashed = _squashed(plain)

@@ -45,7 +45,7 @@ else:
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "restore", "purge"),
-    "evaluating.Evaluating": ("evaluate", "checked_questions", "questions_judged_good"),
+    "evaluating.Evaluating": ("evaluate", "checked_questions", "expected_memories", "questions_judged_good"),
     "learning.Learning": (
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),

@@ -332,11 +332,14 @@ def embed_pending(
     """
     if embedder is None:
         return 0, ""
-    missing = index.pending_count() if index.meta("model") == embedder.identity else index.total()
+    ready = index.meta("model") == embedder.identity
+    missing = index.pending_count() if ready else index.total()
+    if ready and not missing:
+        return 0, ""
     if embedder.slow and at_most is not None and missing > at_most:
         return missing, "`memctl sync` makes them"
     try:
-        if index.meta("model") != embedder.identity:
+        if not ready:
             index.forget_vectors(embedder.identity)
         _embed_batches(index, embedder, progress, missing)
     except ProviderError as problem:

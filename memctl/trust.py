@@ -52,7 +52,7 @@ def listed(environment: Mapping[str, str]) -> list[Server]:
         ProviderError: the file cannot be understood; unreadable is not taken for empty.
     """
     path = place(environment)
-    data = atomic.read(path)
+    data = atomic.read_given(path)
     try:
         return [Server(str(address), str(variable)) for address, variable in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):

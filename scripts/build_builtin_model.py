@@ -129,7 +129,8 @@ def _of_entry(line: str) -> Iterator[str]:
     if definition:
         yield definition
         yield f"{', '.join(words)}: {definition}"
-    yield from (part.strip('" ') for part in parts if part.startswith('"') and len(part.split()) > 2)
+    examples = (part.strip('" ') for part in parts if part.startswith('"'))
+    yield from (example for example in examples if len(example.split()) > 2)
 
 
 def teacher_vectors(folder: Path, texts: list[str], kept: Path | None) -> NDArray[np.float32]:

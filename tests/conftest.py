@@ -59,6 +59,24 @@ def count_cases(what: str, number: int) -> None:
             file.write(json.dumps({"what": what, "number": number}, ensure_ascii=False) + "\n")
 
 
+def pytest_runtest_logreport(report: pytest.TestReport) -> None:
+    """Count each test that passed: once, or by its examples. What a test itself counts goes before that."""
+    if _CASES and report.when == "call" and report.passed and "PYTEST_XDIST_WORKER" not in os.environ:
+        examples = dict(report.user_properties).get("examples", 1)
+        what = {"what": report.nodeid.partition("[")[0], "number": examples, "counted_by": "pytest"}
+        with open(_CASES, "a", encoding="utf-8") as file:
+            file.write(json.dumps(what) + "\n")
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Note how many examples each property is to be tried on."""
+    for item in items if _CASES else ():
+        function = getattr(item, "obj", None)
+        if getattr(function, "is_hypothesis_test", False):
+            given = getattr(function, "_hypothesis_internal_use_settings", None) or settings()
+            item.user_properties.append(("examples", given.max_examples))
+
+
 # The guard
 
 

@@ -21,7 +21,7 @@ from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_han
 
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
-from memctl.files import atomic, codec, document, journal, layout
+from memctl.files import atomic, codec, document, journal, layout, receipts
 from memctl.index import database
 from memctl.models import Memory
 
@@ -588,6 +588,25 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
     assert {"First", "Second"} <= {memory.content for memory in store.all()}
     assert len(store.all()) > 2 or write == "add many"
     same_as_rebuilt(store)
+
+
+def test_receipts_are_laid_aside_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two find the file full: the second must not lay the new one over the old."""
+    path = tmp_path / "receipts.jsonl"
+
+    def write(query: str) -> str:
+        return receipts.write(path, query, ["m1"], ["m1"], datetime(2030, 1, 1, tzinfo=UTC))
+
+    given = [write("one")]
+    monkeypatch.setattr(receipts, "LIMIT", path.stat().st_size + 20)
+
+    def others() -> None:
+        given.extend([write("three"), write("four")])
+
+    with interrupted(os, "write", lambda *_: True, others, after=True):
+        given.insert(1, write("two"))
+    assert all(given)
+    assert sorted(found.receipt for found in receipts.read(path)) == sorted(given)
 
 
 def test_a_folder_made_by_hand(tmp_path: Path) -> None:

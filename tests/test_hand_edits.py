@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 from memctl import Memory, MemoryStore, config, doctor, open_store, times
 from memctl.cli.main import main
 from memctl.errors import InvalidDataError
-from memctl.files import codec, reflections
+from memctl.files import backups, codec, reflections
 from memctl.models import Problem
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -275,6 +275,21 @@ def test_a_folder_that_was_renamed(store: MemoryStore, tmp_path: Path) -> None:
         assert json.loads(renamed.folder.memory_file.read_text())["user_id"] == "alicia"
 
 
+@pytest.mark.parametrize("style", STYLES)
+@pytest.mark.parametrize("last", [False, True])
+def test_a_new_name_is_one_value_and_no_other_byte(style: str, last: bool, store: MemoryStore) -> None:
+    named = {"x": {"user_id": "bob"}, "user_id": "bob"}
+    records = {"memories": [{"memory_id": "m", "content": "tea", "created_at": "2026-01-01T00:00:00Z"}]}
+    whole = json.dumps(records | named if last else named | records, indent=3).encode() + b"\n"
+    saved(store.folder.memory_file, STYLES[style](whole))
+    before = store.folder.memory_file.read_bytes()
+    mended(store)
+    head, _, tail = before.rpartition(b'"bob"')
+    assert store.folder.memory_file.read_bytes() == head + b'"alice"' + tail
+    store.undo()
+    assert store.folder.memory_file.read_bytes() == before
+
+
 def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     store.conversation("talk").add("Good morning", now=NOW)
     path = store.folder.sessions / "talk.json"
@@ -283,7 +298,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     assert str(problem) == "sessions/chat.json: holds the session 'talk', and is called chat (left as it is)"
     mended(store)
     assert [message.text for message in store.conversation("chat").get()] == ["Good morning"]
-    kept = doctor.backups(store.folder)[-1] / "sessions/chat.json"
+    kept = backups.listed(store.folder)[-1] / "sessions/chat.json"
     assert json.loads(kept.read_text())["sessionId"] == "talk"
 
 
@@ -343,6 +358,20 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     assert store.get(over.memory.memory_id).sources == ("climbing", other.memory_id)
     assert store.readable_reflection(store.get("climbing"))[0].memory_id == "climbing"
     assert store.readable_reflection(over.memory)[0].fields["sources"] == ["climbing", other.memory_id]
+
+
+def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
+    """As a copied file does; its name stays, for nobody else's is like it."""
+    held = filled(store)
+    other = store.all()[0]
+    path = store.folder.root / held.summary_md_ref
+    changed_file(path, f"memory_id: {held.memory_id}", f"memory_id: {other.memory_id}")
+    [problem] = doctor.examine(store)
+    told = f"{held.summary_md_ref}: names {other.memory_id}, but it is {held.memory_id} that refers to it"
+    assert str(problem) == told
+    mended(store)
+    assert store.readable_reflection(store.get(held.memory_id))[0].memory_id == held.memory_id
+    assert path.exists()
 
 
 def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store: MemoryStore) -> None:
@@ -499,7 +528,7 @@ def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: Memor
         _readable(r) for r, _ in elements(after)
     )
     if after != before:
-        kept = doctor.backups(store.folder)[-1]
+        kept = backups.listed(store.folder)[-1]
         assert (kept / "memory.json").read_bytes() == before, "the backup is the file as it was"
         with open_store(kept.parent, kept.name) as backup:
             assert {memory.content for memory in backup.all()} <= words
@@ -525,10 +554,10 @@ def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
 
 
 def test_of_old_backups_a_few_stay(store: MemoryStore) -> None:
-    for number in range(doctor.MOST_BACKUPS + 4):
+    for number in range(backups.MOST + 4):
         saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
         doctor.mend(store, doctor.examine(store), NOW.replace(minute=number // 2))
-    assert len(list(store.folder.displaced.glob("doctor-*"))) == doctor.MOST_BACKUPS
+    assert len(list(store.folder.displaced.glob("doctor-*"))) == backups.MOST
 
 
 def test_a_purge_takes_the_backups_too(store: MemoryStore) -> None:

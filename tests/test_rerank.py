@@ -6,6 +6,7 @@ import http.server
 import json
 import math
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -18,6 +19,7 @@ from typing import Any
 import numpy
 import onnx
 import pytest
+from cli.conftest import SAMPLE_STORE, Memctl
 from hypothesis import given
 from hypothesis import strategies as st
 from onnx import TensorProto, helper, numpy_helper
@@ -440,9 +442,29 @@ class TestAnswer:
         assert found.reranked is not None
         assert "tea" in found.hits[0].memory.content
 
+    def test_a_server_elsewhere_is_asked_only_when_it_is_trusted(
+        self, opener: Callable[..., MemoryStore], tmp_path: Path, environment: dict[str, str]
+    ) -> None:
+        (tmp_path / "store").mkdir()
+        (tmp_path / "store" / "memctl.yaml").write_text("rerank_url: http://203.0.113.7/v1\nrerank: server\n")
+        environment["XDG_CONFIG_HOME"] = str(tmp_path / "config")
+        store = opener()
+        store.add("Alice drinks tea")
+        found = store.query("tea")
+        assert len(found.hits) == 1
+        assert "not trusted" in found.degraded[0]
+        assert "memctl config trust rerank_url" in found.degraded[0]
+
     def test_an_unknown_one(self, filled: MemoryStore) -> None:
         with pytest.raises(UsageError, match="no reranker 'magic'"):
             filled.query("tea", rerank="magic")
+
+
+@pytest.fixture
+def tool(tmp_path: Path) -> Memctl:
+    """`memctl` in a copy of the sample store."""
+    shutil.copytree(SAMPLE_STORE, tmp_path / "store")
+    return Memctl(tmp_path)
 
 
 # Names and settings
@@ -466,6 +488,50 @@ class TestNames:
         (tmp_path / "store" / "memctl.yaml").write_text(f'rerank: "{value}"\n')
         with pytest.raises(InvalidDataError, match="rerank"):
             opener()
+
+
+class TestCommand:
+    """As a user chooses, asks and measures."""
+
+    def test_one_command_chooses_it(self, tool: Memctl, folder: Path) -> None:
+        name = f"fastembed:{folder}"
+        assert tool("model", "verify", name).done().out == f"{name} works as a reranker\n"
+        assert tool("model", "use", name, "--json").done().json == {"rerank": name}
+        shown = tool("query", "alice prefers tea", "--explain", "-n", "2").done()
+        assert f"reranked 6 candidates with {name} in " in shown.out
+        assert "  rerank +0." in shown.out
+        answer = tool("query", "alice prefers tea", "-n", "2", "--json", "--strict").done().json
+        assert answer["rerank"]["model"] == name
+        assert answer["rerank"]["candidates"] == 6
+        assert answer["hits"][0]["parts"]["rerank"] == 0.7
+        assert "rerank" not in tool("query", "tea", "-n", "2", "--json", "--rerank=none").done().json
+        in_use = [model["name"] for model in tool("model", "list", "--json").done().json if model["in_use"]]
+        assert in_use == ["builtin", name]
+
+    def test_in_a_context(self, tool: Memctl, folder: Path) -> None:
+        tool("model", "use", f"fastembed:{folder}").done()
+        assert "reranked" not in tool("context", "what does Alice drink?").done().err
+        tool("config", "set", "rerank_for", "query,context").done()
+        assert tool("context", "what does Alice drink?", "--json").done().json["rerank"]["candidates"] > 10
+
+    def test_beside_the_memories_of_others(self, tool: Memctl, folder: Path) -> None:
+        found = tool("query", "tea", "-n", "3", "--with", "xiaolin", "--rerank", f"fastembed:{folder}", "--json").done()
+        assert found.json["rerank"]["candidates"] > 9
+
+    def test_measured_with_and_without(self, tool: Memctl, folder: Path) -> None:
+        asked = '{"question": "what does Alice drink in the morning?", "expect": "assam tea"}\n'
+        found = tool("eval", "-", "--rerank", f"fastembed:{folder}", "--json", stdin=asked).done().json
+        names = [system["system"] for system in found["systems"]]
+        assert names[:2] == [f"memctl (builtin), reranked by fastembed:{folder}", "memctl (builtin)"]
+
+    def test_a_question_after_the_flag_is_no_name(self, tool: Memctl, folder: Path) -> None:
+        tool("model", "use", f"fastembed:{folder}").done()
+        assert "reranked" in tool("query", "--rerank", "assam tea", "-n", "1").done().out
+        assert tool("query", "tea", "--rerank=magic").code == 2
+
+    def test_everything_fastembed_offers(self, tool: Memctl) -> None:
+        some, every = (tool("model", "list", *flags, "--json").done().json for flags in ((), ("--all",)))
+        assert {model["name"] for model in some} < {model["name"] for model in every}
 
 
 class TestCatalogue:

@@ -238,13 +238,23 @@ def test_any_memory_is_found_by_its_own_words(tmp_path_factory: pytest.TempPathF
     index.close()
 
 
+def test_pieces():
+    assert text.pieces("plain English") == []
+    assert text.pieces("小林喜欢绿茶") == []
+    assert text.pieces("мир") == ["§§ми", "§мир", "§ир§"]
+    assert set(text.pieces("книга")) & set(text.pieces("книгами"))
+    assert set(text.pieces("किताब")) & set(text.pieces("किताबें"))
+
+
 @given(st.text() | questions)
 def test_terms_are_clean(given_text: str) -> None:
     """Nothing that means anything to the full-text engine, nothing empty, nothing endless."""
     found = text.terms(given_text)
     assert all(0 < len(term) <= text.LONGEST_TERM for term in found)
     assert not any(re.search(r"[\s\"'\0*^:(){}+\-,;]", term) for term in found)
-    assert text.prepared(given_text).split() == found
+    assert text.prepared(given_text).split() == [*found, *text.pieces(given_text)]
+    assert text.length(text.prepared(given_text)) == len(found)
+    assert all(piece.startswith("§") and len(piece) == 4 for piece in text.pieces(given_text))
     for term in found:
         term.encode()
 

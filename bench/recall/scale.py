@@ -47,9 +47,9 @@ class Run:
 
     def ask(self, system: System, questions: Sequence[Question]) -> None:
         for question in questions:
-            start = time.perf_counter()
+            start = time.process_time()  # of the processor: what else runs on the machine does not count
             found = system.ask(question.text)
-            self.seconds.append(time.perf_counter() - start)
+            self.seconds.append(time.process_time() - start)
             self.judgements.append(judged(found, question.gold))
 
 
@@ -161,7 +161,7 @@ def main() -> int:
     parser.add_argument("--questions", type=int, default=250, help="how many at most")
     parser.add_argument("--model", default="builtin")
     options = parser.parse_args()
-    print("| memories | what | R@1 | R@5 | R@10 (95 %) | lost by the first pass | p50 ms |")
+    print("| memories | what | R@1 | R@5 | R@10 (95 %) | lost by the first pass | p50 ms of processor time |")
     print("|---|---|---|---|---|---|---|", flush=True)
     for size in options.sizes:
         runs = measured(options.data, size, options.questions, options.model)

@@ -112,7 +112,7 @@ def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
         RefusedError: it holds the servers in a form that memctl does not write.
         StorageError: it cannot be read.
     """
-    data = atomic.read(path)
+    data = atomic.read_given(path)
     try:
         before = None if data is None else data.decode("utf-8")
     except UnicodeDecodeError:
@@ -134,7 +134,7 @@ def write(change: Edit, now: datetime) -> Path | None:
         StorageError: it cannot be written; nothing was changed.
     """
     real = change.path.resolve()  # people keep such files elsewhere and link them
-    data = atomic.read(real)
+    data = atomic.read_given(real)
     if data != (None if change.before is None else change.before.encode()):
         raise RefusedError(f"{change.path} has just been changed by another program", hint="Run the command again.")
     backup = None

@@ -10,6 +10,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import Category, Ids, Kind, Since, Tag, Until, current
+from memctl.cli.reranking import Rerank, reranker
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -39,7 +40,7 @@ def query(
     md: Annotated[
         bool, typer.Option("--md", help="Print Markdown to paste in a prompt, memories fenced as data.")
     ] = False,
-    rerank: options.Rerank = None,
+    rerank: Rerank = None,
     strict: Annotated[bool, typer.Option("--strict", help="Fail rather than give a degraded answer.")] = False,
     with_: options.With = None,
     now: options.Now = None,
@@ -58,7 +59,7 @@ def query(
     with _asked(with_ or []) as (stores, ask):
         options.check_categories(stores[0], category, *stores[1:])
         top = top or stores[0].settings.query_top
-        asked = Query(question, top, filters, min_score, not no_route, options.reranker(rerank, stores[0].settings))
+        asked = Query(question, top, filters, min_score, not no_route, reranker(rerank, stores[0].settings))
         if revision:
             result = _of_revision(stores, asked, revision, strict, options.moment(now))
         else:

@@ -66,13 +66,14 @@ def doctor(
     """
     from memctl import doctor as checking
     from memctl.errors import InvalidDataError
+    from memctl.files import backups
 
     with options.opened(quiet=True) as store:
         found = checking.examine(store, deep=deep)
-        before = checking.backups(store.folder)
+        before = backups.listed(store.folder)
         mended = checking.mend(store, found) if fix else []
         left = checking.examine(store, deep=deep) if mended else found
-        new = [path for path in checking.backups(store.folder) if path not in before]
+        new = [path for path in backups.listed(store.folder) if path not in before]
         kept = str(new[0].relative_to(store.folder.root)) if new else ""
     if current.json:
         shown = {"problems": [vars(p) for p in left], "mended": [vars(p) for p in mended]}

@@ -11,10 +11,12 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
+from memctl.cli.reranking import Rerank, reranker
 
 if TYPE_CHECKING:
     from memctl.models import Hit, Problem
     from memctl.retrieval.metrics import Judgement
+    from memctl.store import MemoryStore
     from memctl.transfer.questions import Question
     from memctl.usecases.evaluating import Answered, Evaluation, Figures
 
@@ -29,7 +31,7 @@ def evaluate(
     worst: Annotated[
         int, typer.Option("--worst", help="Show so many of the questions that were missed, and what was found.", min=0)
     ] = 0,
-    rerank: options.Rerank = None,
+    rerank: Rerank = None,
     no_baselines: Annotated[
         bool, typer.Option("--no-baselines", help="Leave out full text alone and vectors alone.")
     ] = False,
@@ -58,7 +60,7 @@ def evaluate(
         problems = sorted((*read.problems, *unknown), key=lambda problem: problem.line)
         _check(problems, skip_broken)
         found = store.evaluate(
-            good, top=top, rerank=options.reranker(rerank, store.settings), baselines=not no_baselines,
+            good, top=top, rerank=reranker(rerank, store.settings), baselines=not no_baselines,
             now=options.moment(now), progress=render.progress,
         )  # fmt: skip
         missed = found.missed()[:worst]
@@ -236,17 +238,14 @@ def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
         render.say("  ".join((row[0].ljust(widths[0]), *cells[1:])).rstrip())
 
 
-def _expected(store: Any, question: Question) -> list[str]:
+def _expected(store: MemoryStore, question: Question) -> list[str]:
     """What should have been found, as a person reads it."""
-    from memctl.errors import MemctlError
-
-    shown = [f"a text with {text!r}" for text in question.expect]
-    for name in question.gold:
-        try:
-            memory = store.get(name)
-            shown.append(f"{memory.memory_id}  {render.one_line(memory.content, 100)}")
-        except MemctlError:  # an id of other software, or a passage of a document
-            shown.append(name)
+    shown = []
+    for piece in store.expected_memories(question):
+        if not isinstance(piece, str):
+            shown.append(f"{piece.memory_id}  {render.one_line(piece.content, 100)}")
+        else:
+            shown.append(f"a text with {piece!r}" if question.expect else piece)
     return shown
 
 

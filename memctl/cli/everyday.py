@@ -209,7 +209,7 @@ def _detail(path: Path | None) -> str | None:
 
     if path is None:
         return None
-    data = atomic.read(path)
+    data = atomic.read_given(path)
     if data is None:
         raise NotFoundError(f"no file {path}")
     try:

@@ -60,7 +60,7 @@ def _read(path: Path) -> str:
     from memctl.files import atomic
 
     try:
-        return (atomic.read(path) or b"").decode("utf-8-sig")
+        return (atomic.read_given(path) or b"").decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=str(path)) from None
 

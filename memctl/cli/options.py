@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -10,11 +9,12 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 from typer.core import TyperCommand, TyperGroup, TyperOption
 
+from memctl.cli.reranking import with_whole_values
+
 if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from memctl.config import Settings
     from memctl.store import MemoryStore
 
 
@@ -96,7 +96,7 @@ class Command(TyperCommand):
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, _with_whole_values(args))
+        return super().parse_args(ctx, with_whole_values(args))
 
 
 _METAVARS = {
@@ -114,22 +114,6 @@ def _name_plainly(parameter: Any) -> None:
     """`--top N`, not `--top <int range>`; the help says the bounds."""
     if parameter.metavar is None and not getattr(parameter, "is_flag", False):
         parameter.metavar = _METAVARS.get(parameter.type.name)
-
-
-def _with_whole_values(args: list[str]) -> list[str]:
-    """`--rerank` may stand alone, or before the name of a reranker: any other word after it is no value of its own."""
-    found: list[str] = []
-    for at, word in enumerate(args):
-        if word == "--":
-            return found + args[at:]
-        if at and args[at - 1] == _RERANK and _RERANKER.match(word):
-            found[-1] = f"{_RERANK}={word}"
-        else:
-            found.append(f"{_RERANK}=" if word == _RERANK else word)
-    return found
-
-
-_RERANK, _RERANKER = "--rerank", re.compile(r"(fastembed:|server(:|$))")
 
 
 class Group(TyperGroup):
@@ -288,22 +272,6 @@ def expiry(text: str | None) -> datetime | None:
     return ends
 
 
-def reranker(given: str | None, settings: Settings) -> str:
-    """The name of the reranker that `--rerank` means, empty where it was not given.
-
-    Raises:
-        UsageError: it is to be the one of the settings, and none is set.
-    """
-    from memctl.errors import UsageError
-
-    if given == "" and settings.rerank == "none":
-        raise UsageError(
-            "no reranker is set",
-            hint="Name one: `--rerank fastembed:MODEL`; `memctl model list` shows them, `memctl model use` sets one.",
-        )
-    return settings.rerank if given == "" else given or ""
-
-
 def complete_id(incomplete: str) -> list[str]:
     """Memory ids for the shell."""
     try:
@@ -436,13 +404,6 @@ ValidAt = Annotated[str | None, typer.Option("--valid-at", help="What was so the
 AllowSecret = Annotated[bool, typer.Option("--allow-secret", help="Store what looks like a secret as it is.")]
 DryRun = Annotated[bool, typer.Option("--dry-run", help="Show what would be done, and do nothing.")]
 Now = Annotated[str | None, typer.Option("--now", help="Act as if it were this time.", metavar="TIME")]
-Rerank = Annotated[
-    str | None,
-    typer.Option(
-        "--rerank", help="Let a reranker read the best hits: the one of the settings, or this. `none`: do not.",
-        metavar="[NAME]",
-    ),
-]  # fmt: skip
 With = Annotated[
     list[str] | None,
     typer.Option(

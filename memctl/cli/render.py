@@ -240,6 +240,10 @@ def stale_notice(store: MemoryStore) -> None:
             warn(f"left out: {note}")
 
 
+LEAST_SHOWN = 0.0005
+"""A part of a score that would be printed as zero is left out."""
+
+
 def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
     say(f"{number:>2}. {figure:.3f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
     lines = [line for line in hit.memory.content.splitlines() if line.strip()]
@@ -248,7 +252,7 @@ def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
     if hit.via and hit.memory.layer != "DOC":
         say(f"    (by its reflection {hit.via})")
     if explain:
-        parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items())
+        parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items() if abs(value) >= LEAST_SHOWN)
         say(f"    = {parts}   relevance {hit.relevance:.2f}   words: {', '.join(hit.matched) or '-'}")
 
 

@@ -12,7 +12,7 @@ import os
 import secrets
 import stat
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from io import BufferedWriter
 from pathlib import Path
@@ -81,8 +81,9 @@ def confirm(path: Path) -> None:
 def storage_error(problem: OSError, path: Path) -> StorageError:
     """The system's refusal in a sentence, with what to do."""
     hints = {
-        28: "Free some space and run the command again; nothing was changed.",
-        122: "The disk quota is used up; nothing was changed.",
+        28: "Free some space and run the command again.",
+        122: "The disk quota is used up: free some space and run the command again.",
+        5: "The disk does not work as it should; the system's log (`dmesg`) may say why.",
         13: "Check who owns the folder and its permissions (`ls -ld`).",
         30: "The file system is read-only: reading works, changes need a writable folder.",
     }
@@ -91,20 +92,47 @@ def storage_error(problem: OSError, path: Path) -> StorageError:
 
 
 def read(path: Path) -> bytes | None:
-    """A file's bytes, None where there is none.
+    """The bytes of a file of a store, None where there is none.
 
     Raises:
-        StorageError: it is there and cannot be read: unreadable is never taken for empty.
+        StorageError: it is there and cannot be read, or is no regular file: unreadable is never taken for empty.
     """
+    return _read(path, regular)
+
+
+def read_given(path: Path) -> bytes | None:
+    """As `read`, for a file that the user has named: it may be a link, or a pipe."""
+    return _read(path, None)
+
+
+def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
     try:
-        return path.read_bytes()
+        with open(path, "rb", opener=opener) as file:
+            return file.read()
     except FileNotFoundError:
         return None
-    except OSError as problem:
-        reason = os.strerror(problem.errno) if problem.errno else str(problem)
-        raise StorageError(
-            f"cannot read {path}: {reason}", hint="Check its permissions; nothing was changed."
-        ) from None
+    except (OSError, ValueError) as problem:
+        number = problem.errno if isinstance(problem, OSError) else None
+        reason = _NO_FILE if number in _NO_FILES else os.strerror(number) if number else str(problem)
+        raise StorageError(f"cannot read {path}: {reason}", hint="Check its permissions.") from None
+
+
+def regular(name: str, flags: int) -> int:
+    """Opener for files of a store: a link may lead anywhere, a pipe is waited for, a device never ends.
+
+    Raises:
+        OSError: ELOOP for a link, ENXIO for anything else that is no regular file.
+    """
+    handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE)
+    if not stat.S_ISREG(os.fstat(handle).st_mode):
+        os.close(handle)
+        raise OSError(errno.ENXIO, _NO_FILE, name)
+    return handle
+
+
+_NO_FILE = "it is not a regular file (put the real file there)"
+_NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
+"""What the system says of links, of pipes without a reader, of sockets."""
 
 
 def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_result:
@@ -245,7 +273,7 @@ def append(path: Path, data: bytes) -> None:
     make_directory(path.parent)
     try:
         new = not path.exists()
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, FILE_MODE)
+        handle = regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             write_all(handle, data)
             os.fsync(handle)

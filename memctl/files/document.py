@@ -9,6 +9,7 @@ import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any
 
 from memctl.errors import FormatVersionError, InvalidDataError
@@ -341,6 +342,23 @@ def _skip_space_back(data: bytes, at: int) -> int:
     return at
 
 
+REMEMBERED, REMEMBERED_BYTES = 2_000, 4_096
+"""So many records are kept decoded, of at most this size each: many questions have the same answers."""
+
+
 def decode_raw(raw: bytes) -> Memory:
-    """One record from its exact bytes, which were read as valid before."""
+    """One record from its exact bytes, which were read as valid before.
+
+    Raises:
+        InvalidDataError: they are so no more: somebody has been at the log or the trash.
+    """
+    try:
+        return _remembered(raw) if len(raw) <= REMEMBERED_BYTES else codec.decode(json.loads(raw))
+    except (ValueError, RecursionError) as problem:
+        hint = "Nothing was changed; `memctl doctor` looks through the files."
+        raise InvalidDataError(f"a record that was kept is damaged: {problem}", hint=hint) from None
+
+
+@lru_cache(REMEMBERED)
+def _remembered(raw: bytes) -> Memory:
     return codec.decode(json.loads(raw))

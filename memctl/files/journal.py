@@ -11,6 +11,7 @@ import json
 import os
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from memctl.models import LineEdit
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
 
 _CHUNK = 65536
+_LOOKED_AT = 3
 
 
 @dataclass(frozen=True)
@@ -76,7 +78,7 @@ def finish(path: Path, op: str, phase: str = DONE) -> None:
     """
     try:
         _mend_tail(path)
-        with open(path, "ab") as log:
+        with open(path, "ab", opener=atomic.regular) as log:
             log.write(_line({"op": op, "phase": phase}))
     except (OSError, MemctlError):
         return
@@ -89,7 +91,7 @@ def _line(value: Mapping[str, Any]) -> bytes:
 def _mend_tail(path: Path) -> None:
     """Cut a torn last line: its operation never began."""
     try:
-        with open(path, "rb+") as log:
+        with open(path, "rb+", opener=atomic.regular) as log:
             end = log.seek(0, os.SEEK_END)
             if end and not _ends_line(log, end):
                 log.truncate(_last_line_start(log, end))
@@ -116,11 +118,11 @@ def _last_line_start(log: Any, end: int) -> int:
 
 
 def unfinished(path: Path) -> Operation | None:
-    """The operation that was under way when a process died, if there is one. Reads the last line only."""
-    line = _last_whole_line(path)
-    if line is None:
-        return None
-    found = _parse(line)
+    """The operation that was under way when a process died, if there is one. Reads the last line only.
+
+    Behind it may lie what a power cut left of lines that were not synced.
+    """
+    found = next((found for line in islice(_from_the_end(path), _LOOKED_AT) if (found := _parse(line))), None)
     return _operation(found) if found and found["phase"] == INTENT else None
 
 
@@ -130,19 +132,20 @@ def last(path: Path) -> Operation | None:
     return found[-1] if found else None
 
 
-def _last_whole_line(path: Path) -> bytes | None:
+def _from_the_end(path: Path) -> Iterator[bytes]:
+    """The whole lines, the last one first."""
     try:
-        with open(path, "rb") as log:
+        with open(path, "rb", opener=atomic.regular) as log:
             end = log.seek(0, os.SEEK_END)
             if end and not _ends_line(log, end):
                 end = _last_line_start(log, end)
-            if not end:
-                return None
-            start = _last_line_start(log, end - 1)
-            log.seek(start)
-            return log.read(end - start)
+            while end:
+                start = _last_line_start(log, end - 1)
+                log.seek(start)
+                yield log.read(end - start)
+                end = start
     except FileNotFoundError:
-        return None
+        return
     except OSError as problem:
         raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
 
@@ -161,7 +164,7 @@ def read(path: Path) -> list[Operation]:
 
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     try:
-        with open(path, "rb") as log:
+        with open(path, "rb", opener=atomic.regular) as log:
             yield from (found for line in log if (found := _parse(line)))
     except FileNotFoundError:
         return
@@ -172,7 +175,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
 def _parse(line: bytes) -> dict[str, Any] | None:
     try:
         found = json.loads(line.decode("utf-8", "surrogatepass"))
-    except ValueError:
+    except (ValueError, RecursionError):
         return None
     whole = isinstance(found, dict) and isinstance(found.get("op"), str) and isinstance(found.get("phase"), str)
     return found if whole else None
@@ -194,7 +197,7 @@ def trim(path: Path, limit: int) -> None:
     try:
         size = path.stat().st_size
         if size > limit:
-            data = path.read_bytes()
+            data = atomic.read(path) or b""
             cut = data.find(b"\n", size - limit // 2) + 1
             atomic.replace(path, data[cut:] if cut else b"")
     except (OSError, MemctlError):

@@ -120,6 +120,18 @@ class UserFolder:
         return path
 
 
+def check_private(folder: UserFolder) -> None:
+    """Whether what memctl keeps for itself lies in the folder: through a link, it would write elsewhere.
+
+    Raises:
+        RefusedError: a folder of it is a link, or no folder.
+    """
+    for place in (folder.private, folder.state, folder.cache):
+        if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):  # noqa: PTH112, PTH114
+            hint = "Delete it, or put the real folder there; memctl makes it anew, and no memory is lost."
+            raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
+
+
 def check_user_name(name: str) -> str:
     """The name, normalised (NFC), if it can be a folder's name everywhere.
 

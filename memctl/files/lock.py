@@ -28,8 +28,12 @@ from memctl.errors import LockedError, StorageError
 from memctl.files import atomic
 
 _PAUSE_SECONDS = 0.002
-_LONGEST_PAUSE_SECONDS = 0.05
+_LONGEST_PAUSE_SECONDS = 0.01
+"""Short against the some milliseconds a busy writer is without the lock between two changes, or it keeps others out."""
 _LONGEST_NOTE = 4096
+
+_COURTESY_SECONDS = 1.0
+"""How long one who has not the turn waits for who has it: that one may be stopped."""
 
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -106,21 +110,47 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
 
 def _taken(path: Path, timeout: float) -> int:
     """An open lock file that is ours."""
-    deadline = time.monotonic() + timeout
+    begun = time.monotonic()
     pause = _PAUSE_SECONDS
-    while True:
-        handle = _opened(path)
+    turn: int | None = None
+    try:
+        while True:
+            waited = time.monotonic() - begun
+            turn = _turn(path) if turn is None else turn
+            if turn is not None or waited >= min(timeout, _COURTESY_SECONDS):
+                if (handle := _taken_now(path)) is not None:
+                    return handle
+                if waited >= timeout:
+                    raise _locked(path)
+            time.sleep(pause)
+            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+    finally:
+        if turn is not None:
+            os.close(turn)
+
+
+def _turn(path: Path) -> int | None:
+    """The right to be the next, so that one who writes again and again keeps nobody out; None where another has it."""
+    with suppress(OSError):
+        handle = os.open(path.with_name(path.name + ".turn"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
         try:
-            if _try(handle, path) and _in_place(handle, path) and _left_elsewhere(handle, path) is None:
-                return handle
-            if time.monotonic() >= deadline:
-                raise _locked(handle, path)
-        except BaseException:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return handle
+        except OSError:
             os.close(handle)
-            raise
-        os.close(handle)
-        time.sleep(pause)
-        pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+    return None
+
+
+def _taken_now(path: Path) -> int | None:
+    """The lock file, open and ours, if it can be had at this moment."""
+    handle = _opened(path)
+    ours = False
+    try:
+        ours = _try(handle, path) and _in_place(handle, path) and _left_elsewhere(handle, path) is None
+    finally:
+        if not ours:
+            os.close(handle)
+    return handle if ours else None
 
 
 def _opened(path: Path) -> int:
@@ -190,8 +220,12 @@ def _note(handle: int) -> Holder | None:
 _GONE = "If nothing runs there any more, delete the lock file; what was begun is completed or dropped."
 
 
-def _locked(handle: int, path: Path) -> LockedError:
-    message, hint = _told(_note(handle), path)
+def _locked(path: Path) -> LockedError:
+    handle = _opened(path)
+    try:
+        message, hint = _told(_note(handle), path)
+    finally:
+        os.close(handle)
     return LockedError(f"the store is in use: {message}", hint=hint)
 
 

@@ -227,7 +227,9 @@ def shape_of(base: bytes | None, ours: bytes, theirs: bytes) -> Shape:
 
 def plain_lines(data: bytes) -> bytes:
     """The same document with `\\n` at line ends. (In JSON, a line end is never part of a text.)"""
-    return data.removeprefix(_BOM).replace(b"\r\n", b"\n")
+    while data.startswith(_BOM):  # two editors may each have left one
+        data = data.removeprefix(_BOM)
+    return data.replace(b"\r\n", b"\n")
 
 
 def with_line_ends(data: bytes, shape: Shape) -> bytes:

@@ -5,6 +5,7 @@ The same lines are the access log: how often a memory was used is counted from t
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
 import secrets
@@ -38,11 +39,11 @@ def write(path: Path, query: str, ids: Sequence[str], used: Sequence[str], now: 
     line = json.dumps(value, ensure_ascii=False)
     try:
         atomic.make_directory(path.parent)
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW, atomic.FILE_MODE)
+        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, atomic.FILE_MODE)
         try:
             os.write(handle, line.encode("utf-8", "replace") + b"\n")
             if os.fstat(handle).st_size > LIMIT:
-                path.rename(path.with_suffix(".old.jsonl"))
+                _lay_aside(handle, path)
         finally:
             os.close(handle)
     except (OSError, MemctlError):
@@ -50,13 +51,31 @@ def write(path: Path, query: str, ids: Sequence[str], used: Sequence[str], now: 
     return receipt
 
 
+def _lay_aside(handle: int, path: Path) -> None:
+    """Begin a new file; of several who found it full one does, lest the second lay the new one over the old."""
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        if os.path.samestat(os.fstat(handle), path.stat()):
+            path.rename(path.with_suffix(".old.jsonl"))
+    except OSError:  # it is done now by somebody else, or the next time
+        return
+
+
 def read(path: Path) -> Iterator[Receipt]:
     """All receipts, oldest first; a torn line is skipped."""
     for file in (path.with_suffix(".old.jsonl"), path):
-        for line in (atomic.read(file) or b"").splitlines():
+        for line in _bytes(file).splitlines():
             try:
                 found = json.loads(line)
                 ids, used = tuple(found["ids"]), tuple(found.get("used", found["ids"]))
                 yield Receipt(found["receipt"], times.from_value(found["at"]), found["query"], ids, used)
-            except (ValueError, KeyError, TypeError):
+            except (ValueError, KeyError, TypeError, RecursionError):
                 continue
+
+
+def _bytes(path: Path) -> bytes:
+    """The log; one that cannot be read says nothing, as one that is not there."""
+    try:
+        return atomic.read(path) or b""
+    except MemctlError:
+        return b""

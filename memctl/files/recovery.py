@@ -163,7 +163,7 @@ def _sweep(folder: UserFolder) -> None:
 def _temporary(folder: UserFolder) -> list[Path]:
     """Temporary files, looked for where writes happen."""
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
-    places = (folder.root, folder.trash, folder.state)
+    places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
     found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
     return [*found, *folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
 

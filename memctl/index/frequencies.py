@@ -13,7 +13,7 @@ from memctl.index import database as db
 KEPT = 10_000
 """Counts kept at most: of so many different words in the questions between two changes."""
 
-MANY = 10_000
+MANY = 2_000
 """So many entries are scored faster than a part of them is chosen."""
 
 CHOOSING = 6
@@ -52,10 +52,11 @@ class Frequencies:
         return self._counts[word]
 
     def _look(self, connection: apsw.Connection) -> None:
-        """Forget everything where others (`data_version`) or this connection have written."""
+        """Forget everything where others (`data_version`) or this connection have written, or may take back a write."""
         version = db.value(connection, "PRAGMA data_version")
-        state = (connection, version, connection.total_changes())
-        if state != self._state or len(self._counts) > KEPT:
+        writing = connection.txn_state() == apsw.SQLITE_TXN_WRITE
+        state = () if writing else (connection, version, connection.total_changes())
+        if writing or state != self._state or len(self._counts) > KEPT:
             self._state, self._counts, self._total = state, {}, None
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
@@ -15,11 +15,11 @@ from memctl.index import text, vectors
 from memctl.index.protocol import Found, Neighbours, Said, Scored, Vector
 from memctl.models import ACTIVE, SUPERSEDED, Filters
 
-EXACT_SCAN_LIMIT = 1_000
+EXACT_SCAN_LIMIT = 400
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
 
-SKETCH_CANDIDATES = 300
-_FEW_TIMES, _OVERFETCH = 3, 1_000
+SKETCH_CANDIDATES = 200
+_FEW_TIMES, _OVERFETCH = 2, 1_000
 
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
@@ -129,12 +129,12 @@ def full_text(
     if not match:
         return []
     if not condition.selective:
-        if selection:
-            found = _best_of(connection, match, selection, condition, limit)
+        if selection and _more_than(connection, selection, limit - 1):
+            found = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
             if len(found) >= limit:
                 return found
         for depth in (_FEW_TIMES * limit, _OVERFETCH):
-            found = _best_then_filtered(connection, match, condition, limit, depth)
+            found = _first_passing(connection, _best(connection, match, depth), condition, limit)
             if len(found) >= limit or not _more_than(connection, match, depth):
                 return found
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
@@ -145,23 +145,36 @@ def full_text(
     return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
 
 
-def _best_then_filtered(
-    connection: apsw.Connection, match: str, condition: Where, limit: int, depth: int
+def _best(connection: apsw.Connection, match: str, depth: int) -> list[tuple[int, float]]:
+    """The best by bm25, whatever the filter."""
+    sql = "SELECT rowid, -rank FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT ?"
+    return _in_order(db.rows(connection, sql, (match, depth)))
+
+
+def _best_of(connection: apsw.Connection, match: str, selection: str) -> list[tuple[int, float]]:
+    """As `_best`, of the selected entries: to score one takes ten times as long as to find it."""
+    sql = """SELECT rowid, -score FROM (SELECT m.rowid, m.rank AS score FROM full_text m WHERE full_text MATCH ?
+    AND +m.rowid IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)) ORDER BY score, rowid LIMIT ?"""
+    return _in_order(db.rows(connection, sql, (match, selection, _OVERFETCH)))
+
+
+def _in_order(found: Iterable[tuple[Any, ...]]) -> list[tuple[int, float]]:
+    """Rows with their scores, best first, equal ones in the order of their rows."""
+    return sorted([(row, score) for row, score in found], key=lambda one: (-one[1], one[0]))
+
+
+def _first_passing(
+    connection: apsw.Connection, best: Sequence[tuple[int, float]], condition: Where, limit: int
 ) -> list[Scored]:
-    """The filter looked up only for the best: it costs a microsecond a match, and nearly all pass."""
-    sql = f"""SELECT e.rowid, -f.rank
-    FROM (SELECT rowid, rank FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT ?) f
-    JOIN entries e ON e.rowid = f.rowid WHERE {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
-    return _scored(db.rows(connection, sql, (match, depth, *condition.arguments, limit)))
-
-
-def _best_of(connection: apsw.Connection, match: str, selection: str, condition: Where, limit: int) -> list[Scored]:
-    """As `_best_then_filtered`, of the selected entries: to score one takes ten times as long as to find it."""
-    sql = f"""SELECT e.rowid, -f.score
-    FROM (SELECT rowid, score FROM (SELECT m.rowid, m.rank AS score FROM full_text m WHERE full_text MATCH ?
-          AND +m.rowid IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)) ORDER BY score, rowid LIMIT ?) f
-    JOIN entries e ON e.rowid = f.rowid WHERE {condition.condition} ORDER BY f.score, e.rowid LIMIT ?"""
-    return _scored(db.rows(connection, sql, (match, selection, _OVERFETCH, *condition.arguments, limit)))
+    """The first that pass the filter. It is looked up for no more than that takes: nearly all pass."""
+    found: list[tuple[int, float]] = []
+    for start in range(0, len(best), limit):
+        part = best[start : start + limit]
+        allowed = passing(connection, [row for row, _ in part], condition)
+        found += [one for one in part if one[0] in allowed]
+        if len(found) >= limit:
+            break
+    return _scored(found[:limit])
 
 
 def _scored(found: Iterable[tuple[Any, ...]]) -> list[Scored]:
@@ -180,11 +193,12 @@ def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit
         return []
     if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
         wanted = max(SKETCH_CANDIDATES, limit)
-        candidates = _by_sketch(connection, packed.sketch, condition, wanted)
-        if len(candidates) < limit and not condition.selective:
-            candidates = _by_sketch(connection, packed.sketch, replace(condition, selective=True), wanted)
-        scores = _cosines(connection, packed.vector, candidates)
-        return _scored(sorted(scores.items(), key=lambda item: (-item[1], item[0]))[:limit])
+        if not condition.selective:
+            found = _first_passing(connection, _nearest_sketches(connection, packed, wanted), condition, limit)
+            if len(found) >= limit:
+                return found
+        scores = _cosines(connection, packed.vector, _by_sketch(connection, packed.sketch, condition, wanted))
+        return _scored(_in_order(scores.items())[:limit])
     return exactly_nearest(connection, packed.vector, condition, limit)
 
 
@@ -196,20 +210,23 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
     return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
 
 
+def _nearest_sketches(connection: apsw.Connection, packed: vectors.Packed, limit: int) -> list[tuple[int, float]]:
+    """The nearest by their sketches, whatever the filter, with their cosines."""
+    sql = """SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) FROM
+    (SELECT entry FROM sketches ORDER BY vec_distance_l1(vec_int8(sketch), vec_int8(?)) LIMIT ?) s
+    JOIN vectors v ON v.entry = s.entry WHERE length(v.vector)"""
+    return _in_order(db.rows(connection, sql, (packed.vector, packed.sketch, limit)))
+
+
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
+    """Of the entries that pass the filter, those whose sketches are nearest."""
     if condition.by_path:
         sql = f"""SELECT s.entry FROM sketches s WHERE +s.entry IN (SELECT e.rowid FROM entries e
         WHERE {condition.condition}) ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
-        arguments: tuple[Any, ...] = (*condition.arguments, sketch, limit)
-    elif condition.selective:
+    else:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
         ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
-        arguments = (*condition.arguments, sketch, limit)
-    else:
-        sql = f"""SELECT s.entry FROM (SELECT entry, vec_distance_l1(vec_int8(sketch), vec_int8(?)) AS far
-        FROM sketches ORDER BY far LIMIT ?) s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}"""
-        arguments = (sketch, limit, *condition.arguments)
-    return [rowid for (rowid,) in db.rows(connection, sql, arguments)]
+    return [rowid for (rowid,) in db.rows(connection, sql, (*condition.arguments, sketch, limit))]
 
 
 def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
@@ -220,14 +237,22 @@ def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int])
 
 def _cosines(connection: apsw.Connection, packed: bytes, entries: Sequence[int]) -> dict[int, float]:
     sql = f"""SELECT entry, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors
-    WHERE length(vector) AND entry IN ({",".join(map(str, entries))})"""
-    return dict(db.rows(connection, sql, (packed,)))
+    WHERE length(vector) AND entry IN {_GIVEN}"""
+    return dict(db.rows(connection, sql, (packed, _numbers(entries))))
 
 
 def passing(connection: apsw.Connection, entries: Iterable[int], condition: Where) -> set[int]:
     """Those of the entries that fulfil the condition."""
-    sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN ({','.join(map(str, entries))}) AND {condition.condition}"
-    return {row for (row,) in db.rows(connection, sql, condition.arguments)}
+    sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN {_GIVEN} AND {condition.condition}"
+    return {row for (row,) in db.rows(connection, sql, (_numbers(entries), *condition.arguments))}
+
+
+_GIVEN = "(SELECT value FROM json_each(?))"
+"""Rows that are given as `_numbers`: the statement stays the same, so that it is not compiled each time."""
+
+
+def _numbers(rows: Iterable[int]) -> str:
+    return f"[{','.join(map(str, rows))}]"
 
 
 def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neighbours]:
@@ -237,22 +262,22 @@ def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neig
         ORDER BY n.created {way}, n.memory_id {way} LIMIT 1)"""
     before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
     sql = f"""SELECT e.rowid, e.asks, {before}, {after} FROM entries e
-    WHERE e.session_id IS NOT NULL AND e.rowid IN ({",".join(map(str, entries))})"""
-    return [Neighbours(row, bool(asks), *others) for row, asks, *others in db.rows(connection, sql)]
+    WHERE e.session_id IS NOT NULL AND e.rowid IN {_GIVEN}"""
+    found = db.rows(connection, sql, (_numbers(entries),))
+    return [Neighbours(row, bool(asks), *others) for row, asks, *others in found]
 
 
 def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
     """By whom, where and when each of the entries was said."""
-    sql = f"""SELECT rowid, session_id, speaker, happened, stands FROM entries
-    WHERE rowid IN ({",".join(map(str, entries))})"""
-    found = db.rows(connection, sql)
+    sql = f"SELECT rowid, session_id, speaker, happened, stands FROM entries WHERE rowid IN {_GIVEN}"
+    found = db.rows(connection, sql, (_numbers(entries),))
     return {row: Said(session or "", who or "", when, bool(stands)) for row, session, who, when, stands in found}
 
 
 def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:
     """The entries with these row numbers, in this order."""
-    sql = f"SELECT {FOUND} FROM entries WHERE rowid IN ({','.join(map(str, entries))})"
-    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql)}
+    sql = f"SELECT {FOUND} FROM entries WHERE rowid IN {_GIVEN}"
+    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(entries),))}
     return [by_row[rowid] for rowid in entries if rowid in by_row]
 
 
@@ -271,8 +296,3 @@ def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
     """
     if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
         raise connection.found_damaged("bytes of an entry were lost")
-
-
-def total(connection: apsw.Connection) -> int:
-    """How many entries there are."""
-    return int(db.value(connection, "SELECT count(*) FROM entries"))

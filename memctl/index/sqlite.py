@@ -372,7 +372,7 @@ class SqliteIndex:
         if rowid is not None:
             self._clear(rowid)
         words = "" if entry.problem else text.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
-        columns = _columns(entry, words)
+        columns = _columns(entry, text.length(words))
         marks = ",".join("?" * len(columns))
         sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
         rowid = int(db.value(self.connection, sql, (rowid, *columns)))
@@ -441,7 +441,8 @@ _BEGINNING = -1e12
 """Where a record without a date stands in time order."""
 
 
-def _columns(entry: Entry, words: str) -> tuple[Any, ...]:
+def _columns(entry: Entry, length: int) -> tuple[Any, ...]:
+    """An entry's row; `length`: of its text, in terms."""
     m = entry.memory or Memory("", "")
     return (
         *(entry.path, entry.ref, entry.hash, entry.raw, entry.line, entry.problem),
@@ -455,7 +456,7 @@ def _columns(entry: Entry, words: str) -> tuple[Any, ...]:
             _seconds(m.valid_from or m.when, _BEGINNING),
             _seconds(min(filter(None, (m.valid_to, m.expires_at)), default=None)),
         ),
-        *(m.session_id or None, cues.speaker(m) or None, cues.asks(m.content, words.count(" ") + 1), cues.stands(m)),
+        *(m.session_id or None, cues.speaker(m) or None, cues.asks(m.content, length), cues.stands(m)),
     )
 
 

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl import times
+from memctl.errors import InvalidDataError
 from memctl.files import codec, journal, reflections
 from memctl.models import FileEdit, Memory
 
@@ -49,16 +50,20 @@ def to_trash(
     return [*edits, FileEdit(trash_path(memory.memory_id), in_trash, text.encode())]
 
 
-def read_trashed(data: bytes) -> Trashed:
+def read_trashed(data: bytes, path: str) -> Trashed:
     """A file of the trash.
 
     Raises:
-        ValueError: it is not one.
+        InvalidDataError: it is not one.
     """
-    found = json.loads(data)
-    memory = codec.decode(found["memory"])
-    reflection = journal.unpack(found.get("reflection"))
-    return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), reflection)
+    try:
+        found = json.loads(data)
+        memory = codec.decode(found["memory"])
+        reflection = journal.unpack(found.get("reflection"))
+        return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), reflection)
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
+        hint = "Mend the file by hand; nothing was changed."
+        raise InvalidDataError(f"is no memory that was forgotten: {problem}", path=path, hint=hint) from None
 
 
 def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) -> list[FileEdit]:

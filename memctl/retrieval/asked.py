@@ -71,8 +71,13 @@ def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
             return assistants
         return users if _pattern(_ABOUT_ME).search(question) else frozenset()
     words = set(terms(question))
-    named = [speaker for speaker in speakers if any(words.issuperset(terms(part)) for part in speaker.split())]
+    named = [speaker for speaker in speakers if any(_in(part, words) for part in speaker.split())]
     return frozenset(named) if len(named) == 1 and len(speakers) > 1 else frozenset()
+
+
+def _in(name: str, words: Collection[str]) -> bool:
+    found = terms(name)
+    return bool(found) and all(term in words for term in found)
 
 
 def _time(question: str, now: datetime) -> tuple[float, float] | None:

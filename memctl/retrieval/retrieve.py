@@ -35,11 +35,13 @@ class Question:
         words: its terms for full text, stop words and frequent ones left out (never down to nothing).
         embedded: its text for the embedder, frequent words left out.
         weights: idf of each term.
+        pieces: of its words, for full text, where it is not in English.
     """
 
     words: tuple[str, ...]
     embedded: str
     weights: Mapping[str, float]
+    pieces: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -89,7 +91,8 @@ def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collect
     rare = _unless_empty([w for w in telling if w not in frequent], telling)
     kept = [w for w in asked.split() if not (found := text.terms(w)) or any(t not in frequent for t in found)]
     embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if text.terms(w)))) or asked
-    return Question(tuple(rare), embedded, {word: _idf(counts.get(word, 0), total) for word in rare})
+    weights = {word: _idf(counts.get(word, 0), total) for word in rare}
+    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(text.pieces(asked))))
 
 
 def _unless_empty(some: list[str], all_: list[str]) -> list[str]:
@@ -119,7 +122,8 @@ def retrieved(
 ) -> Retrieved:
     """Entries found by either signal, with the scores of both; as many of documents as of everything else."""
     pools = _pools(index, filters)
-    lexical = {s.rowid: s.score for pool in pools for s in index.full_text(question.words, pool, now, CANDIDATES)}
+    words = (*question.words, *question.pieces)
+    lexical = {s.rowid: s.score for pool in pools for s in index.full_text(words, pool, now, CANDIDATES)}
     if embedder is None or not question.words:
         return Retrieved(_joined(lexical, {}))
     try:

@@ -98,7 +98,7 @@ def _read_notes(source: Path, form: str, now: datetime | None, only_store: str) 
 def _bytes(source: Path | bytes) -> bytes:
     if isinstance(source, bytes):
         return source
-    data = atomic.read(source)
+    data = atomic.read_given(source)
     if data is None:
         raise NotFoundError(f"no file {source}")
     return data

@@ -123,7 +123,7 @@ class Changing(Asking):
         given = self.trashed_id(given)
         in_trash = view.read(forgetting.trash_path(given))
         if in_trash is not None and view.get(given) is None:
-            trashed = forgetting.read_trashed(in_trash)
+            trashed = forgetting.read_trashed(in_trash, forgetting.trash_path(given))
             edits = forgetting.from_trash(trashed, in_trash, self._reflection_bytes(view, trashed.memory))
             return trashed.memory, edits
         memory = view.need(self.full_id(given))

@@ -16,7 +16,7 @@ from memctl.context.tokens import estimate
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError, ProviderError
 from memctl.files import knowledge
-from memctl.models import ACTIVE, Filters, Hit, Problem, Query
+from memctl.models import ACTIVE, Filters, Hit, Memory, Problem, Query
 from memctl.retrieval import metrics
 from memctl.retrieval.metrics import Judgement
 from memctl.retrieval.rank import Weights
@@ -184,6 +184,15 @@ class Evaluating(Learning):
         """Questions whose answers were judged, with the memories that were of use: a file to start from."""
         active = {memory.memory_id: memory for memory in self.all() if memory.status == ACTIVE}
         return judged_good(self.judgements()[0], active)
+
+    def expected_memories(self, question: Question) -> list[Memory | str]:
+        """What should be found, piece by piece: a memory, or the text that one must hold."""
+        pieces: list[Memory | str] = []
+        for piece in self._evidence(question):
+            first = min(piece.ids, default="")
+            memory = self.view().get(first) if first else None
+            pieces.append(memory or piece.label)
+        return pieces
 
     # What should be found
 

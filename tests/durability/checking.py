@@ -17,6 +17,7 @@ from durability.nursery import CHANGE, LOCK, LOOK, Nursery
 from durability.operations import LATER, NOW, PLAIN, opened
 from memctl import doctor
 from memctl.files import journal
+from memctl.files.layout import UserFolder
 
 Truth = dict[str, str]
 
@@ -28,6 +29,7 @@ class Reference:
     Args:
         states: every whole state, in order; the first is that before.
         after: for each step, the place among `states` of the one it ends in.
+        known: how many operations the history knows at the beginning, and after each step.
         root: where they were done once more, traced.
         begin, end: that folder before and after.
     """
@@ -35,6 +37,7 @@ class Reference:
     steps: tuple[str, ...]
     states: tuple[Truth, ...]
     after: tuple[int, ...]
+    known: tuple[int, ...]
     root: Path
     trace: bytes
     begin: Snapshot
@@ -68,8 +71,7 @@ def reference(nursery: Nursery, template: Path, work: Path, steps: Sequence[str]
     """Do the steps undisturbed; once for all tests."""
     key = tuple(steps)
     if key not in _known:
-        states, after = _states(nursery, template, work, key)
-        _known[key] = Reference(key, states, after, *_traced(nursery, template, work, key))
+        _known[key] = Reference(key, *_states(nursery, template, work, key), *_traced(nursery, template, work, key))
     return _known[key]
 
 
@@ -87,29 +89,30 @@ def _traced(
 
 def _states(
     nursery: Nursery, template: Path, work: Path, steps: Sequence[str]
-) -> tuple[tuple[Truth, ...], tuple[int, ...]]:
-    """Each whole state, and in which of them each step ends."""
+) -> tuple[tuple[Truth, ...], tuple[int, ...], tuple[int, ...]]:
+    """Each whole state, in which of them each step ends, and the length of the history."""
     root, copies = work / "reference", work / "states"
     operations.copy(template, root)
     copies.mkdir()
     told = nursery(list(steps), root, states=str(copies))
     assert told["outcomes"] == [None] * len(steps), told
     states: list[Truth] = []
-    after = []
+    after, known = [], []
     if (copies / "001 step 0" / "alice" / "sessions" / "pending").is_dir():
         operations.between(copies / "000 step -1", copies / "001 step 0", copies / "000 step -1, and queued")
     for place in sorted(copies.iterdir()):
+        if "step" in place.name and "queued" not in place.name:
+            after.append(len(states))
+            known.append(len(journal.read(UserFolder(place / "alice").operations)))
         if set(steps) & set(operations.OF_SESSIONS):
             _settle(place)
         states.append(operations.truth(place))
-        if "step" in place.name and "-1" not in place.name:
-            after.append(len(states) - 1)
     if "import over an empty user" in steps:  # the empty one is moved aside first, and may be gone
         states.insert(1, {path: text for path, text in states[0].items() if not path.startswith("dave/")})
         after = [place + 1 for place in after]
     shutil.rmtree(root)
     shutil.rmtree(copies)
-    return tuple(states), tuple(after)
+    return tuple(states), tuple(after[1:]), tuple(known)
 
 
 def _settle(root: Path) -> None:
@@ -120,28 +123,29 @@ def _settle(root: Path) -> None:
 
 
 def check(
-    root: Path, legal: Sequence[Truth], *, of_sessions: bool, file_by_file: bool = False, thorough: bool = True
+    root: Path, whole: Reference, acknowledged: int, *, legal: Sequence[Truth] = (), thorough: bool = True
 ) -> None:
     """Open a store again and look at all of it.
 
     Args:
-        legal: the states it may be in.
-        of_sessions: what was cut short in a session is to be finished first.
-        file_by_file: each file may be in another of the states.
+        acknowledged: how many of the steps returned; another one may have been under way.
+        legal: the states it may be in, if others than follow from that.
         thorough: also compare the index with one made anew, and go on writing.
     """
+    legal = legal or whole.legal(acknowledged)
     with opened(root) as store:
         operations.fixed_ids(store)
         answer = store.query("tea", now=NOW)
         if answer.index.state == "fresh":
             there = [record["content"] for record, _ in elements(store.folder.memory_file.read_bytes())]
             assert {m.content for m in store.all()} == set(there), "the index says it is fresh, and is not"
-        if of_sessions:
+        if whole.of_sessions:
             operations.settle(store)
         found = operations.truth(root)
-        if not (file_by_file and _is_mixed(found, legal)):
+        if not (whole.file_by_file and _is_mixed(found, legal)):
             assert found in legal, f"half-done:\n{_differences(found, legal)}"
         assert journal.unfinished(store.folder.operations) is None
+        assert len(store.history()) >= whole.known[acknowledged], "what was done cannot be undone"
         if thorough and answer.index.state == "fresh":
             same_as_rebuilt(store)
             store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from test_crash import BEFORE as BEFORE_CHANGES
-from test_crash import NOW, PLAIN, opened, prepared
+from test_crash import DETAIL, NOW, PLAIN, SECRET, opened, prepared
 from test_crash import OPERATIONS as CHANGES
 from test_crash import SEVERAL as SEVERAL_CHANGES
 from test_crash import _new_ids as fixed_ids
@@ -153,7 +153,7 @@ SEVERAL = (
 )  # fmt: skip
 """What is several changes in a row: any of its whole states may be met."""
 
-FILE_BY_FILE = ("settle", "mend", "git's files")
+FILE_BY_FILE = ("settle", "mend", "git's files", "new user")
 """Operations on files that do not depend on each other: each of them is as before or as after."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {
@@ -225,4 +225,4 @@ def copy(source: Path, target: Path) -> None:
     shutil.copytree(source, target, symlinks=True)
 
 
-__all__ = ["NOW", "PLAIN", "fixed_ids", "opened"]
+__all__ = ["DETAIL", "NOW", "PLAIN", "SECRET", "fixed_ids", "opened"]

@@ -110,5 +110,4 @@ def _check_outcome(fault: Fault, outcome: list[Any] | None, root: Path, whole: R
         assert fault.error != "EINTR" or fault.call not in RETRIED, "a signal is no error"
     unsure = outcome is not None and any(word in outcome[3] for word in UNSURE)
     legal = whole.states if unsure else whole.legal(int(acknowledged), refused=outcome is not None)
-    thorough = TORTURE or fault.at % 2 == 0
-    check(root, legal, of_sessions=whole.of_sessions, file_by_file=whole.file_by_file, thorough=thorough)
+    check(root, whole, int(acknowledged), legal=legal, thorough=TORTURE or fault.at % 2 == 0)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import hashlib
 import random
 import shutil
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -63,11 +63,12 @@ def test_power_cut(row: str, nursery: Nursery, template: Path, fast: Path) -> No
     assert not wrong, f"{len(wrong)} of {number}:\n" + "\n".join(wrong[:20])
 
 
-def _left(row: str, whole: Reference) -> Iterator[Left]:
-    """All states that are looked at, each once."""
+def _left(row: str, whole: Reference, places: Container[int] = ()) -> Iterator[Left]:
+    """The states that are looked at, each once; all there are, but in the short form."""
     disk, dice, seen = Disk(whole.root, whole.begin), random.Random(row), set()
     changes = [event for event in events(whole.trace) if event.what in ACTS]
-    places = range(len(changes)) if TORTURE else sorted(dice.sample(range(len(changes)), min(SAMPLED, len(changes))))
+    drawn = range(len(changes)) if TORTURE else dice.sample(range(len(changes)), min(SAMPLED, len(changes)))
+    places = places or drawn
     for place, event in enumerate(changes):
         disk.take(event)
         for found in _drawn(disk, dice) if place in places else ():
@@ -108,13 +109,7 @@ def _wrong(left: Left, whole: Reference, fast: Path, *, keep: bool) -> str:
     if keep:
         _keep_stamps(root, left)
     try:
-        check(
-            root,
-            whole.legal(left.acknowledged),
-            of_sessions=whole.of_sessions,
-            file_by_file=whole.file_by_file,
-            thorough=keep,
-        )
+        check(root, whole, left.acknowledged, thorough=keep)
     except Exception as problem:
         return f"at {left.place}, {left.acknowledged} acknowledged: {type(problem).__name__}: {str(problem)[:1500]}"
     finally:
@@ -151,3 +146,26 @@ def _tell_stamps(connection: apsw.Connection, user: Path, origins: dict[str, int
             connection.execute(
                 "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, seen_ns = ? WHERE path = ?", values
             )
+
+
+def test_what_is_purged_stays_purged(nursery: Nursery, template: Path, fast: Path) -> None:
+    """Where a purge was acknowledged, or is found to be done, no file holds a word of it any more."""
+    whole = reference(nursery, template, fast, ["purge"])
+    gone = 0
+    for left in _left("purge", whole, () if TORTURE else range(0, 10**6, 7)):
+        root = fast / "found"
+        lay_out(left.found, root)
+        with operations.opened(root) as store:
+            store.query("tea", now=operations.NOW)
+            store.add("Another.", now=operations.NOW)
+            if left.acknowledged or operations.DETAIL not in {memory.memory_id for memory in store.all()}:
+                gone += 1
+                held = [
+                    path
+                    for path in root.rglob("*")
+                    if path.is_file() and operations.SECRET.encode() in path.read_bytes()
+                ]
+                assert [str(path.relative_to(root)) for path in held] == [], f"at {left.place}"
+        shutil.rmtree(root)
+    count_cases("tests/durability/test_power_cut.py::test_what_is_purged_stays_purged", gone)
+    assert gone

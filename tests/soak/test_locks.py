@@ -291,3 +291,37 @@ def test_locked_is_waited_for_in_turn(root: Path) -> None:
     for player in players:
         player.say()
     assert sum(len(player.result()) for player in players) == 20
+
+
+def test_a_busy_writer_keeps_nobody_out(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Who takes the lock again and again lets those go first who wait for it."""
+    monkeypatch.setattr(lock, "_COURTESY_SECONDS", 60.0)
+    path, order = store.folder.lock, []
+    waits = threading.Event()
+
+    def wait() -> None:
+        waits.set()
+        with lock.exclusive(path, timeout=60):
+            order.append("waiter")
+
+    waiter = threading.Thread(target=wait)
+    with lock.exclusive(path, timeout=60):
+        waiter.start()
+        waits.wait()
+        turn = path.with_name("lock.turn")
+        while lock.examine(turn) == "":  # until the waiter has the turn
+            pass
+    for _ in range(3):
+        with lock.exclusive(path, timeout=60):
+            order.append("busy")
+    waiter.join()
+    assert order == ["waiter", "busy", "busy", "busy"]
+
+
+def test_a_waiter_that_hangs_keeps_nobody_out(store: MemoryStore) -> None:
+    """The turn is a courtesy: whoever has it and is stopped does not have the lock."""
+    with taken(store.folder.lock.with_name("lock.turn")):
+        store.add("Bob")
+        store.gateway.lock_timeout = 30
+        store.add("Clara")
+    assert len(store.all()) == 3
