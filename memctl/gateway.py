@@ -147,6 +147,7 @@ class Gateway:
             if before is not None and not before(self.view()).empty:
                 decide(self.view())  # what is going to be refused must change nothing, not even this
                 self._apply_one(before, now)
+                recovery.recover(self.folder)  # the log may not have taken that it was done
             return self._apply_one(decide, now)
 
     def _apply_one(self, decide: Decision, now: datetime) -> tuple[Change, str]:

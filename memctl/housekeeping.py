@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.entries import memory_of, reflection_memory
-from memctl.errors import MemctlError, RefusedError
+from memctl.errors import RefusedError, StorageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
 from memctl.gateway import View
@@ -22,7 +22,8 @@ MAINTENANCE = "maintenance"
 def housekeeping(view: View, now: datetime) -> Change:
     """What every write does first: expired memories go to the trash, reflections written by hand get a record, and
     those of memories that a merge gave a new id follow."""
-    expired = [memory_of(entry) for entry in view.index.expired(now)]
+    due = [memory_of(entry) for entry in view.index.expired(now)]
+    expired = [memory for memory in due if _can_go(view, memory)]
     trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
     adopted, files = adoptions(view, now)
     moved, moves = followings(view, set(trash.removes))
@@ -95,7 +96,11 @@ def name_record(view: View, reflection: Reflection, memory: Memory) -> list[File
 
 
 def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, now: datetime) -> Change:
-    """Move records to the trash, and the reflections nothing else refers to."""
+    """Move records to the trash, and the reflections nothing else refers to.
+
+    Raises:
+        StorageError: such a reflection cannot be read, and so not be kept.
+    """
     going = {memory.memory_id for memory in memories}
     files: list[FileEdit] = []
     for memory in memories:
@@ -113,8 +118,17 @@ def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None
         return None
     try:
         return view.read(memory.summary_md_ref)
-    except MemctlError:
-        return None
+    except RefusedError:
+        return None  # a link out of the folder is left where it is
+
+
+def _can_go(view: View, memory: Memory) -> bool:
+    """Whether nothing stands in the way; what cannot be read today must not stop what somebody else writes."""
+    try:
+        _own_reflection(view, memory, {memory.memory_id})
+    except StorageError:
+        return False
+    return True
 
 
 def _once(files: Sequence[FileEdit]) -> list[FileEdit]:

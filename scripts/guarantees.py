@@ -26,7 +26,7 @@ FIGURES = ROOT / "docs" / "guarantees.json"
 SHORT, TORTURE = "short", "torture"
 
 _ROW = re.compile(r"^(\| [^|]+ \| `(tests/[\w/.]+::\w+)` \|)[^|]*\|[^|]*\|$", re.MULTILINE)
-_DATE = re.compile(r"^(Figures of `make (\w+)`: ).*$", re.MULTILINE)
+_DATE = re.compile(r"^(- Figures of `make (\w+)`: ).*$", re.MULTILINE)
 
 
 def tests(page: str) -> list[str]:

@@ -61,10 +61,14 @@ def _lay_aside(handle: int, path: Path) -> None:
         return
 
 
-def read(path: Path) -> Iterator[Receipt]:
-    """All receipts, oldest first; a torn line is skipped."""
+def read(path: Path, *, strict: bool = False) -> Iterator[Receipt]:
+    """All receipts, oldest first; a torn line is skipped.
+
+    Args:
+        strict: raise StorageError where the log cannot be read, instead of taking it for empty.
+    """
     for file in (path.with_suffix(".old.jsonl"), path):
-        for line in _bytes(file).splitlines():
+        for line in ((atomic.read(file) or b"") if strict else _bytes(file)).splitlines():
             try:
                 found = json.loads(line)
                 ids, used = tuple(found["ids"]), tuple(found.get("used", found["ids"]))

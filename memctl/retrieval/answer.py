@@ -16,7 +16,7 @@ from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
-from memctl.retrieval.retrieve import Candidate, Retrieved
+from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
 
 DECODED = 3
@@ -44,9 +44,7 @@ def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights:
 def _answer(
     query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
 ) -> Answer:
-    counts = index.term_counts(retrieve.question_terms(query.text))
-    question = retrieve.prepare(query.text, counts, index.total(), retrieve.frequent(index, counts))
-    retrieved = retrieve.retrieved(index, embedder, question, query.filters, now)
+    question, retrieved = _retrieved(query, index, embedder, now)
     ranking = _ranked(index, query, retrieved, weights, now)
     route = route_of(query.text)
     hits, entries = _hits(index, query, ranking, weights, now, route.present)
@@ -74,6 +72,20 @@ def _answer(
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
+
+
+def _retrieved(
+    query: Query, index: SqliteIndex, embedder: Embedder | None, now: datetime
+) -> tuple[Question, Retrieved]:
+    """What may answer, without the words that are everywhere; with them where nothing is found so."""
+    counts = index.term_counts(retrieve.question_terms(query.text))
+    frequent = retrieve.frequent(index, counts)
+    question = retrieve.prepare(query.text, counts, index.total(), frequent)
+    found = retrieve.retrieved(index, embedder, question, query.filters, now)
+    if frequent and not any(one.lexical > 0 or one.cosine > 0 for one in found.candidates):
+        question = retrieve.prepare(query.text, counts, index.total())
+        found = retrieve.retrieved(index, embedder, question, query.filters, now)
+    return question, found
 
 
 @dataclass(frozen=True)

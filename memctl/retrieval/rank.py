@@ -225,19 +225,20 @@ def spread(items: Sequence[T], document_of: Callable[[T], str], top: int) -> lis
     return first + later
 
 
-SAME_SHARE = 0.8
-"""Two hits that share so many of their words say the same."""
+SAME_SHARE, OF_ONE_FACT = 0.8, 3
+"""Two hits that share so many of their words say the same; how many of ten may, as long as there is something else."""
 
 
 def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: int) -> list[Hit]:
-    """The first `top` hits, those that say what a better one says only where there is nothing else."""
+    """The first `top` hits; those that say what several better ones say only where there is nothing else."""
+    share = OF_ONE_FACT * -(-top // 10)
     chosen: list[Hit] = []
     repeated: list[Hit] = []
     for hit in hits:
         if len(chosen) == top:
             break
-        same = any(likeness(words_of(hit), words_of(other)) >= SAME_SHARE for other in chosen)
-        (repeated if same else chosen).append(hit)
+        same = sum(likeness(words_of(hit), words_of(other)) >= SAME_SHARE for other in chosen)
+        (repeated if same >= share else chosen).append(hit)
     return (chosen + repeated)[:top]
 
 

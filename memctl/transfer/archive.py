@@ -175,6 +175,7 @@ def is_left_out(path: str) -> bool:
     parts = path.split("/")
     private = parts[:2] == [".memctl", "cache"] or parts[:3] in (
         [".memctl", "state", "lock"],
+        [".memctl", "state", "lock.turn"],
         [".memctl", "state", "locks"],
     )
     return private or any(p.lower() == ".git" or p.startswith(atomic.TEMPORARY_PREFIX) for p in parts)

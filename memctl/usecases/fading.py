@@ -124,8 +124,12 @@ def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[st
 
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
-    """Receipts whose uses are not in `memory.json` yet."""
+    """Receipts whose uses are not in `memory.json` yet.
+
+    Raises:
+        StorageError: they cannot be read; nothing may be taken for unused because of that.
+    """
     last = (view.read(COUNTED) or b"").decode("utf-8", "replace").strip()
-    written = list(receipts.read(folder.receipts))
+    written = list(receipts.read(folder.receipts, strict=True))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

@@ -15,6 +15,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
@@ -77,7 +78,7 @@ class Nursery:
 def _main() -> None:
     from durability import operations
 
-    with operations.opened(Path(_warm())) as store:
+    with tempfile.TemporaryDirectory() as folder, operations.opened(Path(folder)) as store:
         store.query("warm")
     for line in sys.stdin:
         order = json.loads(line)
@@ -94,12 +95,6 @@ def _main() -> None:
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         print(json.dumps({"killed": True} if killed else _heard(said, status)), flush=True)
-
-
-def _warm() -> str:
-    import tempfile
-
-    return tempfile.mkdtemp(dir=os.environ.get("TMPDIR"))
 
 
 def _heard(said: bytes, status: int) -> dict[str, Any]:

@@ -73,7 +73,7 @@ def _judge(store: MemoryStore) -> None:
     store.feedback_on_answer(result.receipt, "good", used=[PLAIN], now=NOW)
 
 
-def _repeat_an_id(store: MemoryStore) -> None:
+def _leave_litter(store: MemoryStore) -> None:
     """A finding that `doctor --fix` mends."""
     (store.folder.root / ".memctl-tmp-0123456789ab").write_text("left over")
 
@@ -136,7 +136,7 @@ IN_FOLDER: dict[str, Callable[[Path], Any]] = {
 BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     **BEFORE_CHANGES,
     "settle": _markers,
-    "mend": _repeat_an_id,
+    "mend": _leave_litter,
     "import over an empty user": lambda store: layout.create_user(store.folder.root.parent, "dave"),
 }
 
@@ -155,6 +155,9 @@ SEVERAL = (
 
 FILE_BY_FILE = ("settle", "mend", "git's files", "new user")
 """Operations on files that do not depend on each other: each of them is as before or as after."""
+
+MAY_WAIT = ("adopt", "expire")
+"""What is done by the way, and waits for another time where a file cannot be read."""
 
 SEQUENCES: dict[str, tuple[str, ...]] = {
     "a morning": ("add", "edit", "add with detail", "feedback", "forget with reflection", "undo", "confirm"),
