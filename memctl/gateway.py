@@ -11,6 +11,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import apsw
@@ -23,7 +24,7 @@ from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import adding
+from memctl.lifecycle import adding, forgetting
 from memctl.lifecycle.adding import IdMaker
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.providers.base import Embedder
@@ -61,8 +62,15 @@ class View:
         """The id, or the next one behind those of its second; `last` remembers these by the second."""
         low, high = adding.same_second(drawn)
         known = last[low] if low in last else self.index.last_id(low, high)
-        last[low] = drawn if known is None or known < drawn else adding.next_id(known)
-        return str(last[low])
+        free = drawn if known is None or known < drawn else adding.next_id(known)
+        while free in self._buried or (self.folder.root / forgetting.trash_path(free)).exists():
+            free = adding.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
+        last[low] = free
+        return free
+
+    @cached_property
+    def _buried(self) -> set[str]:
+        return document.tombstones(self.header)
 
     def get(self, memory_id: str) -> Memory | None:
         """The record with this id."""

@@ -1120,6 +1120,21 @@ def test_what_is_purged_stays_purged(store: MemoryStore, opener: Opener) -> None
     same_as_rebuilt(store)
 
 
+@pytest.mark.parametrize("how", ["purge", "forget"])
+def test_the_id_of_what_is_gone_is_not_given_again(how: str, opener: Opener) -> None:
+    """Within the same second: the new memory would be taken for the purged one, or lie down on the forgotten one."""
+    store, now = opener(), datetime(2026, 11, 21, 9, tzinfo=UTC)
+    first, gone = (store.add(text, now=now).memory for text in ("The first.", "The second."))
+    getattr(store, how)([gone.memory_id], now=now)
+    new = store.add("The third.", now=now).memory
+    assert new.memory_id not in (first.memory_id, gone.memory_id)
+    store.reindex()
+    assert contents(store) == ["The first.", "The third."]
+    if how == "forget":
+        store.restore([gone.memory_id], now=now)
+        assert contents(store) == ["The first.", "The second.", "The third."]
+
+
 def test_purging_with_junk_in_the_log(filled: MemoryStore) -> None:
     with open(filled.folder.operations, "ab") as log:
         log.write(

@@ -468,14 +468,16 @@ def _settings(store: Path, archive: Archive) -> bytes | None:
 def _stage(store: Path) -> Iterator[Path]:
     """A folder beside the users to unpack into; held by a lock, so that what a killed import left can be told."""
     stage = store / (_STAGE + secrets.token_hex(6))
-    atomic.make_directory(stage)
-    handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
     try:
-        fcntl.flock(handle, fcntl.LOCK_EX)
-        yield stage
+        atomic.make_directory(stage)
+        handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX)
+            yield stage
+        finally:
+            os.close(handle)
     finally:
         shutil.rmtree(stage, ignore_errors=True)
-        os.close(handle)
 
 
 def clear_stages(store: Path) -> None:
