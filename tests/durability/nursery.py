@@ -51,13 +51,14 @@ class Nursery:
         """Run operations in a child.
 
         Args:
-            order: `mode`, `kinds`, `at`, `error` (of the shim), `trace` (a file to write), `snapshot` (a file to
-                write a `disk.snapshot` of the beginning to; one of the end lies beside it), `states` (a folder to copy each whole state to).
+            order: `mode`, `kinds`, `at`, `error` (of the shim); `trace`, a file to write; `snapshot`, a file for a
+                `disk.snapshot` of the beginning (one of the end lies beside it); `states`, a folder to copy each whole
+                state to.
 
         Returns:
-            `killed`, and unless so: `calls` made, whether one `failed`, and `outcomes`, one a step that was begun:
-            None, or an error's class, whether it is memctl's, its message, hint and place. `later` is what the same
-            process met when it asked the store once more, with the fault over.
+            `killed`, and unless so: `calls` made; the last that `failed` on order; `outcomes`, one a step that was
+            begun: None, or an error's class, whether it is memctl's, its message, hint and place; `later`, what the
+            same process met when it asked the store once more, with the fault over.
         """
         assert self.process.stdin
         assert self.process.stdout
@@ -133,6 +134,7 @@ def _run(order: dict[str, Any]) -> dict[str, Any]:
         Path(order["snapshot"]).write_bytes(pickle.dumps(disk.snapshot(root)))
     trace = os.open(order["trace"], os.O_WRONLY | os.O_CREAT | os.O_TRUNC) if order.get("trace") else -1
     shim = ctypes.CDLL(None)
+    shim.shim_failed.restype = ctypes.c_char_p
     error, at = order.get("error", 0), order.get("at", 0)
     shim.shim_start(os.fsencode(root), order.get("kinds", CHANGE), order.get("mode", COUNT), at, error, trace)
     outcomes = []
@@ -149,7 +151,7 @@ def _run(order: dict[str, Any]) -> dict[str, Any]:
     if not in_folder:
         later = _outcome(lambda store: store.query("tea", now=operations.NOW), store)
         store.close()
-    return {"calls": calls, "failed": bool(shim.shim_failed()), "outcomes": outcomes, "later": later}
+    return {"calls": calls, "failed": shim.shim_failed().decode(), "outcomes": outcomes, "later": later}
 
 
 def _outcome(act: Callable[[Any], Any], on: Any) -> list[Any] | None:

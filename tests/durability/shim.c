@@ -27,14 +27,14 @@ static char root[PATH_MAX];
 static size_t root_length;
 static int on, kinds, mode, error_number, trace = -1;
 static long at, count;
-static int failed;
+static const char *failed; /* the name of the last call that was made to fail */
 
 /* For the tests, through ctypes. */
 void shim_start(const char *folder, int which, int how, long where, int number, int trace_fd) {
     strncpy(root, folder, sizeof root - 1);
     root_length = strlen(root);
     kinds = which, mode = how, at = where, error_number = number, trace = trace_fd;
-    count = 0, failed = 0;
+    count = 0, failed = "";
     syscall(SYS_access, "/shim on", 0); /* seen by strace */
     on = 1;
 }
@@ -45,7 +45,7 @@ long shim_stop(void) {
     return count;
 }
 
-int shim_failed(void) { return failed; }
+const char *shim_failed(void) { return failed; }
 
 static void say(const char *text, size_t length) {
     while (length > 0) {
@@ -106,7 +106,7 @@ static int numbered(int kind, const char *name, const char *path) {
     if (mode == COUNT || count < at || (count > at && mode != FAIL_FROM)) return 0;
     if (mode == KILL) syscall(SYS_kill, getpid(), SIGKILL);
     if (mode == SHORT && strcmp(name, "write")) return 0;
-    failed = 1;
+    failed = name;
     if (mode == SHORT) return 1;
     errno = error_number;
     return -1;

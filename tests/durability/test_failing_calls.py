@@ -39,7 +39,7 @@ RETRIED = ("open to write", "open to read", "read", "write", "truncate", "fsync"
 
 @dataclass(frozen=True)
 class Fault:
-    """One call that fails: the `at`th of its kinds, which is such a `call`."""
+    """One call that fails: the `at`th of its kinds, which was such a `call` when it was counted."""
 
     kinds: int
     mode: int
@@ -93,7 +93,7 @@ def _wrong(operation: str, fault: Fault, whole: Reference, nursery: Nursery, tem
     outcome = None if told["killed"] else told["outcomes"][0]
     try:
         assert told.get("later") is None, "the process cannot go on"
-        _check_outcome(fault, outcome, root, whole)
+        _check_outcome(fault, told.get("failed", ""), outcome, root, whole)
     except Exception as problem:
         return f"{fault}: {outcome} {told.get('later') or ''}: {type(problem).__name__}: {str(problem)[:1500]}"
     finally:
@@ -101,13 +101,13 @@ def _wrong(operation: str, fault: Fault, whole: Reference, nursery: Nursery, tem
     return ""
 
 
-def _check_outcome(fault: Fault, outcome: list[Any] | None, root: Path, whole: Reference) -> None:
+def _check_outcome(fault: Fault, failed: str, outcome: list[Any] | None, root: Path, whole: Reference) -> None:
     acknowledged = outcome is None and fault.mode != KILL
     if outcome is not None:
         _, own, _, hint, _ = outcome
         assert own, "not an error of memctl's"
         assert fault.mode != SHORT, "a short write is no error"
-        assert fault.error != "EINTR" or fault.call not in RETRIED, "a signal is no error"
+        assert fault.error != "EINTR" or failed not in RETRIED, "a signal is no error"
     unsure = outcome is not None and any(word in outcome[3] for word in UNSURE)
     legal = whole.states if unsure else whole.legal(int(acknowledged), refused=outcome is not None)
     check(root, whole, int(acknowledged), legal=legal, thorough=TORTURE or fault.at % 2 == 0)
