@@ -177,7 +177,7 @@ def _ask(root: Path) -> None:
 
 # What must be whole
 
-_PRIVATE = {"operations.jsonl", "lock", "receipts.jsonl", "receipts.old.jsonl", "counted"}
+_PRIVATE = {"operations.jsonl", "lock", "lock.turn", "receipts.jsonl", "receipts.old.jsonl", "counted"}
 _APART = {"cache", "displaced", ".cache", "locks"}
 
 
