@@ -168,8 +168,8 @@ def directions(vectors: NDArray[np.float32]) -> Floats:
 
 
 def rotation() -> Floats:
-    """A fixed rotation. The strongest direction is in every sentence; turned into all components, it leaves each of them
-    more of the signed byte that a vector's components have in the index."""
+    """A fixed rotation: the strongest direction is in every sentence, and spread over all components it leaves each of
+    them more of the signed byte that a vector's components have in the index."""
     turned, _ = np.linalg.qr(np.random.default_rng(2).standard_normal((DIMENSIONS, DIMENSIONS)))
     return np.asarray(turned, np.float64)
 

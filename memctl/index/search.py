@@ -188,7 +188,7 @@ def _more_than(connection: apsw.Connection, match: str, limit: int) -> bool:
 
 def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit: int) -> list[Scored]:
     """Entries by cosine to the vector, nearest first."""
-    packed = vectors.pack(vector)
+    packed = vectors.packed_question(tuple(vector))
     if not packed.vector:
         return []
     if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
@@ -231,7 +231,7 @@ def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, lim
 
 def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
     """Cosine of the vector to each of the entries that have one."""
-    packed = vectors.pack(vector)
+    packed = vectors.packed_question(tuple(vector))
     return _cosines(connection, packed.vector, list(entries)) if packed.vector else {}
 
 

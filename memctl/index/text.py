@@ -144,4 +144,5 @@ def match_expression(words: list[str]) -> str:
 
 def likeness(one: frozenset[str], other: frozenset[str]) -> float:
     """Share of terms two texts have in common (Jaccard), in [0, 1]."""
-    return len(one & other) / len(one | other) if one or other else 0.0
+    common = len(one & other)
+    return common / (len(one) + len(other) - common) if one or other else 0.0

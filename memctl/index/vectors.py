@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Sequence
+from functools import lru_cache
 from math import sqrt
 from operator import mul
 from typing import NamedTuple
@@ -32,6 +33,12 @@ def pack(vector: Sequence[float]) -> Packed:
         return Packed(b"", b"")
     unit = sqrt(sum(map(mul, vector, vector)) / len(vector))
     return Packed(_int8(vector, 127 / largest), _int8(vector, SKETCH_UNIT / unit))
+
+
+@lru_cache(maxsize=8)
+def packed_question(vector: tuple[float, ...]) -> Packed:
+    """As `pack`, for the vector of a question, which is compared with several sets of entries."""
+    return pack(vector)
 
 
 def _int8(vector: Sequence[float], scale: float) -> bytes:

@@ -107,6 +107,8 @@ def lifted(
 ) -> dict[int, Signals]:
     """The signals with what each entry's best neighbour adds. What stands alone counts as a neighbour of its own, so
     that a fact is not behind a message for having been said by itself."""
+    if not neighbours:
+        return dict(signals)
     best: dict[int, float] = {}
     for one in neighbours:
         score = sum(signals.get(one.rowid, ()))
@@ -120,11 +122,11 @@ def lifted(
 
 def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[int, Signals]:
     """The signals with what the best of each session adds to all of it; what stands alone is its own session's best."""
+    if not any(one.session for one in said.values()):
+        return dict(signals)
     scores: dict[str, list[float]] = defaultdict(list)
     for row, parts in signals.items():
         scores[said[row].session].append(sum(parts))
-    if not any(scores):
-        return dict(signals)
     shares = {
         session: SESSION_SHARE * sum(sorted(found, reverse=True)[:OF_SESSION]) / OF_SESSION
         for session, found in scores.items()
@@ -138,6 +140,9 @@ def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[i
 
 def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> dict[int, Signals]:
     """The signals with what an entry gains by being what the wording of the question asks for."""
+
+    if not (asked.speakers or asked.span or asked.advice):
+        return dict(signals)
 
     def of(row: int, parts: Signals) -> Signals:
         whole, origin = sum(parts), said[row]
