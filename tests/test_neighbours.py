@@ -41,7 +41,7 @@ def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.
     known = [one for one in beside if one.rowid in said and said[one.rowid].session]
     found = favoured(gathered(lifted(blended, said, known), said), said, question)
     assert found.keys() == blended.keys()
-    limit = most(said, question)
+    limit = most(found, said, question)
     for row, parts in found.items():
         assert all(part >= 0 for part in parts)
         assert sum(parts) <= limit + 1e-9

@@ -128,7 +128,8 @@ def _ranked(index: SqliteIndex, query: Query, retrieved: Retrieved, weights: ran
     said = index.said(signals)
     asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
     signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
-    return _Ranking(candidates, rank.favoured(signals, said, asked), rank.most(said, asked), asked)
+    signals = rank.favoured(signals, said, asked)
+    return _Ranking(candidates, signals, rank.most(signals, said, asked), asked)
 
 
 def _shortlist(

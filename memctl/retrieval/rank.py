@@ -155,12 +155,12 @@ def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: As
     return {row: of(row, parts) for row, parts in signals.items()}
 
 
-def most(said: Mapping[int, Said], asked: Asked) -> float:
+def most(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> float:
     """The largest sum that signals can come to for one question, by which they are divided to lie in [0, 1]."""
     company = any(one.session for one in said.values())
     whole = (1 + ANSWER_SHARE) * (1 + SESSION_SHARE) if company else 1.0
     whole *= 1 + (SPEAKER_SHARE if asked.speakers else 0.0) + (DATE_SHARE if asked.span else 0.0)
-    return whole + (WISH_SHARE if asked.advice and any(one.stands for one in said.values()) else 0.0)
+    return whole + max((parts.wish for parts in signals.values()), default=0.0)
 
 
 def _share(value: float, best: float) -> float:
