@@ -344,7 +344,7 @@ def template() -> Iterator[Path]:
 
 def truth(user: Path) -> dict[str, bytes]:
     """All that must be whole: the user's files and the trash, without logs, lock, caches and displaced copies."""
-    private = {"operations.jsonl", "lock", "receipts.jsonl"}
+    private = {"operations.jsonl", "lock", "lock.turn", "receipts.jsonl"}
     found = {}
     for path in sorted(user.rglob("*")):
         relative = path.relative_to(user)
