@@ -10,6 +10,7 @@ from memctl.entries import dated, memory_of, searchable
 from memctl.files import document, knowledge
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
+from memctl.index.stopwords import is_stop
 from memctl.index.text import likeness, terms
 from memctl.models import LAYER_DOCUMENT, Filters, Hit, Memory, Query, Route
 from memctl.providers.base import Embedder
@@ -190,7 +191,7 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
 def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(retrieve.question_terms(content))
-    counts = index.term_counts(list(bag)[:256])
+    counts = index.term_counts([word for word in bag if not is_stop(word)][:256] or list(bag))
     rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:RAREST]
     rows = [scored.rowid for scored in index.full_text(rarest, Filters(documents=False), now, NEAR_CANDIDATES)]
     near = []

@@ -15,7 +15,7 @@ from memctl.index.stopwords import is_stop
 from memctl.models import Filters
 from memctl.providers.base import Embedder
 
-FREQUENT_SHARE = 0.3
+FREQUENT_SHARE = 0.4
 """Words that stand in more than this share of the memories say nothing about which one is meant."""
 
 FREQUENT_FROM = 50
