@@ -9,7 +9,7 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,8 @@ class View:
     index: SqliteIndex
     folder: UserFolder
     ids: IdMaker
+    given: dict[str, str] = field(default_factory=dict)
+    """The last id given out in each second, whatever became of its memory."""
 
     def new_id(self, created: datetime) -> str:
         """An id that no memory has, in time order."""
@@ -62,10 +64,12 @@ class View:
         """The id, or the next one behind those of its second; `last` remembers these by the second."""
         low, high = adding.same_second(drawn)
         known = last[low] if low in last else self.index.last_id(low, high)
-        free = drawn if known is None or known < drawn else adding.next_id(known)
+        known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
+        free = drawn if known < drawn else adding.next_id(known)
         while free in self._buried or (self.folder.root / forgetting.trash_path(free)).exists():
             free = adding.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
         last[low] = free
+        self.given[low] = free
         return free
 
     @cached_property
@@ -136,6 +140,7 @@ class Gateway:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.lock_timeout, self.log_limit = lock_timeout, log_limit
         self.ids = IdMaker()
+        self._given: dict[str, str] = {}
 
     def apply(self, decide: Decision, now: datetime, before: Decision | None = None) -> tuple[Change, str]:
         """Decide on a change and make it durable.
@@ -182,7 +187,9 @@ class Gateway:
         report = sync.sync(self.folder, self.index, self.embedder)
         if report.blocked:
             raise report.blocked
-        return View(self.index, self.folder, self.ids)
+        if len(self._given) > adding.REMEMBERED:
+            self._given.clear()
+        return View(self.index, self.folder, self.ids, self._given)
 
     # Preparing
 

@@ -9,15 +9,18 @@ from __future__ import annotations
 import json
 import os
 import shutil
+import sys
 import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+import memctl
 from memctl import MemoryStore, open_store, sync
 from memctl.files import document
 from memctl.index import database as db
@@ -282,3 +285,32 @@ def tracked(root: Path) -> dict[str, bytes]:
     """Every file of a user that git would see, with its content."""
     found = (path for path in sorted(root.rglob("*")) if path.is_file() and ".memctl" not in path.parts)
     return {str(path.relative_to(root)): path.read_bytes() for path in found}
+
+
+NOBODY = 65534
+
+
+def _open_to_all(place: Path) -> bool:
+    """Whether any user may reach a place."""
+    return all(folder.stat().st_mode & 0o001 for folder in place.resolve().parents)
+
+
+@contextmanager
+def no_rights() -> Iterator[None]:
+    """As a user who is not root; where the tests are not run by root that is so already."""
+    if os.geteuid() != 0:
+        yield
+        return
+    closed = [place for place in (Path(memctl.__file__), Path(sys.prefix)) if not _open_to_all(place)]
+    if closed:
+        pytest.skip(f"nobody may not read {closed[0]}, where the program lies")
+    groups = os.getgroups()
+    os.setgroups([])
+    os.setegid(NOBODY)
+    os.seteuid(NOBODY)
+    try:
+        yield
+    finally:
+        os.seteuid(0)
+        os.setegid(0)
+        os.setgroups(groups)

@@ -13,8 +13,8 @@ import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import closing, contextmanager
+from collections.abc import Mapping
+from contextlib import closing
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -22,7 +22,7 @@ from typing import Any
 
 import apsw
 import pytest
-from conftest import TORTURE, count_cases, same_as_rebuilt
+from conftest import NOBODY, TORTURE, count_cases, no_rights, same_as_rebuilt
 
 from memctl import MemoryStore, bootstrap, open_store, overview
 from memctl.errors import DamagedError
@@ -38,27 +38,6 @@ MAIN = {"meta", "files", "entries", "tags", "vectors", "full_text_data", "free"}
 
 LONG = "A long record about the harbour: " + " ".join(f"ship{n} brought crate{n * 7}" for n in range(230))
 PAGE = 4096
-
-
-NOBODY = 65534
-
-
-@contextmanager
-def no_rights() -> Iterator[None]:
-    """As a user who is not root; where the tests are not run by root that is so already."""
-    if os.geteuid() != 0:
-        yield
-        return
-    groups = os.getgroups()
-    os.setgroups([])
-    os.setegid(NOBODY)
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-        os.setgroups(groups)
 
 
 @dataclass

@@ -23,9 +23,17 @@ from pathlib import Path
 from typing import BinaryIO
 
 import pytest
-from conftest import content_of, elements, left_over, rebuilt, same_as_rebuilt, tracked, write_by_hand
+from conftest import (
+    content_of,
+    elements,
+    left_over,
+    no_rights,
+    rebuilt,
+    same_as_rebuilt,
+    tracked,
+    write_by_hand,
+)
 
-import memctl
 from memctl import MemoryStore, bootstrap, open_store
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import journal, layout
@@ -33,7 +41,6 @@ from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.index import database
 from memctl.models import Filters, Memory, Query
 
-NOBODY = 65534
 Opener = Callable[..., MemoryStore]
 
 
@@ -99,32 +106,6 @@ def test_the_guard_reaches_children() -> None:
 
 
 # Without rights
-
-
-def _open_to_all(place: Path) -> bool:
-    """Whether any user may reach a place."""
-    return all(folder.stat().st_mode & 0o001 for folder in place.resolve().parents)
-
-
-@contextmanager
-def no_rights() -> Iterator[None]:
-    """As a user who is not root; where the tests are not run by root that is so already."""
-    if os.geteuid() != 0:
-        yield
-        return
-    closed = [place for place in (Path(memctl.__file__), Path(sys.prefix)) if not _open_to_all(place)]
-    if closed:
-        pytest.skip(f"nobody may not read {closed[0]}, where the program lies")
-    groups = os.getgroups()
-    os.setgroups([])
-    os.setegid(NOBODY)
-    os.seteuid(NOBODY)
-    try:
-        yield
-    finally:
-        os.seteuid(0)
-        os.setegid(0)
-        os.setgroups(groups)
 
 
 @pytest.fixture(scope="module", autouse=True)

@@ -20,7 +20,7 @@ IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 ADDED, MENTIONED, UPDATED, SKIPPED, CANDIDATE_KEPT = "added", "mentioned", "updated", "skipped", "candidate"
 
 _SUFFIXES = 16**5
-_REMEMBERED = 100_000
+REMEMBERED = 100_000
 
 
 @dataclass(frozen=True)
@@ -49,7 +49,7 @@ class IdMaker:
         of_day = (created.hour * 3600 + created.minute * 60 + created.second) * 1000 + moment.microsecond // 1000
         head = f"mem_{created:%Y%m%d}_{of_day:07x}"
         suffix = self._last[head] + 1 if head in self._last else secrets.randbelow(_SUFFIXES // 2)
-        if len(self._last) > _REMEMBERED:
+        if len(self._last) > REMEMBERED:
             self._last.clear()
         self._last[head] = suffix
         return f"{head}{suffix:05x}"
