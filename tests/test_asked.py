@@ -149,6 +149,13 @@ def test_what_is_over_stands_behind(store: MemoryStore):
     assert old
 
 
+@pytest.mark.parametrize("when", ["today", "this year", "this week"])
+def test_a_time_that_is_not_over_leaves_what_is_over_behind(store: MemoryStore, when: str):
+    store.add("Alice lives in Bonn.", valid_to=NOW - timedelta(days=30), now=NOW - timedelta(days=400))
+    (hit,) = store.query(Query(f"where does Alice live {when}", route=False), now=NOW).hits
+    assert hit.parts["over"] < 0
+
+
 def test_a_superseded_fact_is_behind_its_successor(store: MemoryStore):
     store.add("Alice's city is Bonn.", key="city", value="Bonn", now=NOW - timedelta(days=9))
     store.add("Alice's city is Kiel.", key="city", value="Kiel", now=NOW)

@@ -436,6 +436,13 @@ class TestAnswer:
         filled.query("porridge with quince", rerank="server")
         assert any("quince" in text and "Breakfast habits" in text for text in server.requests[-1]["documents"])
 
+    def test_ten_hits_are_not_one_fact_ten_times(self, filled: MemoryStore, server: Scene) -> None:
+        server.score = lambda text: 0.9 if "lemon" in text else 0.1
+        filled.add_many([Memory("", "Alice drinks lemon juice.") for _ in range(12)], allow_duplicate=True)
+        found = [hit.memory.content for hit in filled.query("what does Alice drink?", top=5, rerank="server").hits]
+        assert found.index("Alice drinks lemon juice.") == 0
+        assert found.count("Alice drinks lemon juice.") == 3
+
     def test_of_another_time(self, filled: MemoryStore, server: Scene) -> None:
         operation = filled.history()[-1].op
         found = filled.query_as_of(Query("what does Alice drink?", rerank="server"), operation)

@@ -3,20 +3,26 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 
 from memctl.models import Memory
 
 LONGEST_QUESTION = 35
 """Terms: a longer message that ends with a question tells something too, and what follows is rarely a short answer."""
 
-_STANDING = re.compile(
+_STANDING = (
     r"(?:^|[.!?\n]\s*|\bplease )(?:always|never)\b|\bfrom now on\b|\bmy preference\b"
     r"|\b(?:i|we)(?:'d| would| really| usually| always)? prefer\b"
-    r"|(?:^|[。！？\n，,])请?(?:总是|始终|一律|永远|绝不|不要再|别再)|以后(?:都|请|不要|别)|从(?:现在|今)(?:开始|以后|起)|我(?:更|比较|一般|通常)?(?:偏好|喜欢用|倾向)",
-    re.IGNORECASE,
+    r"|(?:^|[。！？\n，,])请?(?:总是|始终|一律|永远|绝不|不要再|别再)|以后(?:都|请|不要|别)|从(?:现在|今)(?:开始|以后|起)"
+    r"|我(?:更|比较|一般|通常)?(?:偏好|喜欢用|倾向)"
 )
+_SPEAKER = r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S"
 
-_SPEAKER = re.compile(r"([A-Z][\w.'-]*(?: [A-Z][\w.'-]*){0,2}|[\u4e00-\u9fff]{2,4}): ?\S")
+
+@cache
+def _pattern(text: str, flags: int = 0) -> re.Pattern[str]:
+    """Compiled when it is first used: a question needs none of these."""
+    return re.compile(text, flags)
 
 
 def asks(text: str, length: int) -> bool:
@@ -30,7 +36,7 @@ def asks(text: str, length: int) -> bool:
 
 def stands(memory: Memory) -> bool:
     """Whether a memory is a preference or an instruction that holds until it is taken back."""
-    return memory.kind == "preference" or _STANDING.search(memory.content) is not None
+    return memory.kind == "preference" or _pattern(_STANDING, re.IGNORECASE).search(memory.content) is not None
 
 
 def speaker(memory: Memory) -> str:
@@ -38,5 +44,5 @@ def speaker(memory: Memory) -> str:
     named = memory.metadata.get("speaker")
     if isinstance(named, str) and named.strip():
         return named.strip().lower()
-    found = _SPEAKER.match(memory.content)
+    found = _pattern(_SPEAKER).match(memory.content)
     return found[1].lower() if found and memory.session_id else ""

@@ -4,15 +4,17 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from email.utils import parsedate_to_datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from memctl.errors import ProviderError
 
 if TYPE_CHECKING:
     import httpx
+
+T = TypeVar("T")
 
 PAUSES = (0.2, 0.4)
 """Seconds before the second and the third attempt, unless the server asks for another pause."""
@@ -77,6 +79,26 @@ def pause_of(retry_after: str) -> float | None:
         return None
 
 
+def patiently(attempt: Callable[[], T], pauses: Iterable[float], deadline: float) -> T:
+    """What an attempt gives, made again after a failure that may pass, while there are pauses and time left.
+
+    Args:
+        pauses: seconds before each further attempt, unless the server says how many.
+        deadline: of the monotonic clock.
+    """
+    left = iter(pauses)
+    while True:
+        try:
+            return attempt()
+        except PassingError as error:
+            pause = next(left, math.inf)
+            if error.pause is not None and pause < math.inf:
+                pause = error.pause
+            if time.monotonic() + pause >= deadline:
+                raise
+            time.sleep(pause)
+
+
 def clean(text: str) -> str:
     """What is sent of a text: no lone surrogates, as JSON is UTF-8, and never nothing, which servers refuse."""
     return text[:MAX_CHARACTERS].encode("utf-8", "ignore").decode("utf-8") or " "
@@ -119,17 +141,8 @@ class Endpoint:
             RefusedByServerError: the server does not take this request.
             ProviderError: it cannot be reached, fails, or is too slow.
         """
-        deadline, pauses = time.monotonic() + self._timeout, iter(PAUSES)
-        while True:
-            try:
-                return self._attempt(client, payload, deadline)
-            except PassingError as error:
-                pause = next(pauses, math.inf)
-                if error.pause is not None and pause < math.inf:
-                    pause = error.pause
-                if time.monotonic() + pause >= deadline:
-                    raise
-                time.sleep(pause)
+        deadline = time.monotonic() + self._timeout
+        return patiently(lambda: self._attempt(client, payload, deadline), PAUSES, deadline)
 
     def _attempt(self, client: httpx.Client, payload: Mapping[str, Any], deadline: float) -> bytes:
         import httpx

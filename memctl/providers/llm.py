@@ -8,7 +8,6 @@ more than a memory may.
 from __future__ import annotations
 
 import json
-import math
 import re
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -179,17 +178,8 @@ class OpenAILLM:
 
     def _answer(self, client: openai.OpenAI, request: Mapping[str, Any], deadline: float) -> bytes:
         """The body of the server's answer, asked for again while there are attempts and time left."""
-        pauses = iter(FIRST_PAUSE * 2**attempt for attempt in range(self._retries))
-        while True:
-            try:
-                return self._attempt(client, request, deadline)
-            except http.PassingError as error:
-                pause = next(pauses, math.inf)
-                if error.pause is not None and pause < math.inf:
-                    pause = error.pause
-                if time.monotonic() + pause >= deadline:
-                    raise
-                time.sleep(pause)
+        pauses = (FIRST_PAUSE * 2**attempt for attempt in range(self._retries))
+        return http.patiently(lambda: self._attempt(client, request, deadline), pauses, deadline)
 
     def _attempt(self, client: openai.OpenAI, request: Mapping[str, Any], deadline: float) -> bytes:
         import httpx2

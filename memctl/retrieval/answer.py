@@ -56,7 +56,9 @@ def _answer(
 
     def words(hit: Hit) -> frozenset[str]:
         key = hit.memory.memory_id, hit.via
-        return seen.get(key) or seen.setdefault(key, _words(hit.memory, entries[key][1]))
+        if key not in seen:
+            seen[key] = _words(hit.memory, entries[key][1])
+        return seen[key]
 
     def judged(hit: Hit) -> Hit:
         """The hit with its absolute relevance, which takes a look at its words."""
@@ -106,7 +108,7 @@ def _hits(
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
     best = _shortlist(index, ranking.candidates, ranking.signals, query.top)
-    past = ranking.asked.span is not None or query.filters.as_of is not None or query.filters.valid_at is not None
+    past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
         memory, via = _resolved(index, found)
         if memory is not None and (not via or _allowed(memory, query.filters, now)):

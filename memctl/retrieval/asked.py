@@ -46,6 +46,10 @@ class Asked:
         """Whether something lies in the time that is asked about."""
         return when is not None and self.span is not None and self.span[0] <= when < self.span[1]
 
+    def past(self, now: datetime) -> bool:
+        """Whether the time that is asked about is over: "last May" is, "today" and "this year" are not."""
+        return self.span is not None and self.span[1] <= now.timestamp()
+
 
 @cache
 def _pattern(cues: str) -> re.Pattern[str]:

@@ -140,7 +140,6 @@ def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[i
 
 def favoured(signals: Mapping[int, Signals], said: Mapping[int, Said], asked: Asked) -> dict[int, Signals]:
     """The signals with what an entry gains by being what the wording of the question asks for."""
-
     if not (asked.speakers or asked.span or asked.advice):
         return dict(signals)
 
@@ -185,7 +184,7 @@ def _recency(memory: Memory, now: datetime) -> float:
 
 
 OVER_SHARE = 0.15
-"""By so much of its score a fact that is over stands behind, unless the question is about a time that is named."""
+"""By so much of its score a fact that is over stands behind, unless the question is about a time that is over too."""
 
 
 def parts(
@@ -198,7 +197,7 @@ def parts(
 
     Args:
         present: the question asks for how things are now.
-        past: it asks for a time that it names.
+        past: it asks for a time that is over.
     """
     scale = most * (1 + weights.boost)
     found = {name: value / scale for name, value in signals._asdict().items()}
@@ -237,14 +236,17 @@ SAME_SHARE, OF_ONE_FACT = 0.8, 3
 def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: int) -> list[Hit]:
     """The first `top` hits; those that say what several better ones say only where there is nothing else."""
     share = OF_ONE_FACT * -(-top // 10)
-    chosen: list[Hit] = []
+    chosen: list[tuple[Hit, frozenset[str]]] = []
     repeated: list[Hit] = []
     for hit in hits:
         if len(chosen) == top:
             break
-        same = sum(likeness(words_of(hit), words_of(other)) >= SAME_SHARE for other in chosen)
-        (repeated if same >= share else chosen).append(hit)
-    return (chosen + repeated)[:top]
+        words = words_of(hit)
+        if sum(likeness(words, others) >= SAME_SHARE for _, others in chosen) >= share:
+            repeated.append(hit)
+        else:
+            chosen.append((hit, words))
+    return ([hit for hit, _ in chosen] + repeated)[:top]
 
 
 def document_of(hit: Hit) -> str:

@@ -9,7 +9,7 @@ from math import log1p
 
 from memctl.errors import ProviderError
 from memctl.index import text
-from memctl.index.protocol import Found, Vector
+from memctl.index.protocol import Vector
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.stopwords import is_stop
 from memctl.models import Filters
@@ -163,6 +163,3 @@ def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple
 def question_terms(asked: str) -> Sequence[str]:
     """All terms of a question, for looking up their counts."""
     return text.terms(asked)
-
-
-Resolved = tuple[Found, Candidate]

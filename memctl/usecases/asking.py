@@ -14,6 +14,7 @@ from memctl.engine import Engine, healing
 from memctl.entries import memory_of, searchable
 from memctl.errors import DegradedError, MemctlError, ProviderError
 from memctl.files import document, receipts, reflections
+from memctl.index import text
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reflection, Reranking
 from memctl.providers.base import Embedder, Reranker
@@ -110,7 +111,8 @@ class Asking(Engine):
         scores = reranker.scores(query.text, texts)
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
         ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
-        kept = rank.spread(ranked, rank.document_of, query.top)[: query.top]
+        spread = rank.spread(ranked, rank.document_of, query.top)
+        kept = rank.varied(spread, lambda hit: frozenset(text.terms(self._read_by_reranker(hit))), query.top)
         return replace(found, hits=tuple(rank.order(kept))), cost
 
     def _read_by_reranker(self, hit: Hit) -> str:
