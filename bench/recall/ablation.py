@@ -18,6 +18,7 @@ from bench.recall.__main__ import measured
 from bench.recall.data import Dialogue, load
 from bench.recall.systems import Memctl
 from memctl import entries
+from memctl.index import text
 from memctl.models import Memory
 from memctl.retrieval import answer, rank, retrieve
 
@@ -46,8 +47,13 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     ),
     "without the day in words": ((entries, "dated", lambda memory: ""),),
     "without the speaker's name in the text": ((entries, "searchable", _plain),),
+    "without pieces of words": ((text, "pieces", lambda words: []),),
     "frequent words stay in the question": ((retrieve, "FREQUENT_SHARE", 1.1),),
+    "… are left out from 30 % on": ((retrieve, "FREQUENT_SHARE", 0.3),),
+    "… from 50 %": ((retrieve, "FREQUENT_SHARE", 0.5),),
+    "… from 70 %": ((retrieve, "FREQUENT_SHARE", 0.7),),
     "stop words stay in the question": ((retrieve, "is_stop", lambda term: False),),
+    "the same may fill ten hits": ((rank, "SAME_SHARE", 1.1),),
     "without the route": ((answer, "route_of", lambda text: answer.Route()),),
 }
 """What is taken out, as attributes of modules that are replaced for a run."""
