@@ -22,6 +22,7 @@ from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
 
 UNREADABLE = "unreadable"
+GONE = "gone"
 BAD_RECORD = "bad-record"
 REPEATED = "repeated-id"
 PURGED = "purged"
@@ -36,7 +37,7 @@ WAITING = "waiting"
 INDEX = "index"
 SECRET = "secret"
 
-BROKEN = frozenset({UNREADABLE, BAD_RECORD, REPEATED, PURGED})
+BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED})
 """Findings because of which a memory is not in any answer, or may not be."""
 
 
@@ -54,7 +55,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
         *_leftovers(store.folder),
         *_locks(store.folder),
     ]
-    if report.blocked and not any(problem.code == UNREADABLE for problem in found):
+    if report.blocked and not any(problem.code in (UNREADABLE, GONE) for problem in found):
         found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
     if report.pending:
         found.append(
@@ -71,7 +72,7 @@ def _memory_file(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
     folder = store.folder
     data = atomic.read(folder.memory_file)
     if data is None:
-        yield Problem(document.FILE_NAME, "is missing", code=INCOMPLETE, fix="write an empty one")
+        yield _missing(store)
         return
     try:
         parsed = document.parse(data)
@@ -85,6 +86,14 @@ def _memory_file(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
         message = f"{each.new} was called {each.old} before, and something still names it so"
         yield Problem(document.FILE_NAME, message, each.line, "let that follow", CHANGED_ID)
     yield from hand_edits.dates(parsed)
+
+
+def _missing(store: MemoryStore) -> Problem:
+    many = len(store.index.hashes(document.FILE_NAME))
+    if not many:
+        return Problem(document.FILE_NAME, "is missing", code=INCOMPLETE, fix="write an empty one")
+    message = f"is gone; the index still knows its {'1 memory' if many == 1 else f'{many} memories'}"
+    return Problem(document.FILE_NAME, message, code=GONE, fix="write them again")
 
 
 def _changed_ids(store: MemoryStore, parsed: document.Document) -> list[ChangedId]:
@@ -279,6 +288,9 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
         the problems that were mended.
     """
     now = now or times.utc_now()
+    if gone := [problem for problem in problems if problem.code == GONE]:
+        _bring_back(store)
+        return [*gone, *mend(store, examine(store), now)]
     fixable = [problem for problem in problems if problem.fix]
     if any(problem.code == UNREADABLE for problem in problems):
         fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
@@ -346,6 +358,12 @@ def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
         created_at=memory.created_at or dated,
         summary_md_ref=memory.summary_md_ref if there else "",
     )
+
+
+def _bring_back(store: MemoryStore) -> None:
+    """Write `memory.json` from what the index knows of it, unless somebody brings it back in this moment."""
+    with store.gateway.locked():
+        atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.index))
 
 
 def _make_private(store: MemoryStore, problem: Problem) -> None:

@@ -265,13 +265,26 @@ def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
     if outcome.path != document.FILE_NAME or not outcome.update.removed:
         return None
     before, going = len(index.hashes(document.FILE_NAME)), len(outcome.update.removed)
+    if outcome.update.state is None:
+        return RefusedError(
+            "memory.json is gone: that looks like an accident, so the last good state is kept",
+            hint="Bring it back (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
+        )
     if before < FUSE_LEAST or going <= FUSE_SHARE * before:
         return None
-    what = "is gone" if outcome.update.state is None else f"holds {before - going} of the {before} memories it had"
+    what = f"holds {before - going} of the {before} memories it had"
     return RefusedError(
         f"memory.json {what}: that looks like an accident, so the last good state is kept",
         hint="Bring the file back (git, backup), or accept it with `memctl sync --allow-mass-change`.",
     )
+
+
+def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
+    """A `memory.json` of what the index knows of it: the fields beside the memories, and these byte for byte."""
+    start = document.empty(folder.name, index.header())
+    lines = index.lines(document.FILE_NAME)
+    raws = index.raws(document.FILE_NAME, sorted(lines, key=lambda ref: lines[ref]))
+    return document.apply_splices(start, [document.fill(document.parse(start).array, [*raws.values()])])
 
 
 def _write(index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None) -> None:

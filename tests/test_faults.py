@@ -541,12 +541,15 @@ def test_decay_has_a_fuse_too(opener: Opener) -> None:
     assert sum(m.status == "archived" for m in store.all()) == 6
 
 
-def test_a_small_file_that_is_deleted_begins_anew(filled: MemoryStore) -> None:
-    """Below twenty records a deleted file means what it says; nothing of the old header comes back."""
+def test_whoever_deletes_the_file_and_means_it_begins_anew(filled: MemoryStore) -> None:
+    """However small it was, it has to be said; then nothing of the old header comes back."""
     data = {"conflicts": [{"a": 1}], "memories": [{"content": "x"}]}
     write_by_hand(filled.folder.memory_file, json.dumps(data))
     assert contents(filled) == ["x"]
     filled.folder.memory_file.unlink()
+    with pytest.raises(RefusedError, match="is gone"):
+        filled.add("y")
+    filled.sync(allow_mass_change=True)
     filled.add("y")
     assert contents(filled) == ["y", "Coffee"] or contents(filled) == ["Coffee", "y"]
     assert "conflicts" not in filled.folder.memory_file.read_text()

@@ -511,6 +511,26 @@ def damages(rng: random.Random, store: MemoryStore) -> None:
             rng.choice(held).rename(store.folder.sessions / f"other{rng.randint(1, 99)}.json")
 
 
+def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
+    """`doctor --fix` writes it again from what the index knows: the records byte for byte, and what stands beside them."""
+    store.add("Alice likes tea.", tags=("drinks",))
+    store.add("Bob likes jam.")
+    file = store.folder.memory_file
+    by_hand = file.read_text().replace('"memories"', '"note": "mine 🫖",\n  "memories"').replace("tea.", "tea.  ")
+    write_by_hand(file, by_hand)
+    store.forget([store.query("jam").hits[0].memory.memory_id])
+    good = file.read_bytes()
+    file.unlink()
+    assert store.query("tea").index.state == "stale"
+    (found,) = [each for each in doctor.examine(store) if each.code == doctor.GONE]
+    assert found.message == "is gone; the index still knows its 1 memory"
+    assert found in doctor.mend(store, doctor.examine(store))
+    assert file.read_bytes() == good
+    assert doctor.mend(store, doctor.examine(store)) == []
+    assert store.query("tea").index.state == "fresh"
+    same_as_rebuilt(store)
+
+
 @pytest.mark.parametrize("seed", range(200 if TORTURE else 12))
 def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: MemoryStore) -> None:
     rng = random.Random(seed)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from types import MappingProxyType
 from typing import Any
 
 from memctl.errors import FormatVersionError, InvalidDataError
@@ -64,10 +65,10 @@ class Splice:
     text: bytes
 
 
-def empty(user_id: str) -> bytes:
-    """The `memory.json` of a user who has no memories yet."""
-    name = json.dumps(user_id, ensure_ascii=False)
-    return f'{{\n  "format": "{FORMAT}",\n  "user_id": {name},\n  "memories": []\n}}\n'.encode()
+def empty(user_id: str, header: Mapping[str, Any] = MappingProxyType({})) -> bytes:
+    """The `memory.json` of a user who has no memories; `header`: what stands beside them, if it is known."""
+    fields = {"format": FORMAT, "user_id": user_id, **header, "memories": []}
+    return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
 
 
 class _Reader:
