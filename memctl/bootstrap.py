@@ -204,6 +204,8 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
                 folder.resolve(str(path.relative_to(folder.root)))
             if not path.parent.is_dir():
                 path.parent.mkdir(parents=True, mode=0o700)
+                if path.is_relative_to(folder.private):
+                    layout.ensure_private(folder)
             if os.access(path.parent, os.W_OK):
                 return SqliteIndex(path, _identity(folder))
         except (OSError, StorageError, RefusedError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8

@@ -48,7 +48,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     found = [
         *_memory_file(store, readable),
         *_reflections(store, orphans=readable),
-        *_documents(store.folder),
+        *_unread(store.folder),
         *hand_edits.session_files(store.folder),
         *_secrets(store),
         *_permissions(store.folder),
@@ -81,7 +81,8 @@ def _memory_file(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
         return
     changed = _changed_ids(store, parsed) if indexed else []
     yield from hand_edits.user_name(folder, parsed)
-    yield from _records(folder, parsed, {each.old for each in changed})
+    moved = housekeeping.relinks(store.view()) if indexed else {}
+    yield from _records(folder, parsed, {each.old for each in changed}, moved)
     for each in changed:
         message = f"{each.new} was called {each.old} before, and something still names it so"
         yield Problem(document.FILE_NAME, message, each.line, "let that follow", CHANGED_ID)
@@ -100,8 +101,15 @@ def _changed_ids(store: MemoryStore, parsed: document.Document) -> list[ChangedI
     return hand_edits.changed_ids(store.view(), parsed, tombstones(parsed.header) | _trashed_ids(store.folder))
 
 
-def _records(folder: UserFolder, parsed: document.Document, followed: set[str]) -> Iterator[Problem]:
-    """What is wrong with the records; `followed`: ids of which it is known what has become of them."""
+def _records(
+    folder: UserFolder, parsed: document.Document, followed: set[str], moved: Mapping[str, str]
+) -> Iterator[Problem]:
+    """What is wrong with the records.
+
+    Args:
+        followed: ids of which it is known what has become of them.
+        moved: where the reflections of some records are now.
+    """
     seen: dict[str, document.RawRecord] = {}
     buried = tombstones(parsed.header)
     known = set(parsed.memories) | buried | _trashed_ids(folder) | followed
@@ -109,17 +117,14 @@ def _records(folder: UserFolder, parsed: document.Document, followed: set[str]) 
         if record.memory is None:
             yield Problem(document.FILE_NAME, record.problem, record.line, code=BAD_RECORD)
             continue
-        yield from _one_record(folder, record, record.memory, seen, buried, known)
+        yield from _one_record(record, record.memory, seen, buried)
+        yield from _reference(folder, record.memory, record.line, moved)
+        yield from _relations(record.memory, record.line, known)
         seen.setdefault(record.memory.memory_id, record)
 
 
 def _one_record(
-    folder: UserFolder,
-    record: document.RawRecord,
-    memory: Memory,
-    seen: Mapping[str, document.RawRecord],
-    buried: set[str],
-    known: set[str],
+    record: document.RawRecord, memory: Memory, seen: Mapping[str, document.RawRecord], buried: set[str]
 ) -> Iterator[Problem]:
     name, line = memory.memory_id, record.line
     if name in buried:
@@ -128,21 +133,27 @@ def _one_record(
         same = seen[name].memory == memory
         fix = "remove the copy" if same else "give the later one a new id"
         yield Problem(document.FILE_NAME, f"{name} stands twice (first in line {seen[name].line})", line, fix, REPEATED)
-    if b'"memory_id"' not in record.raw:
+    if hand_edits.has_no_id(record.raw):
         yield Problem(document.FILE_NAME, "a record has no memory_id", line, f"write {name} into it", INCOMPLETE)
     elif memory.created_at is None:
         yield Problem(document.FILE_NAME, f"{name} has no date", line, "write the file's date into it", INCOMPLETE)
-    yield from _references(folder, memory, line, known)
 
 
-def _references(folder: UserFolder, memory: Memory, line: int, known: set[str]) -> Iterator[Problem]:
+def _reference(folder: UserFolder, memory: Memory, line: int, moved: Mapping[str, str]) -> Iterator[Problem]:
+    """A reflection that is not where the record says; where it was moved to is told with the file."""
     reference = memory.summary_md_ref
+    if memory.memory_id in moved:
+        return
     if reference and not reflections.is_reference(reference):
         message = f"{memory.memory_id}: summary_md_ref {reference!r} is not a file below reflections/"
         yield Problem(document.FILE_NAME, message, line, "take the reference out", MISSING_REFLECTION)
     elif reference and not (folder.root / reference).exists():
         message = f"{memory.memory_id} refers to {reference}, which is missing"
         yield Problem(document.FILE_NAME, message, line, "take the reference out", MISSING_REFLECTION)
+
+
+def _relations(memory: Memory, line: int, known: set[str]) -> Iterator[Problem]:
+    """Other records that a record names, and that are not there."""
     named = (*memory.supersedes, *memory.conflicts_with, *memory.sources, memory.superseded_by)
     for other in named:
         if other and other not in known:
@@ -167,8 +178,7 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
-    for orphan in store.view().orphans() if orphans else ():
-        yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
+    yield from _without_record(store.view()) if orphans else ()
     for found in store.index.misnamed() if orphans else ():
         if len(owners := store.view().referring(found.path)) == 1:
             message = f"names {found.memory_id}, but it is {next(iter(owners))} that refers to it"
@@ -182,14 +192,46 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
         yield Problem(name, "is a proposal for a reflection you edited: merge it by hand, then delete it", code=WAITING)
 
 
+def _without_record(view: View) -> Iterator[Problem]:
+    """Reflections that no record refers to."""
+    for orphan in view.orphans():
+        if reason := housekeeping.obstacle(view, orphan, housekeeping.adopt(orphan, "mem", datetime.now(UTC))):
+            yield Problem(orphan.path, reason, code=WAITING)
+        else:
+            yield Problem(orphan.path, "is a reflection that no record refers to", 0, "make its record", ORPHAN)
+    linked = housekeeping.relinks(view)
+    for found in view.index.unreferred():
+        name = found.memory_id
+        if name in linked:
+            message = f"names {name}, which does not refer to it"
+            yield Problem(found.path, message, 0, f"let {name} refer to it", ORPHAN)
+        else:
+            own = view.need(name).summary_md_ref if housekeeping.has_reflection(view, name) else "named by others, too"
+            message = f"names {name}, whose reflection is {own}; delete it, or take the `memory_id` out to make it a memory"
+            yield Problem(found.path, message, code=WAITING)
+
+
 def _in_knowledge(folder: UserFolder) -> list[Path]:
-    hidden = (path for path in sorted(folder.knowledge.rglob("*")) if not path.is_dir() or path.is_symlink())
-    seen = [path for path in hidden if not any(p.startswith(".") for p in path.relative_to(folder.knowledge).parts)]
+    return _visible(folder.knowledge)
+
+
+def _visible(place: Path) -> list[Path]:
+    """The files below a folder, without hidden ones and what editors leave."""
+    files = (path for path in sorted(place.rglob("*")) if not path.is_dir() or path.is_symlink())
+    seen = [path for path in files if not any(p.startswith(".") for p in path.relative_to(place).parts)]
     return [path for path in seen if not hand_edits.LITTER.search(path.name)]
 
 
-def _documents(folder: UserFolder) -> Iterator[Problem]:
-    """Files below `knowledge/` that are there in vain."""
+_LIKE_MARKDOWN = {".md", ".markdown", ".mdown", ".txt", ".text", ""}
+"""Endings of files that somebody may take for reflections; others, such as pictures, lie there on purpose."""
+
+
+def _unread(folder: UserFolder) -> Iterator[Problem]:
+    """Files below `reflections/` and `knowledge/` that are there in vain."""
+    for path in _visible(folder.reflections):
+        if path.suffix.lower() in _LIKE_MARKDOWN and path.suffix != ".md":
+            name = path.relative_to(folder.root).as_posix()
+            yield Problem(name, "is not read: the name of a reflection ends in .md", code=WAITING)
     for path in _in_knowledge(folder):
         name = path.relative_to(folder.root).as_posix()
         if not knowledge.is_document(name):
@@ -220,13 +262,18 @@ def _secrets(store: MemoryStore) -> Iterator[Problem]:
 
 
 def _permissions(folder: UserFolder) -> Iterator[Problem]:
-    private = (folder.root, folder.memory_file, folder.state, folder.operations, folder.receipts)
-    for path in private:
+    inside = (folder.memory_file, folder.state, folder.operations, folder.receipts)
+    # Into a folder that is its owner's alone nobody gets, whatever git makes of the files in it.
+    for path in (folder.root, *inside) if _open_to_others(folder.root) else ():
         if path.exists() and (mode := stat.S_IMODE(path.stat().st_mode)) & 0o077:
             name = str(path.relative_to(folder.root)) if path != folder.root else "."
             yield Problem(name, f"can be read by others (mode {mode:o})", 0, "make it private", PERMISSION)
     if folder.private.is_dir() and not (folder.private / ".gitignore").exists():
         yield Problem(".memctl", "is not kept out of git", 0, "write .memctl/.gitignore", PERMISSION)
+
+
+def _open_to_others(path: Path) -> bool:
+    return stat.S_IMODE(path.stat().st_mode) & 0o077 != 0
 
 
 def _leftovers(folder: UserFolder) -> Iterator[Problem]:
@@ -333,7 +380,7 @@ def _completed(view: View, now: datetime) -> Change:
     """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
     adopted, files = housekeeping.adoptions(view, now)
     moved, moves = housekeeping.followings(view, set())
-    references = {memory.memory_id: memory.summary_md_ref for memory in moved}
+    references = housekeeping.relinks(view) | {memory.memory_id: memory.summary_md_ref for memory in moved}
     path = view.folder.memory_file
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
@@ -341,7 +388,7 @@ def _completed(view: View, now: datetime) -> Change:
         found = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
         whole = _complete(view, memory, dated)
         whole = replace(whole, summary_md_ref=references.get(memory.memory_id, whole.summary_md_ref))
-        if whole != memory or b'"memory_id"' not in found:
+        if whole != memory or hand_edits.has_no_id(found):
             puts.append(whole)
     return Change("doctor --fix", (*puts, *adopted), files=(*files, *moves))
 

@@ -248,8 +248,11 @@ class Engine:
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         if near:
             return f"Did you mean {' or '.join(near)}{more}?"
-        trashed = any(t.memory.memory_id == given for t in self.trashed())
-        return f"It is in the trash: `memctl restore {given}`." if trashed else "`memctl list` shows the ids."
+        if any(t.memory.memory_id == given for t in self.trashed()):
+            return f"It is in the trash: `memctl restore {given}`."
+        if self.history(given):
+            return f"It is gone; `memctl log {given} --ids` tells how, `memctl restore {given} --from OP` brings it back."
+        return "`memctl list` shows the ids."
 
     def trashed(self) -> list[forgetting.Trashed]:
         """What lies in the trash, the newest first."""
@@ -274,14 +277,20 @@ class Engine:
         except NotFoundError:
             known = {t.memory.memory_id for t in self.trashed()}
             known |= {step.memory_id for operation in self.history() for step in operation.records}
-            if given in known:
-                return given
+            starting = [name for name in known if given and name.startswith(given)]
+            if given in known or len(starting) == 1:
+                return given if given in known else starting[0]
             raise
 
     def history(self, memory_id: str = "") -> list[journal.Operation]:
         """What was done, oldest first; to one memory, or to all."""
         found = journal.read(self.folder.operations)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+
+    @property
+    def log_trimmed(self) -> bool:
+        """Whether the log once held older operations than it does."""
+        return journal.trimmed(self.folder.operations)
 
 
 def _text(data: bytes | None) -> str:

@@ -20,6 +20,7 @@ from memctl import secrets
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, codec, document, layout, lock, merge, merge_texts, merge_values, reflections
 from memctl.files.layout import UserFolder
+from memctl.models import ACTIVE
 
 DRIVER = "memctl"
 HOOKS = ("pre-commit", "post-merge", "post-checkout")
@@ -35,16 +36,21 @@ _ELSEWHERE = (
 # Asking git
 
 
-def call(folder: Path, *arguments: str, given: bytes = b"", hook: bool = False) -> subprocess.CompletedProcess[bytes]:
+def call(
+    folder: Path, *arguments: str, given: bytes = b"", hook: bool = False, spoken: bool = False
+) -> subprocess.CompletedProcess[bytes]:
     """Run git in a folder; its exit code is the caller's to judge.
 
     Args:
         hook: git has called us, and its variables say which index is meant.
+        spoken: in the user's language, and that of the hooks it runs; else in English, whose words can be judged.
 
     Raises:
         StorageError: there is no git, or no such folder.
     """
     environment = {name: value for name, value in os.environ.items() if hook or name not in _ELSEWHERE}
+    if not spoken:
+        environment["LC_ALL"] = "C"
     try:
         return subprocess.run(
             ["git", *arguments], cwd=folder, input=given, capture_output=True, check=False, env=environment
@@ -64,14 +70,17 @@ def ask(folder: Path, *arguments: str, hook: bool = False) -> str:
     """
     done = call(folder, *arguments, hook=hook)
     if done.returncode:
-        raise StorageError(f"git {arguments[0]}: {_last_line(done.stderr) or f'exit code {done.returncode}'}")
+        told, more = _complaint(done.stderr)
+        raise StorageError(f"git {arguments[0]}: {told or f'exit code {done.returncode}'}", hint=more)
     return done.stdout.decode("utf-8", "replace").rstrip("\n")
 
 
-def _last_line(said: bytes) -> str:
-    lines = [line for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
-    told = [line for line in lines if line.startswith(("fatal:", "error:"))] or lines
-    return told[0].removeprefix("fatal: ").removeprefix("error: ") if told else ""
+def _complaint(said: bytes) -> tuple[str, str]:
+    """What git complains of, and the next lines: most often, what to do."""
+    lines = [line.strip() for line in said.decode("utf-8", "replace").splitlines() if line.strip()]
+    at = next((number for number, line in enumerate(lines) if line.startswith(("fatal:", "error:"))), 0)
+    first = "".join(lines[at : at + 1]).removeprefix("fatal: ").removeprefix("error: ")
+    return first, "\n".join(line.removeprefix("hint: ") for line in lines[at + 1 : at + 4])
 
 
 def top(folder: Path) -> Path | None:
@@ -83,10 +92,10 @@ def top(folder: Path) -> Path | None:
     done = call(folder, "rev-parse", "--show-toplevel")
     if not done.returncode:
         return Path(os.fsdecode(done.stdout.rstrip(b"\n")))
-    told = _last_line(done.stderr)
+    told, more = _complaint(done.stderr)
     if "not a git repository" in told or "must be run in a work tree" in told:
         return None
-    raise StorageError(f"git: {told}")
+    raise StorageError(f"git: {told}", hint=more)
 
 
 def need(folder: Path) -> Path:
@@ -106,10 +115,30 @@ def content(folder: Path, revision: str, name: str) -> bytes | None:
     return None if done.returncode else done.stdout
 
 
-def merging(folder: Path) -> bool:
-    """Whether a merge, a picked or reverted commit, or a rebase waits to be committed."""
-    waiting = ("MERGE_HEAD", "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD")
-    return any(call(folder, "rev-parse", "--verify", "--quiet", name).returncode == 0 for name in waiting)
+_UNDER_WAY = {
+    "rebase-merge": "rebase", "rebase-apply": "rebase", "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+}  # fmt: skip
+"""What lies in git's folder while a command of git waits for a person."""
+
+
+def under_way(folder: Path) -> str:
+    """The command of git that waits for a person: `merge`, `rebase`, `cherry-pick`, `revert`; empty where none does."""
+    return next((what for name, what in _UNDER_WAY.items() if _git_path(folder, name).exists()), "")
+
+
+def _git_path(folder: Path, name: str) -> Path:
+    return folder / ask(folder, "rev-parse", "--git-path", name)
+
+
+def _unmerged(folder: UserFolder) -> list[str]:
+    """Files of the folder that git holds several versions of, after a merge or a stash that did not fit."""
+    return _names(call(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
+
+
+def _names(said: bytes) -> list[str]:
+    """What git lists with `-z`."""
+    return [os.fsdecode(name) for name in said.split(b"\0") if name]
 
 
 # Setting up
@@ -117,12 +146,14 @@ def merging(folder: Path) -> bool:
 
 def settings() -> dict[str, str]:
     """What memctl sets in a repository's configuration."""
-    # Without memctl, git's own merge: exit codes of a program that is not there would look like a settled conflict.
+    # Without memctl, git's own merge: exit codes of a program that is not there would look like a settled conflict;
+    # and the file as it is.
     fallback = '"$M" --version >/dev/null 2>&1 || exec git merge-file %A %O %B'
+    shown = '"$M" git diff-driver "$1" 2>/dev/null; C=$?; [ $C -lt 126 ] && exit $C; cat'  # git appends the file
     return {
         f"merge.{DRIVER}.name": "memory files, by record and field",
         f"merge.{DRIVER}.driver": f'{_found().replace("%", "%%")}; {fallback}; "$M" git merge-driver %O %A %B %P',
-        f"diff.{DRIVER}.textconv": f'{_found()}; "$M" git diff-driver',
+        f"diff.{DRIVER}.textconv": f"{_found()}; {shown}",
     }
 
 
@@ -143,23 +174,35 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
         RefusedError: there is a hook already that does not call memctl; nothing was changed.
     """
     where = need(folder)
-    scripts = {name: _hook_file(where, name) for name in HOOKS} if hooks else {}
+    scripts = {name: _git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
     for name, path in scripts.items():
-        if path.exists() and not _calls_memctl(path):
-            hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
-            raise RefusedError(f"there is a {name} hook already: {path}", hint=hint)
+        _check_hook(where, name, path)
     changed = []
     for name, value in settings().items():
         if call(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace").rstrip("\n") != value:
             ask(where, "config", "--local", name, value)
             changed.append(name)
     done = [f"set {', '.join(changed)}"] if changed else []
-    written = [name for name, path in scripts.items() if not path.exists() and _write_hook(path, name)]
+    written = [name for name, path in scripts.items() if not _runs_memctl(path) and _write_hook(path, name)]
     return [*done, *([f"hooks: {', '.join(written)}"] if written else [])]
 
 
-def _hook_file(where: Path, name: str) -> Path:
-    return where / ask(where, "rev-parse", "--git-path", f"hooks/{name}")
+def _check_hook(where: Path, name: str, path: Path) -> None:
+    """Whether memctl may write that hook.
+
+    Raises:
+        RefusedError: somebody else's is there, or other repositories would run it, too.
+    """
+    if _calls_memctl(path):
+        return
+    if os.path.lexists(path):
+        hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
+        raise RefusedError(f"there is a {name} hook already: {path}", hint=hint)
+    common = (where / ask(where, "rev-parse", "--git-common-dir")).resolve()
+    if not any(path.resolve().is_relative_to(own) for own in (where.resolve(), common)):
+        own_place = shlex.quote(str(common / "hooks"))
+        hint = f"Hooks of its own for this repository: `git config --local core.hooksPath {own_place}`, then again."
+        raise RefusedError(f"core.hooksPath leads to hooks of other repositories, too: {path.parent}", hint=hint)
 
 
 def _calls_memctl(path: Path) -> bool:
@@ -167,13 +210,24 @@ def _calls_memctl(path: Path) -> bool:
     return b"memctl" in found and b"git hook" in found
 
 
+def _runs_memctl(path: Path) -> bool:
+    """Whether git runs it, too: one without the right to be run is passed over."""
+    return _calls_memctl(path) and os.access(path, os.X_OK)
+
+
 def _write_hook(path: Path, name: str) -> bool:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    missing = f'echo "memctl is not there: the {name} hook did nothing" >&2'
-    script = f'#!/bin/sh\n{_MARK}\n{_found()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
-    path.write_text(script + f'exec "$M" git hook {name}\n', "utf-8")
+    """Write a hook; one that calls memctl already only gets the right to be run."""
+    if not _calls_memctl(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_script(name), "utf-8")
     path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
     return True
+
+
+def _script(name: str) -> str:
+    missing = f'echo "memctl is not there: the {name} hook did nothing" >&2'
+    script = f'#!/bin/sh\n{_MARK}\n{_found()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
+    return script + f'exec "$M" git hook {name}\n'
 
 
 @dataclass(frozen=True)
@@ -198,16 +252,39 @@ def check(folder: UserFolder) -> Iterator[Finding]:
     for name, what in ((f"merge.{DRIVER}.driver", "merge driver"), (f"diff.{DRIVER}.textconv", "diff driver")):
         set_ = call(where, "config", "--get", name).returncode == 0
         yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
-    hooked = [name for name in HOOKS if _calls_memctl(_hook_file(where, name))]
+    hooked = [name for name in HOOKS if _runs_memctl(_git_path(where, f"hooks/{name}"))]
     told = ", ".join(hooked) or "none (optional)"
     yield Finding("hooks", len(hooked) == len(HOOKS), told, "memctl git install --hooks", wanted=False)
     seen = call(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
     yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "take it out of .gitignore")
-    private = call(folder.root, "ls-files", "--", ".memctl", "sessions").stdout
-    yield Finding(
-        "private files", not private, "tracked" if private else "not tracked", "git rm -r --cached .memctl sessions"
-    )
-    yield _settled(folder)
+    yield _private(folder)
+    yield merges(folder)
+
+
+def _private(folder: UserFolder) -> Finding:
+    if call(folder.root, "ls-files", "--", *_PRIVATE).stdout:
+        return Finding("private files", False, "tracked", "git rm -r --cached .memctl sessions")
+    if not _ignores_private(folder) and _attributes(folder).ok:  # else that is told, and mended by the same command
+        return Finding("private files", False, "not in .gitignore", "memctl git init")
+    return Finding("private files", True, "not tracked")
+
+
+_PRIVATE = (".memctl", "sessions")
+
+
+def _ignores_private(folder: UserFolder) -> bool:
+    asked = (call(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
+    return not any(done.returncode for done in asked)
+
+
+def complete(folders: Iterable[UserFolder]) -> list[str]:
+    """Write the ignore and attributes files where they are missing: of a user who came after `memctl git init`.
+
+    Returns:
+        the files written.
+    """
+    lacking = [folder for folder in folders if not (_attributes(folder).ok and _ignores_private(folder))]
+    return [f"{folder.name}/{name}" for folder in lacking for name in layout.prepare_git(folder)]
 
 
 def _attributes(folder: UserFolder) -> Finding:
@@ -218,7 +295,7 @@ def _attributes(folder: UserFolder) -> Finding:
     return Finding("attributes", not missing, told, "memctl git init")
 
 
-def _settled(folder: UserFolder) -> Finding:
+def merges(folder: UserFolder) -> Finding:
     """Whether memory.json waits for a person after a merge."""
     data = atomic.read(folder.memory_file) or document.empty(folder.name)
     try:
@@ -283,10 +360,10 @@ def status(folder: UserFolder) -> list[str]:
 def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
     """Commits that touch the folder, the newest first."""
     names = ("commit", "date", "author", "subject")
-    form = "--format=%h%x1f%as%x1f%an%x1f%s"
+    form = "--format=%h%x1f%ad%x1f%an%x1f%s"
     if call(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []
-    said = ask(folder.root, "log", f"--max-count={most}", form, "--", ".")
+    said = ask(folder.root, "log", f"--max-count={most}", "--date=short", form, "--", ".")
     return [dict(zip(names, line.split("\x1f"), strict=False)) for line in said.splitlines()]
 
 
@@ -306,16 +383,16 @@ def commit(folders: Sequence[UserFolder], message: str, *, allow_unsettled: bool
     where = need(folders[0].root)
     for folder in folders:
         _check_committable(folder, allow_unsettled=allow_unsettled)
-    places = [str(folder.root) for folder in folders]
+    places = [f":(literal){folder.root}" for folder in folders]
     told = message or _counts(folders)
     ask(where, "add", "--all", "--", *places)
-    merge_waits = merging(where)
-    if not merge_waits and call(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
-        return "", ""
+    going = under_way(where)
+    if going != "merge" and call(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
+        return _nothing(going)
     # During a merge git commits everything or nothing, and has made up a message.
-    what = [] if merge_waits else ["--", *places]
-    says = "--no-edit" if merge_waits and not message else f"--message={told}"
-    done = call(where, "commit", "--quiet", says, *what)
+    made_up = bool(going) and _git_path(where, "MERGE_MSG").exists()
+    says = "--no-edit" if made_up and not message else f"--message={told}"
+    done = call(where, "commit", "--quiet", says, *([] if made_up else ["--", *places]), spoken=True)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
         raise RefusedError("git did not commit", hint=said)
@@ -323,19 +400,49 @@ def commit(folders: Sequence[UserFolder], message: str, *, allow_unsettled: bool
     return name, subject
 
 
+def _nothing(going: str) -> tuple[str, str]:
+    """There is nothing to commit.
+
+    Raises:
+        RefusedError: git waits for it.
+    """
+    if not going:
+        return "", ""
+    goes_on = "--continue" if going == "rebase" else "--skip"
+    hint = f"`git {going} {goes_on}` goes on, `git {going} --abort` gives up."
+    raise RefusedError(f"nothing is left to commit, and git waits in a {going}", hint=hint)
+
+
 def _counts(folders: Sequence[UserFolder]) -> str:
     counted = {folder.name: str(uncommitted(folder)) for folder in folders}
-    if len(folders) == 1:
-        return f"Memories: {counted[folders[0].name]}" if counted[folders[0].name] else "Memory files"
-    return "Memories: " + "; ".join(f"{name} {told}" for name, told in counted.items() if told)
+    told = [f"{name} {count}" if len(folders) > 1 else count for name, count in counted.items() if count]
+    return f"Memories: {'; '.join(told)}" if told else "Memory files"
 
 
 def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
     waiting = unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
-    if waiting and merging(folder.root) and not allow_unsettled:
+    if allow_unsettled:
+        return
+    if waiting and (under_way(folder.root) or document.FILE_NAME in _unmerged(folder)):
         many = "1 conflict is" if len(waiting) == 1 else f"{len(waiting)} conflicts are"
         hint = "`memctl conflicts` shows what to decide; --unsettled commits it as it is, to settle it later."
         raise RefusedError(f"{many} not settled in {folder.name}/{document.FILE_NAME}", hint=hint)
+    for place in _marked_in(folder, [*_unmerged(folder), *_changed_texts(folder)]):
+        hint = "Keep what is right, delete the lines with marks; --unsettled commits it as it is."
+        raise RefusedError(f"{folder.name}/{place}: holds git conflict markers", hint=hint)
+
+
+def _changed_texts(folder: UserFolder) -> list[str]:
+    """Reflections that are different from the last commit."""
+    return _names(call(folder.root, "diff", "--name-only", "--relative", "-z", "HEAD", "--", reflections.FOLDER).stdout)
+
+
+def _marked_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
+    """The places (file and line) of conflict markers in the folder's files of these names."""
+    for name in dict.fromkeys(names):
+        text = (atomic.read(folder.root / name) or b"").decode("utf-8", "replace")
+        if line := document.conflict_line(text):
+            yield f"{name}:{line}"
 
 
 # What git calls
@@ -352,24 +459,43 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
     """
     versions = (base.read_bytes(), ours.read_bytes(), theirs.read_bytes())
     try:
-        data, told = _merged(*versions, name)
+        data, conflict, told = _merged(*versions, name)
     except (InvalidDataError, RecursionError) as problem:
-        data, _ = by_lines(*versions)
-        told = f"{name}: merged by lines, for a side cannot be read: {problem}"
+        data, conflict = by_lines(*versions)[0], True
+        told = f"merged by lines, for a side cannot be read: {problem}"
     ours.write_bytes(data)
-    return (1 if told else 0), told
+    return int(conflict), f"{name}: {told}" if told else ""
 
 
-def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, str]:
+def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
+    """The merged file, whether it holds a conflict, and what to tell."""
     if name.endswith(".jsonl"):
-        return merge_texts.log(base, ours, theirs), ""
+        return merge_texts.log(base, ours, theirs), False, ""
     if name.endswith(".md"):
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
-        return data, f"{name}: both sides changed the same lines; settle them by hand" if marked else ""
+        return data, marked, "both sides changed the same lines; settle them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
-    places = "; ".join(_told(entry) for entry in done.conflicts)
-    told = f"{name}: {places} (`memctl conflicts` settles it; then `memctl git commit`, or `git add`)"
-    return done.data, told if places else ""
+    if places := "; ".join(_told(entry) for entry in done.conflicts):
+        then = "`memctl conflicts` settles it; then `memctl git commit`, or `git add`"
+        return done.data, True, f"{places} ({then})"
+    keys = ", ".join(_newly_open(done.data, ours, theirs))
+    return done.data, False, f"both sides gave a value to {keys} (`memctl conflicts` shows them)" if keys else ""
+
+
+def _newly_open(merged: bytes, *sides: bytes) -> list[str]:
+    """Keys of facts that have one value on each side, and several together."""
+    if not (found := _open_values(merged)):
+        return []
+    return sorted(found.difference(*(_open_values(merge.settled(side)) for side in sides)))
+
+
+def _open_values(data: bytes) -> set[str]:
+    """Keys of facts that have more than one active value."""
+    values: dict[str, set[str]] = {}
+    for memory in document.parse(data).memories.values():
+        if memory.key and memory.status == ACTIVE:
+            values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
+    return {key for key, said in values.items() if len(said) > 1}
 
 
 def _told(entry: Mapping[str, object]) -> str:
@@ -388,7 +514,7 @@ def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         labels = [word for path in paths for word in ("-L", path.name)]
         done = call(Path(directory), "merge-file", "-p", *labels, *map(str, paths))
     if done.returncode > 127:
-        raise StorageError(f"git merge-file: {_last_line(done.stderr)}")
+        raise StorageError(f"git merge-file: {_complaint(done.stderr)[0]}")
     return done.stdout, done.returncode > 0
 
 
@@ -430,11 +556,15 @@ def _shown(value: object) -> str:
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of files with conflict markers: their names, conflicts that are left, and where copies are kept."""
+    """What became of files with conflict markers: their names, conflicts that are left, and where copies are kept.
+
+    `by_hand` are the places of markers in reflections, whose text only a person can settle.
+    """
 
     files: tuple[str, ...] = ()
     conflicts: tuple[str, ...] = ()
     kept: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
 
 
 def marked(folder: UserFolder) -> bool:
@@ -467,9 +597,9 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
             atomic.replace(path, merged)
             files.append(path.name)
             kept.append(str(copy.relative_to(folder.root)))
-    return Settled(
-        tuple(files), tuple(unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))), tuple(kept)
-    )
+    left = unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
+    names = sorted(path.relative_to(folder.root).as_posix() for path in folder.reflections.rglob("*.md"))
+    return Settled(tuple(files), tuple(left), tuple(kept), tuple(_marked_in(folder, names)))
 
 
 def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
@@ -493,8 +623,10 @@ def _in_repository(folder: Path) -> bool:
 
 def staged(where: Path) -> tuple[list[str], list[str]]:
     """What is about to be committed: memory files, by their attributes; and users' other files, such as documents."""
-    said = call(where, "diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", hook=True).stdout
-    names = [os.fsdecode(name) for name in said.split(b"\0") if name]
+    done = call(where, "diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", hook=True)
+    if done.returncode:
+        raise StorageError("git does not tell what is to be committed", hint=_complaint(done.stderr)[0])
+    names = _names(done.stdout)
     ours = [name for name in names if _is_ours(where, name)]
     users = [name.removesuffix(document.FILE_NAME) for name in _memory_files(where, hook=True)]
     settings = {str(PurePosixPath(user).parent / layout.CONFIG_NAME) for user in users}
@@ -555,8 +687,7 @@ def folders_in(where: Path) -> list[Path]:
 
 def _memory_files(where: Path, *, hook: bool = False) -> list[str]:
     said = call(where, "ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}", hook=hook).stdout
-    names = [os.fsdecode(name) for name in said.split(b"\0") if name]
-    return [name for name in dict.fromkeys(names) if _is_ours(where, name)]
+    return [name for name in dict.fromkeys(_names(said)) if _is_ours(where, name)]
 
 
 def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:
@@ -570,8 +701,9 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
     """
     where = top(root)
     if where is None:
-        chosen = call(root, "config", "init.defaultBranch").returncode == 0
-        ask(root, "init", "--quiet", *([] if chosen else ["--initial-branch=main"]))
+        ask(root, "init", "--quiet")
+        if call(root, "config", "init.defaultBranch").returncode:
+            ask(root, "symbolic-ref", "HEAD", "refs/heads/main")
     written = []
     for folder in folders:
         layout.ensure_private(folder)

@@ -15,7 +15,7 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, edit, journal, reflections, sessions
+from memctl.files import atomic, codec, document, edit, journal, queue, reflections, sessions
 from memctl.files.document import Document, RawRecord, tombstones
 from memctl.files.layout import UserFolder
 from memctl.files.merge_sides import header_with_ids, with_ids
@@ -31,6 +31,7 @@ LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|r
 """Names of files that editors and git leave for a while, or for ever."""
 
 _STRING, _NUMBER = r'"(?:[^"\\]|\\.)*"', r"-?\d[\d.eE+-]*"
+_NO_ID = re.compile(rb'"memory_id"\s*:\s*(null|"")')
 _REFERENCE = "{}/([0-9a-f]{{32}})"
 
 
@@ -65,6 +66,11 @@ def _with_id(record: RawRecord) -> Mapping[str, Any]:
     """The fields of a record; none of one that has no id, for it is to be written anew anyway."""
     value: Mapping[str, Any] = json.loads(record.raw)
     return value if value.get("memory_id") else {}
+
+
+def has_no_id(raw: bytes) -> bool:
+    """Whether a record goes without an id: its field is missing, `null` or empty."""
+    return b'"memory_id"' not in raw or (_NO_ID.search(raw) is not None and not json.loads(raw).get("memory_id"))
 
 
 def with_plain_dates(raw: bytes) -> bytes:
@@ -334,7 +340,7 @@ def _astray(folder: UserFolder) -> dict[str, str]:
             held = {file.stem for file in path.glob("*.txt")}
             owners = [one for one in sorted(known) if _refers(folder, one) & held]
             named = any(re.search(_REFERENCE.format(re.escape(name)), _text(folder, one)) for one in known)
-            if not named and not sessions.queue(folder, name):
+            if not named and not queue.waiting(folder, name):
                 found[name] = owners[0] if len(owners) == 1 else ""
     return found
 

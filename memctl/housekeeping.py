@@ -63,14 +63,39 @@ def adoptions(view: View, now: datetime) -> tuple[list[Memory], list[FileEdit]]:
     """
     adopted: list[Memory] = []
     files: list[FileEdit] = []
-    buried = tombstones(view.header)
     for orphan in view.orphans():
         record = adopt(orphan, view.new_id(now), now)
-        gone = record.memory_id in buried or view.read(forgetting.trash_path(record.memory_id)) is not None
-        if not gone and adding.can_be_stored(record):
+        if not obstacle(view, orphan, record):
             adopted.append(record)
             files += name_record(view, orphan, record)
     return adopted, files
+
+
+def obstacle(view: View, reflection: Reflection, record: Memory) -> str:
+    """Why a reflection cannot have this record; empty where it can."""
+    name = record.memory_id
+    if not reflection.body.strip():
+        return "is empty; it gets a record once something stands in it"
+    if name in tombstones(view.header):
+        return f"names {name}, which was purged; delete it, or take the `memory_id` out"
+    if view.read(forgetting.trash_path(name)) is not None:
+        return f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or `memctl restore {name}`"
+    return "" if adding.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
+
+
+def relinks(view: View) -> dict[str, str]:
+    """Records whose reflection is missing, or that have none, and the one file in whose front matter each is named: it
+    was renamed, or written by hand."""
+    named: dict[str, list[str]] = {}
+    for found in view.index.unreferred():
+        named.setdefault(found.memory_id, []).append(found.path)
+    return {name: paths[0] for name, paths in named.items() if len(paths) == 1 and not has_reflection(view, name)}
+
+
+def has_reflection(view: View, memory_id: str) -> bool:
+    """Whether the file that a record refers to is there."""
+    path = view.need(memory_id).summary_md_ref
+    return reflections.is_reference(path) and (view.folder.root / path).exists()
 
 
 def adopt(reflection: Reflection, new_id: str, now: datetime) -> Memory:

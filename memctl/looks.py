@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cache
 from itertools import pairwise
 
 Span = tuple[str, int, int]
@@ -16,30 +17,34 @@ Span = tuple[str, int, int]
 # By form
 
 _FORMS: Mapping[str, str] = {
-    "a private key": r"-----BEGIN[ ][A-Z0-9 ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----.*?"
+    "a private key": r"-----BEGIN[ ][A-Z0-9 ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?=.{0,400}?[A-Za-z0-9+/=]{32}).*?"
     r"(?:-----END[ ][A-Z0-9 ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----|\Z)"
     r"|PuTTY-User-Key-File-\d.*?Private-MAC:\s*\w+|AGE-SECRET-KEY-1[0-9A-Z]{50,}",
     "a JSON web token": r"eyJ[\w-]{8,}\.[\w-]{10,}(?:\.[\w-]*){0,3}",
     "an AWS key": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])",
     "a Google key": r"AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}",
-    "an Azure key": r"AccountKey=[A-Za-z0-9+/=]{80,}|[\w~.]{3}\dQ~[\w~.-]{31,34}",
+    "an Azure key": r"AccountKey=[A-Za-z0-9+/=]{80,}|[\w~.]{3}\dQ~[\w~.-]{31,34}|(?<=[?&])sig=[A-Za-z0-9%+/]{40,}=*",
     "a GitHub token": r"gh[pousr]_\w{30,}|github_pat_\w{22,}",
-    "a GitLab token": r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[\w-]{20,}|GR1348941[\w-]{20,}",
+    "a GitLab token": r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[\w-]{20,}(?:\.\w{2}\.\w{7,9})?"
+    r"|GR1348941[\w-]{20,}",
     "a Slack token": r"xox[a-z]-[\w-]{10,}|xapp-\d-[\w-]{10,}|hooks\.slack\.com/(?:services|workflows)/[\w/]{20,}",
     "a Stripe key": r"[rs]k_(?:live|test|prod)_\w{10,}|whsec_[A-Za-z0-9+/=]{24,}",
     "a chat bot token": r"\d{8,10}:[\w-]{35}(?!\w)|[MNO][\w-]{23,27}\.[\w-]{6}\.[\w-]{27,38}"
-    r"|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{30,}",
+    r"|discord(?:app)?\.com/api/webhooks/\d+/[\w-]{30,}|qyapi\.weixin\.qq\.com/cgi-bin/webhook/send\?key=[\w-]{30,}"
+    r"|open\.(?:feishu\.cn|larksuite\.com)/open-apis/bot/(?:v2/)?hook/[\w-]{30,}",
     "a package registry token": r"npm_[A-Za-z0-9]{36}|pypi-AgE[\w-]{40,}|rubygems_[0-9a-f]{48}|CLOJARS_\w{60}"
-    r"|:_authToken=\s*[\w-]{20,}",
+    r"|:_authToken=\s*[\w-]{20,}|oy2[a-z0-9]{43}(?!\w)",
     "a mail service key": r"SG\.[\w-]{16,}\.[\w-]{16,}|[0-9a-f]{32}-us\d{1,2}(?!\d)|xkeysib-[0-9a-f]{64}-\w{16}"
-    r"|key-[0-9a-f]{32}(?!\w)",
+    r"|key-[0-9a-f]{32}(?!\w)|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",
     "a cloud service key": r"dop_v1_[0-9a-f]{40,}|do[or]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|LTAI[A-Za-z0-9]{12,26}"
     r"|AKID[A-Za-z0-9]{32}|hv[sb]\.[\w-]{24,}|sbp_[0-9a-f]{40}|tskey-\w+-[\w-]{10,}|ops_eyJ[\w+/=]{40,}"
     r"|sntrys_[\w+/=-]{30,}|gl(?:c|sa)_[\w+/=-]{30,}|NRAK-[A-Z0-9]{27}|ATATT3[\w=-]{40,}|lin_api_\w{40}"
-    r"|AKCp[A-Za-z0-9]{60,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|ntn_\w{40,}",
+    r"|v1\.0-[0-9a-f]{24}-[0-9a-f]{146}|\w{14}\.atlasv1\.[\w-]{60,}|dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.]{40,}"
+    r"|pul-[0-9a-f]{40}|pat\w{14}\.[0-9a-f]{64}|AKCp[A-Za-z0-9]{60,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|ntn_\w{40,}",
     "a payment or shop key": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0[a-z]{3}-[\w-]{22,}"
     r"|(?:SK|AC)[0-9a-f]{32}(?!\w)",
-    "a model provider key": r"hf_[A-Za-z0-9]{30,}|gsk_\w{40,}|r8_\w{37}|pplx-\w{40,}|xai-\w{60,}|tvly-[\w-]{20,}",
+    "a model provider key": r"hf_[A-Za-z0-9]{30,}|gsk_\w{40,}|r8_\w{37}|pplx-\w{40,}|xai-\w{60,}|tvly-[\w-]{20,}"
+    r"|lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|fc-[0-9a-f]{32}(?!\w)|[0-9a-f]{32}\.[A-Za-z0-9]{16}(?!\w)",
 }
 _FORM = re.compile(
     r"(?<![A-Za-z0-9])(?:" + "|".join(f"(?P<k{at}>{form})" for at, form in enumerate(_FORMS.values())) + ")", re.DOTALL
@@ -68,23 +73,32 @@ _LONG = re.compile(r"[A-Za-z0-9_.+/=:~-]{16,}")
 _SECRET_WORDS = frozenset(
     """password passwd pwd passphrase passcode secret secrets token apikey apitoken accesstoken accesskey secretkey
     privatekey authtoken auth authorization cookie cookies credential credentials creds bearer jwt otp cvv sessionid
-    signature""".split()
+    signature pw psk passwort kennwort wachtwoord senha""".split()
 )
 _SECRET_PAIRS = frozenset(
     """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,session id,
-    access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code""".replace(
+    access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code,de passe""".replace(
         "\n", ""
     ).split(",")
 )
 _ABOUT = frozenset(
     """type method mode url uri endpoint name provider enabled required count length policy limit limits ttl expiry
-    timeout file path size budget max min number usage""".split()
+    timeout file path size budget max min number usage stdin prompt strength""".split()
 )
 """A last word with which a name is about a secret and does not hold it: `token_limit`, `password_file`."""
 
 _INSIDE = re.compile("passw(?:or)?d|passphrase|secret(?!ar)|apikey|credential")
-_PASSWORD = re.compile("passw(?:or)?d|passphrase|passcode|pwd|密码|口令")
-_CHINESE = "密码|口令|密钥|秘钥|私钥|令牌|凭证|凭据|授权码|验证码|通行证"
+_NO_PASS = frozenset("boarding mountain ski bus season day hall back".split())
+"""Words before `pass` in names that hold no password, as `db_pass` and `smtpPass` do."""
+_PASSWORD = re.compile(
+    "passw(?:or)?[dt]|passphrase|passcode|pwd|pass$|^pw$|[_.-]pw$|psk|kennwort|wachtwoord|senha"
+    "|密码|密碼|口令|パスワード|暗証番号|비밀번호|пароль|contraseña|mot de passe"
+)
+_CHINESE = (
+    "密码|密碼|口令|密钥|密鑰|秘钥|金鑰|私钥|私鑰|令牌|權杖|凭证|憑證|凭据|憑據|授权码|授權碼|验证码|驗證碼|通行证|通行證"
+    "|パスワード|暗証番号|비밀번호|пароль|contraseña|mot[ ]de[ ]passe"
+)
+_IS = "改成了?|改[为為]|[设設][置定]?[为為成]|换成了?|換成了?|[变變]成?了?|就?叫做?|就是|是|为|為|は|는|은"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
 
 _NAME = rf"""(?P<name>(?<![A-Za-z0-9_.-])
@@ -95,7 +109,8 @@ _LONGEST_READ = 1_000
 """Characters of a value that are looked at: a text such as `key=key=…` must not be read from each name to its end."""
 
 _ASSIGNED = re.compile(
-    rf"""{_NAME}(?P<sign>["'`*]{{0,3}}\s*(?:=|:|：|改成了?|设为|设成|就是|是|为)\s*[`*]{{0,3}})
+    rf"""{_NAME}(?P<sign>["'`*]{{0,3}}(?:（[^）\n]{{1,10}}）|\ \([^)\n]{{1,20}}\))?
+    \s*(?::?=>?|:|：|＝|[-–]>|→|['’]s\ |{_IS})\s*+[`*]{{0,3}}+\s*+)
     (?P<value>"[^"\n]*"|'[^'\n]*'|[^\s"',;&，；。)\]}}]{{1,{_LONGEST_READ}}})""",
     re.VERBOSE | re.IGNORECASE,
 )
@@ -103,12 +118,53 @@ _MORE = re.compile(r"""[^\s"',;&，；。)\]}]*""")
 _QUOTED_AFTER = re.compile(
     rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]+”)""", re.VERBOSE | re.IGNORECASE
 )
+_HIDDEN = r"password|passwd|passphrase|passcode|passwor[dt]|kennwort|contraseña|senha|mot\ de\ passe"
+_VALUE = """["'“`]?(?P<value>[^\\s"'”`]{4,})"""
 _SAID = re.compile(
-    r"""\b(?P<name>password|passwd|passphrase|passcode|pin(?:\ code)?|(?:api|access|secret|private)\ key|token|secret)
-    (?:\s+(?:for|of|to|on|at|in)\s[^\n.!?:=]{1,60}?)?\s+(?:is|was|=)\s+(?:now\s+)?["'“`]?
-    (?P<value>[^\s"'”`]{4,})""",
+    rf"""\b(?P<name>{_HIDDEN}|pin(?:\ code)?|(?:api|access|secret|private)\ key|token|secret)
+    (?:\s+(?:for|of|to|on|at|in)\s[^\n.!?:=]{{1,60}}?)?\s+(?:is|was|=|ist|lautet|est|es|é)\s+(?:now\s+)?{_VALUE}""",
     re.VERBOSE | re.IGNORECASE,
 )
+_CHANGED = rf"""\b(?:(?:set|chang(?:ed?|ing)|reset|updated?)\s+(?:\w+(?:['’]s)?\s+){{0,4}}(?P<name>{_HIDDEN}|pin)
+    |(?P<other>{_HIDDEN}|pin)\s+(?:is|was|has\ been)\s+(?:now\s+)?(?:set|changed|reset|updated))\s+to\s+{_VALUE}"""
+_LOGIN = rf"""(?:\b(?:login|user(?:name)?)|账号|帳號|帐号|用户名?)[\s:：=]\s*[^\s,，;；/]{{1,60}}[\s,，;；/]+(?:and\s+)?
+    (?P<name>{_HIDDEN}|pass|pw)\s+{_VALUE}"""
+_DIRECT = rf"""(?P<name>密码|密碼|口令|パスワード|비밀번호)\s{{0,2}}+["'“`「『]?
+    (?P<value>(?!(?:sha|md|aes|rsa|argon|b?crypt|pbkdf|hmac|base|utf|gbk?|oauth|totp|wpa|web|sm)[-_]?\d)
+        (?:(?=[!-~]{{0,40}}?[0-9])(?=[!-~]{{0,40}}?[A-Za-z])[!-~]{{6,{_LONGEST_READ}}}
+        |\d{{6,32}}(?![\d年月日号位次个天])))"""
+"""`WiFi密码Kitten99`: with nothing between the name and the value; not `密码SHA256加密`."""
+_COMMAND = rf"""\b(?:sshpass\s+-p\s*|redis-cli\b[^\n|;]{{0,80}}?\s-a\s+|docker\s+login\b[^\n|;]{{0,120}}?\s-p\s+
+    |(?:mysql|mysqldump|mysqladmin|mariadb)\b[^\n|;]{{0,120}}?\s-p
+    |(?:curl|wget)\b[^\n|;]{{0,200}}?\s(?:-u|--user)\s*["']?[^\s:"']{{1,60}}:)
+    ["']?(?P<value>[^\s"']{{4,{_LONGEST_READ}}})"""
+_PHRASE = r"""(?:\b(?:(?:seed|recovery|backup|secret|mnemonic)\s+(?:phrase|words?)|mnemonic)|助[记記][词詞])
+    \s*(?:is|are|was|:|：|=|是|为|為)?\s*["'“`]?(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b"""
+"""The 12 to 24 words from which the keys of a wallet are made."""
+
+
+@cache
+def _rule(pattern: str) -> re.Pattern[str]:
+    """A rule that few texts need: compiled for the first that does."""
+    return re.compile(pattern, re.VERBOSE | re.IGNORECASE)
+
+
+_KEY_IN_HEX = re.compile(
+    r"\b(?P<name>(?:api|access|private|secret)[ _-]key|token)\s+(?P<value>(?:0x)?[0-9a-f]{32,128})\b", re.IGNORECASE
+)
+_TAGGED = re.compile(
+    r"<(?:\w{1,40}:)?(?P<name>[A-Za-z][\w.-]{0,60})(?:\s[^<>\n]{0,200})?(?P<sign>>)"
+    rf"(?P<value>[^<\s]{{1,{_LONGEST_READ}}})</"
+)
+_TABLE = re.compile(
+    r"\|\s{1,20}[*`_]{0,3}(?P<name>[\w.-]{2,60})[*`_]{0,3}(?P<sign>\s{1,60}\|\s{1,60})"
+    rf"`?(?P<value>[^\s|`]{{1,{_LONGEST_READ}}})`?\s{{1,60}}\|"
+)
+_OPTION = re.compile(
+    r"(?<!\S)--?(?P<name>[A-Za-z][A-Za-z0-9_-]{1,40})(?P<sign>\s{1,9})"
+    rf"""(?P<value>"[^"\n]+"|'[^'\n]+'|[^\s"'-][^\s"']{{0,{_LONGEST_READ}}})"""
+)
+"""In XML, in a table of Markdown, on a command line."""
 _URL_PASSWORD = re.compile(r"(?<=://)[^\s/@:?#]*:(?P<value>[^\s/?#]+)@")
 _SCHEME = re.compile(r"\b(?P<scheme>Bearer|Basic)\s+(?P<value>[A-Za-z0-9._~+/=-]{6,})", re.IGNORECASE)
 
@@ -116,15 +172,16 @@ _PLACEHOLDERS = frozenset(
     """string str text bytes null none nil true false yes no required optional missing wrong unknown forgotten invalid
     expired changed empty hidden redacted password passwd pass pwd secret token user username example changeme change_me
     yourpassword mypassword undefined default disabled enabled incorrect correct secure strong weak different
-    needed protected stored""".split()
+    needed protected stored guest anonymous""".split()
 )
 _NO_VALUE = re.compile(
-    r"""[<\[{$%(*@]            # <password>, ${PASSWORD}, %s, ****
+    r"""[<\[{$%(*@:]           # <password>, ${PASSWORD}, %s, ****
     |.*[(\[{<]                # a call, a template
     |(?:your|my|the|some|example|placeholder|xxx|\.\.\.|…)
     |[A-Z][A-Z0-9]*(?:_[A-Z0-9]+)+$       # NAME_OF_A_VARIABLE
     |[A-Za-z_]\w*(?:\.[A-Za-z_]\w*)+$     # settings.password
     |\.{0,2}/                             # a path
+    |!(?:vault|secret|env|env_var|encrypted|ref|sub|include)\b   # a tag of YAML
     |https?://""",
     re.VERBOSE,
 )
@@ -140,31 +197,42 @@ _LONGEST_PIECE = 4.0
 _RUN = re.compile(rf"[A-Za-z0-9+/_=-]{{{_SHORTEST_RANDOM},}}")
 _UUID = re.compile(r"[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 _PUBLIC = re.compile(
-    r"AAAA[BCE]|Qm[1-9A-HJ-NP-Za-km-z]{44}$|sha(?:1|256|384|512)-|R0lGOD|iVBORw0|/9j/"
+    r"AAAA[BCE]|MII[BC]IjAN|Qm[1-9A-HJ-NP-Za-km-z]{44}$|[13][1-9A-HJ-NP-Za-km-z]{25,33}$|0x[0-9A-Fa-f]{40}$"
+    r"|(?i:sha(?:1|256|384|512)[-=:])|R0lGOD|iVBORw0|/9j/"
     r"|(?:call|toolu|srvtoolu|chatcmpl|msg|resp|req|run|step|item|gen|evt|batch|thread|asst|file|rs|fc|mem)[_-]"
 )
-"""How public keys, content addresses, checksums, pictures, and the ids of calls and answers begin."""
+"""How public keys, addresses of wallets and contents, checksums, pictures, and the ids of calls and answers begin."""
 
-_BEFORE_PUBLIC = re.compile(r"(?:[a-z][a-z0-9+.-]*://\S*|www\.\S*|base64,|sha\d+[:=-]|[#@%.\\]|\w/)$")
+_PUBLISHED = re.compile(r"-----BEGIN (?![A-Z0-9 ]*PRIVATE)[A-Z0-9 ]+-----[A-Za-z0-9+/=\s:.-]{0,8000}?(?:-----END|\Z)")
+"""Certificates, public keys and signatures."""
+
+_BEFORE_PUBLIC = re.compile(r"(?:[a-z][a-z0-9+.-]*://\S*|www\.\S*|base64,|(?i:sha\d+)[:=-]|[#@%.\\]|\w/)$")
 """In an address, a picture or a checksum, a run of letters and digits is expected."""
 
 
 def secret_name(name: str) -> bool:
     """See `memctl.secrets.secret_name`."""
-    if any(word in name for word in _CHINESE.split("|")):
+    if not name.isascii() and re.search(_CHINESE, name, re.VERBOSE):
         return True
     words = [word.lower() for word in _WORD.findall(name)]
     if not words or words[-1] in _ABOUT or words[0] in ("max", "min", "num"):
         return False
     if _INSIDE.search("".join(words)):
         return True
+    if words[-1] == "pass" and len(words) > 1 and words[-2] not in _NO_PASS:
+        return True
     pairs = {f"{one} {other}" for one, other in pairwise(words)}
     return bool(_SECRET_WORDS & set(words) or _SECRET_PAIRS & pairs or "".join(words) in _SECRET_WORDS)
 
 
+_OF_OTHERS = re.compile(
+    "session|signature|(?:page|next|continuation|sync|pad|eos|bos|cls|sep|unk|mask)_?token", re.IGNORECASE
+)
+
+
 def _tells(name: str) -> bool:
-    """As `secret_name`, without names that mostly hold something else: a session's id, a function's signature."""
-    return secret_name(name) and not re.search("session|signature", name, re.IGNORECASE)
+    """As `secret_name`, without names that mostly hold something else: a session's id, a place in a list."""
+    return secret_name(name) and not _OF_OTHERS.search(name)
 
 
 def names_secret(name: str) -> bool:
@@ -210,12 +278,9 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
     for match in _SCHEME.finditer(text):
         if cautious or _keylike(match["value"]) or _is_base64(match["value"]):
             yield ("an authorization header", *match.span("value"))
-    for match in _SAID.finditer(text):
-        if _said(match):
-            start = match.start("value")
-            yield (kind_of(match["name"]), start, start + len(match["value"].rstrip(".,;!?)")))
+    yield from _told(text)
     tells = secret_name if cautious else _tells
-    for pattern in (_ASSIGNED, _QUOTED_AFTER):
+    for pattern in (_ASSIGNED, _QUOTED_AFTER, _OPTION, _TAGGED, _TABLE):
         at = 0
         while named := pattern.search(text, at):
             at = max(named.end("name"), named.start() + 1)
@@ -224,10 +289,37 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
                 at = span[1]
 
 
+def _told(text: str) -> Iterator[Span]:
+    """What sentences and commands tell: `the password is …`, `WiFi密码…`, `curl -u me:…`, the words of a wallet."""
+    lowered = text.lower()
+    patterns = [_SAID]
+    if " to " in lowered:
+        patterns.append(_rule(_CHANGED))
+    if any(word in lowered for word in ("login", "user", "账号", "帳號", "帐号", "用户")):
+        patterns.append(_rule(_LOGIN))
+    for match in (match for pattern in patterns for match in pattern.finditer(text)):
+        name, value = next(filter(None, match.groups())), match["value"].rstrip(".,;!?)")
+        if _said(name.lower(), value):
+            yield (kind_of(name), match.start("value"), match.start("value") + len(value))
+    yield from ((kind_of(match["name"]), *match.span("value")) for match in _KEY_IN_HEX.finditer(text))
+    for match in _rule(_DIRECT).finditer(text) if not text.isascii() else ():
+        value = match["value"].rstrip(".,;!?)\"'`")
+        yield ("a password", match.start("value"), match.start("value") + len(value))
+    for match in _rule(_COMMAND).finditer(text) if " -" in text else ():
+        if not is_placeholder(match["value"]) and not is_masked(match["value"]):
+            yield ("a password", *match.span("value"))
+    if any(word in lowered for word in ("phrase", "mnemonic", " word", "助记", "助記")):
+        yield from (("a recovery phrase", *match.span("value")) for match in _rule(_PHRASE).finditer(text))
+
+
+_COUNTED = "年月日号號位次个個天点點分秒岁歲"
+"""What follows a number that counts or dates, and is no password: `密码是2024年改的`."""
+
+
 def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
     """Where the value of `password=…`, `密码是…` stands; None where it is none, as in `password: must not be empty`."""
     value, (start, end) = match["value"], match.span("value")
-    bare = value.strip("\"'“”`*")
+    bare = value.strip("\"'“”「」『』`*")
     if not bare or bare.startswith("[") or is_masked(bare):
         return None
     followed = end < len(match.string) and match.string[end] == " "
@@ -237,7 +329,8 @@ def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
         return None if said else (start, _end_of(match))
     start += value.index(bare)
     if (cut := _east_asian(bare)) >= 0:
-        bare, followed = bare[:cut], False
+        counted = bare[:cut].isdigit() and bare[cut] in _COUNTED
+        bare, followed = "" if counted else bare[:cut], False
     bare = bare.rstrip(".!?:…`*")
     alone = bool(match["sign"].strip()) and not followed
     if " " in bare or is_placeholder(bare) or not _good(match["name"], bare, value[0] in "\"'“", alone):
@@ -262,16 +355,15 @@ def _good(name: str, bare: str, quoted: bool, alone: bool) -> bool:
     return _passwordlike(bare) or (len(bare) >= 6 and (quoted or (alone and bare.isalpha())))
 
 
-def _said(match: re.Match[str]) -> bool:
+def _said(name: str, value: str) -> bool:
     """`the password for the router is X9-kitten`; not `the token is required`."""
-    name, value = match["name"].lower(), match["value"].rstrip(".,;!?)")
     if is_placeholder(value) or is_masked(value) or _east_asian(value) >= 0:
         return False
-    if name.startswith("pin"):
-        return value.isdigit() and 4 <= len(value) <= 8
+    if name.startswith(("pin", "passcode")) and value.isdigit():
+        return 4 <= len(value) <= 8
     if _PASSWORD.search(name):
-        return _passwordlike(value) and not value.isdigit()
-    return _keylike(value)
+        return _passwordlike(value) and not (value.isdigit() and len(value) < 6)
+    return not name.startswith("pin") and _keylike(value)
 
 
 def is_placeholder(value: str) -> bool:
@@ -324,11 +416,18 @@ def kind_of(name: str) -> str:
         return "a password"
     if lowered.startswith("pin"):
         return "a PIN"
-    return "a key" if "key" in lowered or any(word in name for word in ("密钥", "秘钥", "私钥")) else "a token"
+    return (
+        "a key"
+        if "key" in lowered or any(word in name for word in ("密钥", "密鑰", "秘钥", "金鑰", "私钥", "私鑰"))
+        else "a token"
+    )
 
 
 def _by_chance(text: str, cautious: bool) -> Iterator[Span]:
+    published = [match.span() for match in _PUBLISHED.finditer(text)] if "-----BEGIN " in text else []
     for match in _RUN.finditer(text):
+        if any(begin <= match.start() < end for begin, end in published):
+            continue
         if _random(match[0]) and (cautious or _unexpected(match)):
             yield ("a random key", *match.span())
 
@@ -336,9 +435,10 @@ def _by_chance(text: str, cautious: bool) -> Iterator[Span]:
 def _unexpected(match: re.Match[str]) -> bool:
     """Whether a random run is neither a number written in hex, nor public, nor part of an address."""
     run = match[0]
-    if not (_mixed(run, 3) and not _PUBLIC.match(run)):
+    if not (_mixed(run, 3) and not (_PUBLIC.match(run) or _PUBLIC.match(run.lstrip("/")))):
         return False
-    return not _BEFORE_PUBLIC.search(match.string, max(0, match.start() - 300), match.start())
+    start = match.start() + len(run) - len(run.lstrip("/"))  # `ipfs://` ends in what a run may begin with
+    return not _BEFORE_PUBLIC.search(match.string, max(0, start - 300), start)
 
 
 def _random(run: str) -> bool:

@@ -48,11 +48,20 @@ class Place(NamedTuple):
 _LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
 """No form is shorter; ordinary text holds few such runs."""
 
-_NAMES = tuple(
-    """pass pwd secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess
-    密码 口令 密钥 秘钥 私钥 令牌 凭证 凭据 授权码 验证码 通行证""".split()
+_ELSEWHERE = tuple(
+    """密码 密碼 口令 密钥 密鑰 秘钥 金鑰 私钥 私鑰 令牌 權杖 凭证 憑證 凭据 憑據 授权码 授權碼 验证码 驗證碼
+    通行证 通行證 助记词 助記詞 パスワード 暗証番号 비밀번호 пароль""".split()
 )
-_SIGNS = ("=", ":", "：", "是", "为", "改", "设", "就", '"', "'", "“", " is ", " was ", "bearer", "basic")
+"""Names behind which a secret may stand with nothing between."""
+_NAMES = (
+    *_ELSEWHERE,
+    *"""pass pwd pw psk secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess kennwort wachtwoord
+    senha contraseña mnemonic phrase words curl mysql redis docker""".split(),
+)
+_SIGNS = (
+    *"""= : ： ＝ > → | 是 为 為 改 设 設 就 " ' ’ “ bearer basic user login phrase words mnemonic --""".split(),
+    *(" is ", " was ", " ist ", " lautet ", " es ", " est ", " é ", " to ", " -"),
+)
 """A text without any of these, in small letters, tells no secret by its name."""
 
 
@@ -74,6 +83,8 @@ def _may_hold(text: str, cautious: bool) -> bool:
     if "://" in text or "PRIVATE KEY" in text or re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
         return True
     lowered = text.lower()
+    if not text.isascii() and any(name in lowered for name in _ELSEWHERE):
+        return True
     return any(name in lowered for name in _NAMES) and any(sign in lowered for sign in _SIGNS)
 
 
@@ -107,7 +118,7 @@ def secret_name(name: str) -> bool:
 
 
 def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str, str]]:
-    """Secrets in a JSON value, as (kind, where): in its texts, and what stands under the name of a secret.
+    """Secrets in a JSON value, as (kind, where): in its texts and names, and what stands under the name of a secret.
 
     Args:
         name: the name it stands under; that of a part has dots.
@@ -119,7 +130,10 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
         yield from ((one.kind, name) for one in parts if not known or value[one.start : one.end] not in known)
     elif isinstance(value, Mapping):
         for key, part in value.items():
+            yield from ((kind, name) for kind, _ in in_value(key, "", known))
             yield from in_value(part, f"{name}.{key}" if name else str(key), known)
+    elif isinstance(value, int) and _numeric_password(value, name, known):
+        yield "a password", name
     elif isinstance(value, list | tuple):
         for part in value:
             yield from in_value(part, name, known)
@@ -132,7 +146,12 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
             return value if known and value in known else f"[redacted {_plain_kind(kind)}]"
         return masked(value, known=known)
     if isinstance(value, Mapping):
-        return {key: masked_value(part, f"{name}.{key}" if name else str(key), known) for key, part in value.items()}
+        return {
+            masked_value(key, "", known): masked_value(part, f"{name}.{key}" if name else str(key), known)
+            for key, part in value.items()
+        }
+    if isinstance(value, int) and _numeric_password(value, name, known):
+        return "[redacted password]"
     if isinstance(value, list | tuple):
         return type(value)(masked_value(part, name, known) for part in value)
     return value
@@ -141,11 +160,16 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
 def _whole(value: str, name: str) -> str:
     """The kind of secret that a whole text is, because of the name it stands under; empty where it is none."""
     last = name.rsplit(".", 1)[-1]
-    if not any(told in last.lower() for told in _NAMES):
+    if last.startswith("[redacted") or not any(told in last.lower() for told in _NAMES):
         return ""
     from memctl import looks
 
     return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
+
+
+def _numeric_password(value: int, name: str, known: str) -> bool:
+    """Whether a number stands under the name of a password: `{"password": 482913}`, not `{"token": 30522}`."""
+    return _whole(str(value), name) == "a password" and not (known and str(value) in known)
 
 
 def guarded(value: T, policy: str, where: str = "", *, name: str = "", known: str = "", can_insist: bool = True) -> T:

@@ -16,23 +16,25 @@ from memctl.usecases.asking import Asking
 if TYPE_CHECKING:
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
+    from memctl.usecases.as_of import AsOf
     from memctl.usecases.changing import Changing
     from memctl.usecases.conflicts import Conflicts
     from memctl.usecases.context import Contexts
+    from memctl.usecases.conversations import Conversations
     from memctl.usecases.evaluating import Evaluating
     from memctl.usecases.extracting import Extracting
-    from memctl.usecases.history import History
     from memctl.usecases.knowledge import Knowledge
     from memctl.usecases.learning import Learning
     from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.reflecting import Reflecting
-    from memctl.usecases.sessions import Sessions
+    from memctl.usecases.restoring import Restoring
     from memctl.usecases.strategies import Strategies
     from memctl.usecases.tasks import Tasks
+    from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks, Sessions,
-        Extracting, Strategies, Knowledge, History, Archiving,
+        Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks,
+        Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -57,12 +59,16 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
     "tasks.Tasks": (
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
-        *("close_task", "finish_closed_tasks", "feedback_on_task", "end_session"),
+        *("close_task", "feedback_on_task", "end_session"),
     ),
+    "closing.Closing": ("finish_closed_tasks",),
+    "conversations.Conversations": ("conversation", "create_session"),
+    "ending.Ending": ("close_idle", "idle_sessions", "flush_sessions"),
+    "compacting.Compacting": ("conversation_limits", "is_over", "compact_session"),
+    "episodes.Episodes": ("waiting", "learn_pending"),
     "sessions.Sessions": (
-        *("conversation", "create_session", "session_ids", "sessions", "session", "read_offloaded"),
-        *("load_session_if_exists", "save_session", "delete_session", "conversation_limits", "is_over"),
-        *("compact_session", "close_idle", "idle_sessions", "waiting", "learn_pending", "flush_sessions"),
+        *("session_ids", "sessions", "session", "read_offloaded"),
+        *("load_session_if_exists", "save_session", "delete_session"),
     ),
     "extracting.Extracting": ("extract",),
     "strategies.Strategies": (
@@ -72,10 +78,10 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "knowledge.Knowledge": (
         *("knowledge_add", "knowledge_list", "knowledge_show", "search_knowledge", "knowledge_remove"),
     ),
-    "history.History": (
-        *("undo", "redo", "undo_many", "redo_many", "undone", "past", "differences"),
-        *("query_as_of", "select_as_of", "restore_from"),
-    ),
+    "as_of.AsOf": ("query_as_of", "select_as_of"),
+    "restoring.Restoring": ("restore_from",),
+    "history.History": ("past", "differences"),
+    "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""

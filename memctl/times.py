@@ -18,6 +18,7 @@ _MONTHS = (
 _CLOCK = r"(?:[,\s]+(?P<clock>\d{1,2}:\d{2}(?::\d{2})?))?"
 _WRITTEN = (
     r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})",
+    r"(?P<year>\d{4})\.\s?(?P<month>\d{1,2})\.\s?(?P<day>\d{1,2})\.?",
     r"(?P<name>[a-z]{3,9})\.?\s+(?P<day>\d{1,2})(?:st|nd|rd|th)?,?\s+(?P<year>\d{4})",
     r"(?P<day>\d{1,2})(?:st|nd|rd|th)?\s+(?P<name>[a-z]{3,9})\.?,?\s+(?P<year>\d{4})",
     r"(?P<year>\d{4})\s?年\s?(?P<month>\d{1,2})\s?月\s?(?P<day>\d{1,2})\s?日",
@@ -28,6 +29,10 @@ _EITHER_WAY = re.compile(r"\d{1,2}[-/]\d{1,2}[-/]\d{4}")
 
 _SPAN = re.compile(r"^(\d+(?:\.\d+)?)\s*(h|d|w|m|y)$")
 _SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
+_LONGEST_SPAN = 100_000
+"""Days. A longer one is a slip of the finger, or seven digits of a git revision's hash such as `123456d`."""
+
+_DAYS_AGO = {"today": 0, "yesterday": 1, "今天": 0, "昨天": 1}
 
 
 NOW_VARIABLE = "MEMCTL_NOW"
@@ -73,16 +78,26 @@ def from_value(value: object) -> datetime:
 
 
 def _from_number(value: float) -> datetime:
+    if 1000 <= value <= 9999 or _day_of(value):
+        raise ValueError(f"{value} may be a date, or seconds since 1970; write 2025-12-14")
     try:
         return datetime.fromtimestamp(value / 1000 if abs(value) > _MILLISECONDS_FROM else value, UTC)
     except (OverflowError, OSError) as problem:
         raise ValueError(f"{value!r} is not a time") from problem
 
 
+def _day_of(value: float) -> bool:
+    """Whether a number is a day written as `20251214`. As seconds it would be one of 1970."""
+    try:
+        return 19_000_101 <= value <= 21_001_231 and bool(date.fromisoformat(str(int(value))))
+    except ValueError:
+        return False
+
+
 def _from_text(text: str) -> datetime:
     if re.fullmatch(r"-?\d{9,}(\.\d+)?", text):
         return _from_number(float(text))
-    normal = text.replace("/", "-")
+    normal = re.sub(r"(?<=\d)\s+(UTC|GMT)$", "Z", text.replace("/", "-"))
     try:
         return from_value(datetime.fromisoformat(normal))
     except (ValueError, OverflowError):
@@ -119,7 +134,7 @@ def _month(name: str) -> int:
 
 
 def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
-    """A time given on the command line: what `from_value` reads, `today`, `now`, or a span such as `30d`.
+    """A time given on the command line: what `from_value` reads, `now`, `today`, `yesterday`, or a span such as `30d`.
 
     Args:
         ahead: a span counts from now on; back otherwise.
@@ -127,15 +142,18 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     Raises:
         UsageError: it cannot be read.
     """
-    words = {"now": now, "today": now.replace(hour=0, minute=0, second=0, microsecond=0)}
-    if text in words:
-        return words[text]
+    if text == "now":
+        return now
+    if text in _DAYS_AGO:
+        return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=_DAYS_AGO[text])
     if match := _SPAN.match(text):
+        days = float(match[1]) * _SPAN_DAYS[match[2]]
         try:
-            span = timedelta(days=float(match[1]) * _SPAN_DAYS[match[2]])
-            return now + span if ahead else now - span
-        except OverflowError:
-            raise UsageError(f"{text} is too long a span") from None
+            if days <= _LONGEST_SPAN:
+                return now + timedelta(days) if ahead else now - timedelta(days)
+        except OverflowError:  # the present is far from ours
+            pass
+        raise UsageError(f"{text} is too long a span")
     try:
         return from_value(text)
     except ValueError as problem:
@@ -146,8 +164,8 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
 def end_of(text: str, now: datetime) -> datetime:
     """As `from_user`, but a date alone means the last moment of that day: what was so "on" it."""
     moment = from_user(text, now)
-    date_alone = re.fullmatch(r"\s*\d{4}[-/]\d{1,2}[-/]\d{1,2}\s*", text) is not None
-    date_alone = date_alone or (":" not in text and _written(text.strip()) is not None)
+    date_alone = re.fullmatch(r"\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{8})\s*", text) is not None
+    date_alone = date_alone or text in _DAYS_AGO or (":" not in text and _written(text.strip()) is not None)
     return moment + timedelta(days=1, seconds=-1) if date_alone else moment
 
 

@@ -8,6 +8,7 @@ import io
 import json
 import os
 import random
+import shutil
 import stat
 import tarfile
 from collections.abc import Mapping
@@ -18,11 +19,11 @@ from conftest import cases, same_as_rebuilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore, doctor, open_store
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic
 from memctl.files.layout import UserFolder
-from memctl.transfer import archive
+from memctl.transfer import archive, restoring
 
 
 def tree(root: Path) -> dict[str, bytes]:
@@ -82,12 +83,25 @@ def test_a_folder_comes_back_byte_for_byte(tmp_path_factory: pytest.TempPathFact
         store.export_archive(root / "b.memctl", with_log=log)
     assert (root / "a.memctl").read_bytes() == (root / "b.memctl").read_bytes(), "equal folders make equal archives"
 
-    folder, _ = archive.restore(root / "a.memctl", root / "new")
+    folder, _ = restoring.restore(root / "a.memctl", root / "new")
 
     wanted = {name: data for name, data in before.items() if log or name != ".memctl/state/operations.jsonl"}
     assert tree(folder.root) == wanted
     assert {stat.S_IMODE(path.stat().st_mode) for path in folder.root.rglob("*") if path.is_file()} == {0o600}
     assert not list((root / "new").glob(".memctl-tmp-*"))
+
+
+@pytest.mark.parametrize("log", [False, True])
+def test_what_comes_back_is_no_hand_edit(log: bool, store: MemoryStore, tmp_path: Path) -> None:
+    store.add("Alice prefers tea")
+    store.add("Alice prefers jam")
+    store.export_archive(tmp_path / "a.memctl", with_log=log)
+    restoring.restore(tmp_path / "a.memctl", tmp_path / "new")
+    with open_store(tmp_path / "new", "alice", environment={}) as back:
+        back.add("Alice prefers milk")
+        assert doctor.examine(back) == []
+        assert (back.undo().command, len(back.all())) == ("add", 2)
+        assert len(back.undo_many(2).done) == (2 if log else 0)
 
 
 def test_hand_edits_unknown_fields_and_broken_files_come_back(store: MemoryStore, tmp_path: Path) -> None:
@@ -99,7 +113,7 @@ def test_hand_edits_unknown_fields_and_broken_files_come_back(store: MemoryStore
     before = tree(store.folder.root)
     store.export_archive(tmp_path / "a.memctl")
 
-    folder, held = archive.restore(tmp_path / "a.memctl", tmp_path / "new", "bob")
+    folder, held = restoring.restore(tmp_path / "a.memctl", tmp_path / "new", "bob")
 
     assert folder.name == "bob"
     assert held.user == "alice"
@@ -112,7 +126,7 @@ def test_hand_edits_unknown_fields_and_broken_files_come_back(store: MemoryStore
 def test_the_log_comes_along_when_wanted(store: MemoryStore, tmp_path: Path) -> None:
     store.add("Alice prefers tea")
     store.export_archive(tmp_path / "a.memctl", with_log=True)
-    archive.restore(tmp_path / "a.memctl", tmp_path / "new")
+    restoring.restore(tmp_path / "a.memctl", tmp_path / "new")
 
     with open_store(tmp_path / "new", "alice") as back:
         back.undo()
@@ -171,9 +185,9 @@ def test_nothing_is_written_over(backup: Path, tmp_path: Path) -> None:
         there.add("Bob was here")
         before = tree(there.folder.root)
         with pytest.raises(RefusedError, match="never writes over"):
-            archive.restore(backup, tmp_path / "new")
+            restoring.restore(backup, tmp_path / "new")
         assert tree(there.folder.root) == before
-    folder, _ = archive.restore(backup, tmp_path / "new", "alice2")
+    folder, _ = restoring.restore(backup, tmp_path / "new", "alice2")
     assert folder.name == "alice2"
 
 
@@ -182,26 +196,26 @@ def test_any_file_of_a_user_is_in_the_way(backup: Path, tmp_path: Path, name: st
     with open_store(tmp_path / "new", "alice", create=True) as there:
         written(there.folder.root, name, b"x")
     with pytest.raises(RefusedError):
-        archive.restore(backup, tmp_path / "new")
+        restoring.restore(backup, tmp_path / "new")
 
 
 def test_an_empty_user_is_filled(backup: Path, tmp_path: Path) -> None:
     open_store(tmp_path / "new", "alice", create=True).close()
-    archive.restore(backup, tmp_path / "new")
+    restoring.restore(backup, tmp_path / "new")
     with open_store(tmp_path / "new", "alice") as back:
         assert [memory.content for memory in back.all()] == ["Alice prefers tea"]
         same_as_rebuilt(back)
 
 
 def test_settings_are_taken_only_when_asked_for(backup: Path, tmp_path: Path) -> None:
-    archive.restore(backup, tmp_path / "one")
+    restoring.restore(backup, tmp_path / "one")
     assert not (tmp_path / "one" / "memctl.yaml").exists()
-    archive.restore(backup, tmp_path / "two", with_settings=True)
+    restoring.restore(backup, tmp_path / "two", with_settings=True)
     assert (tmp_path / "two" / "memctl.yaml").read_text() == "query_top: 3\n"
     (tmp_path / "three").mkdir()
     (tmp_path / "three" / "memctl.yaml").write_text("query_top: 4\n")
     with pytest.raises(RefusedError, match="settings of its own"):
-        archive.restore(backup, tmp_path / "three", with_settings=True)
+        restoring.restore(backup, tmp_path / "three", with_settings=True)
     assert not (tmp_path / "three" / "alice").exists()
 
 
@@ -228,7 +242,7 @@ def test_all_or_nothing_when_a_write_fails(backup: Path, tmp_path: Path, empty: 
             with pytest.MonkeyPatch.context() as patch:
                 patch.setattr(atomic, name, failing)
                 try:
-                    archive.restore(backup, new)
+                    restoring.restore(backup, new)
                 except (MemctlError, OSError):
                     assert not list(new.glob(".memctl-tmp-*"))
                     if not (new / "alice").exists() or tree(new / "alice") == before:
@@ -238,15 +252,24 @@ def test_all_or_nothing_when_a_write_fails(backup: Path, tmp_path: Path, empty: 
                 assert (new / "alice" / "memory.json").read_bytes().count(b"Alice prefers tea") == 1
             assert failed > 0
             break
-        archive.shutil.rmtree(new / "alice")
+        shutil.rmtree(new / "alice")
         if empty:
             open_store(new, "alice", create=True).close()
+
+
+def test_what_only_looks_like_a_killed_import_is_in_nobodys_way(backup: Path, tmp_path: Path) -> None:
+    store = tmp_path / "other"
+    store.mkdir()
+    (store / ".memctl-tmp-import-file").write_text("mine")
+    (store / ".memctl-tmp-import-link").symlink_to(tmp_path)
+    restoring.restore(backup, store)
+    assert (store / ".memctl-tmp-import-file").read_text() == "mine"
 
 
 def test_what_a_killed_import_left_is_removed(backup: Path, tmp_path: Path) -> None:
     left = tmp_path / "new" / ".memctl-tmp-import-0123456789ab"
     written(left, "folder/memory.json", b"half")
-    archive.restore(backup, tmp_path / "new")
+    restoring.restore(backup, tmp_path / "new")
     assert sorted(path.name for path in (tmp_path / "new").iterdir()) == ["alice"]
 
 
@@ -289,6 +312,11 @@ HOSTILE: Mapping[str, bytes] = {
     "a lock": packed([GOOD, member("folder/.memctl/state/lock")]),
     "a name twice": packed([GOOD, GOOD]),
     "a file as a folder": packed([member("folder/a"), member("folder/a/b")]),
+    "a folder as a file": packed([GOOD, member("folder/a/b"), member("folder/a.b"), member("folder/a")]),
+    "a hook of git, with a joiner": packed([GOOD, member("folder/.g\u200cit/hooks/post-checkout")]),
+    "an index, in capitals": packed([GOOD, member("folder/.MEMCTL/Cache/index.sqlite")]),
+    "a size without end": packed([GOOD], {"format": archive.FORMAT, "user": "alice", "files": [["memory.json", float("inf"), "0" * 64]]}),
+    "a size in a text": packed([GOOD], {"format": archive.FORMAT, "user": "alice", "files": [["memory.json", "57", "0" * 64]]}),
     "a symbolic link": packed([GOOD, member("folder/l", b"", type=tarfile.SYMTYPE, linkname="/etc")]),
     "a hard link": packed([GOOD, member("folder/l", b"", type=tarfile.LNKTYPE, linkname="folder/memory.json")]),
     "a device": packed([GOOD, member("folder/d", b"", type=tarfile.CHRTYPE)]),
@@ -320,7 +348,7 @@ def test_a_hostile_archive_writes_nothing(tmp_path: Path, name: str) -> None:
     before = sorted(tmp_path.rglob("*"))
 
     with pytest.raises(InvalidDataError):
-        archive.restore(path, tmp_path / "store")
+        restoring.restore(path, tmp_path / "store")
     assert sorted(tmp_path.rglob("*")) == before
 
 
@@ -362,7 +390,7 @@ def test_the_folder_of_an_archive_is_never_followed_through_a_link(backup: Path,
     (tmp_path / "elsewhere").mkdir()
     (tmp_path / "new" / "alice").symlink_to(tmp_path / "elsewhere")
     with pytest.raises(RefusedError):
-        archive.check_free(UserFolder(tmp_path / "new" / "alice"))
+        restoring.check_free(UserFolder(tmp_path / "new" / "alice"))
     with pytest.raises(RefusedError):
-        archive.restore(backup, tmp_path / "new")
+        restoring.restore(backup, tmp_path / "new")
     assert list((tmp_path / "elsewhere").iterdir()) == []

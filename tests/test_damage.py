@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import os
 import random
+import re
 import shutil
 import subprocess
 import sys
@@ -238,6 +239,16 @@ def test_lost_pages(kind: str, whole: Spoiled) -> None:
     count_cases("tests/test_damage.py::test_lost_pages", cases - 1)
 
 
+def test_the_end_of_a_long_record_is_lost(whole: Spoiled) -> None:
+    """It stands in a page of its own, of which nothing else tells that zeros were not meant."""
+    data, tail = whole.whole, LONG[-16:].encode()
+    pages = {found.start() // PAGE * PAGE for found in re.finditer(re.escape(tail), data)}
+    assert pages
+    for page in sorted(pages):
+        check(whole, data[:page] + bytes(PAGE) + data[page + PAGE :])
+    count_cases("tests/test_damage.py::test_the_end_of_a_long_record_is_lost", len(pages) - 1)
+
+
 def test_cut_short(whole: Spoiled) -> None:
     dice = random.Random("cut")
     size = len(whole.whole)
@@ -352,6 +363,32 @@ def test_an_index_that_was_made_to_be_believed(whole: Spoiled) -> None:
         connection.execute("UPDATE entries SET raw = replace(CAST(raw AS TEXT), 'lemon', 'pepper')")
         connection.execute("UPDATE files SET seen_ns = 1")
     check(whole, whole.index.read_bytes())
+
+
+def test_an_older_one_beside_a_newer_log(whole: Spoiled) -> None:
+    """A file put back from a backup, while the log beside it is of later changes: together they are of no time at all."""
+    older = whole.whole
+    with whole.opened() as store:
+        first = store.add("An early thing about the harbour.", now=NOW).memory
+        store.forget(["m1"], now=NOW)
+        store.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        second = store.add("A late thing about the harbour.", now=NOW).memory
+        log = Path(f"{whole.index}-wal").read_bytes()
+        assert log
+        store.reindex()
+        right = answers(store)["said"]
+    whole.index.unlink()
+    whole.put(older)
+    Path(f"{whole.index}-wal").write_bytes(log)
+    with whole.opened() as store:
+        got = answers(store)
+        assert got["said"] == right
+        assert set(got["states"]) == {"fresh"}
+        same_as_rebuilt(store)
+        store.restore(["m1"], now=NOW)
+        store.purge([first.memory_id, second.memory_id], now=NOW)
+        store.sync()
+        whole.right = answers(store)["said"]
 
 
 # Around the file

@@ -36,9 +36,10 @@ from conftest import (
 
 from memctl import MemoryStore, bootstrap, open_store
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import journal, layout
+from memctl.files import atomic, journal, layout
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.index import database
+from memctl.lifecycle import adding
 from memctl.models import Filters, Memory, Query
 
 Opener = Callable[..., MemoryStore]
@@ -750,6 +751,27 @@ def test_memory_json_is_a_link(filled: MemoryStore, tmp_path: Path, where: str, 
         assert "gin" in result.hits[0].memory.content or result.index.state == "stale"
 
 
+def test_no_file_is_read_or_written_through_a_link(tmp_path: Path) -> None:
+    """Whoever asks has looked before; between the look and the call the link may have come."""
+    target, link = tmp_path / "real", tmp_path / "link"
+    target.write_bytes(b"xyzzy")
+    link.symlink_to(target)
+    writes: tuple[Callable[[], object], ...] = (
+        lambda: atomic.replace(link, b"new"),
+        lambda: atomic.append(link, b"new"),
+        lambda: atomic.streamed(link).__enter__(),
+    )
+    for write in writes:
+        with pytest.raises(RefusedError, match="symbolic link"):
+            write()
+    with pytest.raises(StorageError, match="not a regular file"):
+        atomic.read(link)
+    with pytest.raises(OSError, match="symbolic links"):
+        atomic.regular(str(link), os.O_WRONLY | os.O_APPEND)
+    assert link.is_symlink()
+    assert target.read_bytes() == b"xyzzy"
+
+
 @pytest.mark.parametrize("kind", ["outside", "inside", "nowhere", "loop", "folder", "pipe", "folder named .md"])
 def test_a_reflection_that_is_no_file(filled: MemoryStore, tmp_path: Path, kind: str) -> None:
     """What it leads to is not read, and everything else goes on."""
@@ -1028,6 +1050,21 @@ def test_a_restored_backup_is_seen(opener: Opener) -> None:
     same_as_rebuilt(store)
 
 
+def test_a_hand_edit_within_a_grain_of_the_clock(opener: Opener) -> None:
+    """Two saves between two ticks of the file system's clock look alike: what was read so soon after is read again."""
+    store = opener()
+    store.add("Alice likes tea.")
+    file, data = store.folder.memory_file, store.folder.memory_file.read_bytes()
+    write_by_hand(file, data.replace(b"tea", b"gin"), in_place=True)
+    assert contents(store) == ["Alice likes gin."]
+    write_by_hand(file, data.replace(b"tea", b"rum"), in_place=True)
+    now = file.stat()
+    stamp = (now.st_mtime_ns, now.st_ctime_ns, now.st_ctime_ns + 1_000_000)  # as if the first save had had these times
+    store.index.connection.execute("UPDATE files SET mtime_ns = ?, ctime_ns = ?, seen_ns = ?", stamp)
+    assert contents(store) == ["Alice likes rum."]
+    same_as_rebuilt(store)
+
+
 def test_asking_and_syncing_change_no_file(filled: MemoryStore) -> None:
     write_by_hand(filled.folder.reflections / "mine.md", "# Mine\n\nzephyr\n")
     before = {path: os.lstat(filled.folder.root / path) for path in tracked(filled.folder.root)}
@@ -1081,11 +1118,26 @@ def test_what_is_purged_is_nowhere(store: MemoryStore, tmp_path: Path) -> None:
     store.folder.drafts.mkdir(exist_ok=True)
     (store.folder.drafts / f"{memory.memory_id}.md").write_text(SECRET)
     (store.folder.root / ".memctl-tmp-1234").write_text(SECRET)
-    assert _holding(tmp_path, SECRET)
+    store.feedback(memory.memory_id, "down", reason=f"There is no {SECRET}.")
+    receipts = store.folder.receipts
+    receipts.with_suffix(".old.jsonl").write_bytes(receipts.read_bytes())
+    before = {Path(name).name for name in _holding(tmp_path, SECRET)}
+    assert before >= {"memory.json", "operations.jsonl", "feedback.jsonl", receipts.name, "receipts.old.jsonl"}
     store.purge([memory.memory_id])
     assert _holding(tmp_path, SECRET) == []
     store.close()
     assert _holding(tmp_path, SECRET) == []
+
+
+def test_what_is_purged_is_named_by_nothing(store: MemoryStore) -> None:
+    gone = store.add("Alice lives in Bonn.", key="city", value="Bonn").memory
+    kept = store.add("Alice lives in Ulm.", key="city", value="Ulm").memory
+    store.put(replace(store.get(kept.memory_id), conflicts_with=(gone.memory_id,)))
+    assert store.get(kept.memory_id).supersedes == (gone.memory_id,)
+    store.purge([gone.memory_id])
+    assert store.folder.memory_file.read_text().count(gone.memory_id) == 1, "its tombstone"
+    assert (store.get(kept.memory_id).supersedes, store.get(kept.memory_id).conflicts_with) == ((), ())
+    same_as_rebuilt(store)
 
 
 def test_what_is_purged_stays_purged(store: MemoryStore, opener: Opener) -> None:
@@ -1117,6 +1169,33 @@ def test_the_id_of_what_is_gone_is_not_given_again(how: str, opener: Opener) -> 
     if how == "forget":
         store.restore([gone.memory_id], now=now)
         assert contents(store) == ["The first.", "The second.", "The third."]
+
+
+def _drawing_low(store: MemoryStore, now: datetime, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
+    """A store that draws the first id of the second, each time: what makes ids differ is that they are looked up."""
+    low = adding.same_second(store.gateway.ids(now, now))[0]
+    monkeypatch.setattr(store.gateway, "ids", lambda created, moment: low)
+    return store
+
+
+def test_nor_after_an_undo(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The log would tell of two memories by one name."""
+    now = datetime(2026, 11, 21, 9, tzinfo=UTC)
+    store = _drawing_low(opener(), now, monkeypatch)
+    _, gone = (store.add(text, now=now).memory for text in ("The first.", "The second."))
+    store.undo(now=now)
+    assert store.add("The third.", now=now).memory.memory_id == adding.next_id(gone.memory_id)
+
+
+@pytest.mark.parametrize("how", ["purge", "forget"])
+def test_nor_by_another_process(how: str, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """That one does not remember what was given; the file does, and the trash. Here it draws a low id, each time."""
+    now = datetime(2026, 11, 21, 9, tzinfo=UTC)
+    store, other = (_drawing_low(opener(), now, monkeypatch) for _ in range(2))
+    first, gone = (store.add(text, now=now).memory for text in ("The first.", "The second."))
+    assert gone.memory_id == adding.next_id(first.memory_id)
+    getattr(store, how)([gone.memory_id], now=now)
+    assert other.add("The third.", now=now).memory.memory_id == adding.next_id(gone.memory_id)
 
 
 def test_purging_with_junk_in_the_log(filled: MemoryStore) -> None:

@@ -576,6 +576,219 @@ def test_a_hook_of_another_repository_does_not_lead_astray(tmp_path: Path, monke
     assert git.top(folder.root) == folder.root
 
 
+# What people do with git
+
+
+def test_a_git_that_speaks_another_language(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("LC_ALL", "C.UTF-8")
+    monkeypatch.setenv("LANGUAGE", "zh_CN:de")
+    with open_store(tmp_path / "store", "alice", create=True) as store:
+        folder = store.folder
+
+    assert "in no git repository" in memctl(folder.root, "git", "status", code=1)
+    assert "made the repository" in memctl(folder.root, "git", "init")
+    (folder.root / ".git" / "index.lock").touch()
+    told = memctl(folder.root, "git", "commit", code=6)
+    assert "index.lock': File exists" in told
+    assert "Another git process" in told, "what git advises is handed on"
+
+
+def test_a_user_who_came_after_init_is_made_ready_by_the_first_commit(tmp_path: Path) -> None:
+    store = tmp_path / "store"
+    store.mkdir()
+    repository(store, at=store)
+    with open_store(store, "bob", create=True) as opened:
+        bob = opened.folder
+    (bob.root / "sessions").mkdir()
+    (bob.root / "sessions" / "today.json").write_text("{}")
+    assert "missing bob: attributes" in memctl(bob.root, "git", "check", code=3)
+    told = memctl(bob.root, "git", "commit")
+
+    assert "wrote bob/.gitattributes, bob/.gitignore" in told
+    assert "missing" not in memctl(bob.root, "git", "check")
+    assert "sessions" not in run(store, "ls-files", "bob")
+    (bob.root / ".gitignore").write_text(".memctl/\n")
+    assert "private files: not in .gitignore" in memctl(bob.root, "git", "check", code=3)
+
+
+def test_reading_a_folder_leaves_nothing_for_git(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store", driver=False)
+    committed(folder)
+    shutil.rmtree(folder.private)
+    (folder.root / ".gitignore").unlink()
+    memctl(folder.root, "list")
+
+    assert ".memctl" not in run(folder.root, "status", "--short")
+
+
+def test_a_commit_takes_no_folder_of_a_like_name(tmp_path: Path) -> None:
+    run(tmp_path, "init", "--quiet")
+    stores = [tmp_path / "*tore", tmp_path / "store"]
+    for store in stores:
+        with open_store(store, "alice", create=True):
+            pass
+    memctl(stores[0] / "alice", "git", "commit")
+
+    assert {name.split("/")[0] for name in run(tmp_path, "ls-files").splitlines()} == {"*tore"}
+    store = shutil.copytree(stores[1] / "alice", stores[1] / "bob").parent
+    call = [MEMCTL, "--store", str(store), "git", "commit"]
+    assert ": Memory files" in subprocess.run(call, capture_output=True, check=True, text=True, cwd=tmp_path).stdout
+
+
+def test_a_stash_that_does_not_fit_waits(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    memory = added(folder, "Alice drinks tea")
+    committed(folder)
+    edited(folder, memory.memory_id, content="Alice drinks mate")
+    run(folder.root, "stash")
+    edited(folder, memory.memory_id, content="Alice drinks chai")
+    committed(folder)
+    run(folder.root, "stash", "pop", fails=True)
+
+    assert "alice: merges: 1 to settle  → memctl conflicts" in memctl(folder.root, "git", "status")
+    assert "1 conflict is not settled" in memctl(folder.root, "git", "commit", code=7)
+    memctl(folder.root, "conflicts", "resolve", memory.memory_id, "--text", "Alice drinks both")
+    memctl(folder.root, "git", "commit")
+    assert texts(folder) == {"Alice drinks both"}
+    synced(folder)
+
+
+def test_markers_in_a_reflection_are_not_committed_unseen(tmp_path: Path) -> None:
+    laptop, desktop, memory = two_machines(tmp_path)
+    with open_store(laptop.root.parent, "alice") as store:
+        store.write_reflection(memory, "# Tea\n\nOne.\n")
+    committed(laptop)
+    pulled(desktop, laptop)
+    for folder in (laptop, desktop):
+        (path,) = folder.reflections.glob("*.md")
+        path.write_text(path.read_text("utf-8").replace("One.", f"One {folder.root.parent.name}."), "utf-8")
+        committed(folder)
+    pulled(laptop, desktop, fails=True)
+    (path,) = laptop.reflections.glob("*.md")
+
+    place = f"reflections/{path.name}:{path.read_text('utf-8').splitlines().index('<<<<<<< ours') + 1}"
+    assert f"alice/{place}: holds git conflict markers" in memctl(laptop.root, "git", "commit", code=7)
+    assert f"alice: {place}: holds git conflict markers in a text" in memctl(laptop.root, "git", "settle")
+    run(laptop.root, "add", "--all")
+    memctl(laptop.root, "git", "commit", code=7)
+    memctl(laptop.root, "git", "commit", "--unsettled")
+
+
+def test_nothing_is_left_of_what_git_waits_for(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    memory = added(folder, "Alice drinks tea")
+    for number, text in enumerate(("tea", "mate", "chai")):
+        edited(folder, memory.memory_id, START + timedelta(days=number), content=f"Alice drinks {text}")
+        committed(folder)
+    run(folder.root, "revert", "--no-edit", "HEAD~1", fails=True)
+    memctl(folder.root, "conflicts", "resolve", memory.memory_id, "--ours")
+
+    told = memctl(folder.root, "git", "commit", code=7)
+    assert "git waits in a revert" in told
+    assert "`git revert --skip` goes on" in told
+    run(folder.root, "revert", "--skip")
+    assert "nothing to commit" in memctl(folder.root, "git", "commit")
+
+
+def test_a_commit_while_a_rebase_stops_for_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder = repository(tmp_path / "store")
+    for text in ("one", "two", "three"):
+        added(folder, text)
+        committed(folder, text)
+    monkeypatch.setenv("GIT_SEQUENCE_EDITOR", "sed -i.old -e 1s/pick/edit/")
+    run(folder.root, "rebase", "--interactive", "HEAD~2")
+    added(folder, "between")
+
+    assert "`git rebase --continue` goes on" in memctl(folder.root, "git", "commit")
+    run(folder.root, "rebase", "--continue")
+    assert run(folder.root, "log", "--format=%s").split("\n")[:4] == ["three", "Memories: 1 added", "two", "one"]
+    assert texts(folder) == {"one", "two", "between", "three"}
+    synced(folder)
+
+
+def test_two_values_of_one_fact_are_told(tmp_path: Path) -> None:
+    laptop, desktop, _ = two_machines(tmp_path)
+    for folder, city in ((laptop, "York"), (desktop, "Hull")):
+        added(folder, f"Alice lives in {city}", key="city", value=city)
+        committed(folder)
+    said = pulled(laptop, desktop)
+
+    assert "both sides gave a value to city (`memctl conflicts` shows them)" in said
+    added(laptop, "Something else")
+    committed(laptop)
+    added(desktop, "Once more")
+    committed(desktop)
+    assert "gave a value" not in pulled(laptop, desktop), "what was told is not told again"
+    assert "York ≠ Hull" in memctl(laptop.root, "conflicts")
+
+
+def test_what_git_writes_into_a_private_folder_is_private(tmp_path: Path) -> None:
+    laptop, desktop, _ = two_machines(tmp_path)
+    added(desktop, "On the desktop")
+    committed(desktop)
+    pulled(laptop, desktop)
+    laptop.memory_file.chmod(0o644)
+
+    def told(folder: UserFolder) -> set[str]:
+        with open_store(folder.root.parent, folder.name) as store:
+            return {problem.path for problem in doctor.examine(store) if problem.code == doctor.PERMISSION}
+
+    assert told(laptop) == set()
+    laptop.root.chmod(0o755)
+    assert told(laptop) == {".", "memory.json"}
+
+
+def test_hooks_that_other_repositories_run_are_not_set(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    shared = tmp_path / "hooks of all"
+    run(folder.root, "config", "core.hooksPath", str(shared))
+    with pytest.raises(RefusedError, match="other repositories, too") as refused:
+        git.install(folder.root, hooks=True)
+    assert not shared.exists()
+    assert str(folder.root / ".git" / "hooks") in refused.value.hint
+    run(folder.root, "config", "core.hooksPath", ".hooks")
+    git.install(folder.root, hooks=True)
+    assert (folder.root / ".hooks" / "pre-commit").exists()
+
+
+def test_a_hook_that_git_passes_over(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    hook = folder.root / ".git" / "hooks" / "pre-commit"
+    hook.parent.mkdir(exist_ok=True)
+    hook.symlink_to(tmp_path / "gone")
+    with pytest.raises(RefusedError, match="pre-commit hook already"):
+        git.install(folder.root, hooks=True)
+    assert not (tmp_path / "gone").exists()
+    hook.unlink()
+    git.install(folder.root, hooks=True)
+    hook.chmod(0o644)
+    (found,) = [finding for finding in git.check(folder) if finding.name == "hooks"]
+    assert found.told == "post-merge, post-checkout"
+    assert git.install(folder.root, hooks=True) == ["hooks: pre-commit"]
+    assert all(finding.ok for finding in git.check(folder))
+
+
+def test_a_hook_that_cannot_ask_git_does_not_let_pass(tmp_path: Path) -> None:
+    with open_store(tmp_path / "store", "alice", create=True) as store:
+        root = store.folder.root
+
+    assert "does not tell what is to be committed" in memctl(root, "git", "hook", "pre-commit", code=6)
+
+
+def test_differences_are_shown_where_memctl_is_gone(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    added(folder, "Alice drinks tea")
+    committed(folder)
+    name = "diff.memctl.textconv"
+    gone = run(folder.root, "config", name).replace(str(MEMCTL), "/nowhere/memctl").replace("M=memctl", "M=memctl-gone")
+    run(folder.root, "config", name, gone.strip())
+    added(folder, "Alice drinks mate")
+
+    shown = run(folder.root, "diff")
+    assert '+      "content": "Alice drinks mate",' in shown
+    assert "not found" not in shown
+
+
 # Quiet differences
 
 

@@ -6,6 +6,7 @@ import json
 import os
 import random
 import re
+import shutil
 import subprocess
 from collections.abc import Callable, Mapping
 from dataclasses import replace
@@ -275,6 +276,28 @@ def test_a_folder_that_was_renamed(store: MemoryStore, tmp_path: Path) -> None:
         assert json.loads(renamed.folder.memory_file.read_text())["user_id"] == "alicia"
 
 
+def test_a_folder_that_was_copied(store: MemoryStore) -> None:
+    """`cp -r` gives every file new times: nothing in it is taken for a hand edit that met a write."""
+    held = filled(store)
+    store.put(replace(held, importance=0.9), now=NOW)
+    copy = store.folder.root.parent / "bob"
+    shutil.copytree(store.folder.root, copy, copy_function=shutil.copy)
+    with open_store(copy.parent, "bob", environment=os.environ) as other:
+        other.add("Bob drinks tea", now=NOW)
+        assert codes([p for p in doctor.examine(other) if p.code != doctor.PERMISSION]) == [doctor.NAME]
+        same_as_rebuilt(other)
+        assert len(other.all()) == len(store.all()) + 1
+        other.undo()
+        other.undo()
+        assert other.get(held.memory_id).importance == 0.5
+    # What somebody did write into a displaced file is still laid aside.
+    displaced = copy / ".memctl" / "state" / "displaced" / "memory.json"
+    write_by_hand(displaced, displaced.read_bytes().replace(b"drinks tea", b"drinks kvass"), in_place=True)
+    with open_store(copy.parent, "bob", environment=os.environ) as other:
+        other.add("Bob drinks milk", now=NOW)
+        assert doctor.WAITING in codes(doctor.examine(other))
+
+
 @pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("last", [False, True])
 def test_a_new_name_is_one_value_and_no_other_byte(style: str, last: bool, store: MemoryStore) -> None:
@@ -330,6 +353,64 @@ def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
     assert store.get(held.memory_id).summary_md_ref == ""
 
 
+def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
+    """Its front matter says whose it is: the record follows, and the text does not vanish from it."""
+    held = filled(store)
+    (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "climbs.md")
+    [problem] = doctor.examine(store)
+    assert (problem.path, problem.code) == ("reflections/climbs.md", doctor.ORPHAN)
+    mended(store)
+    assert store.get(held.memory_id).summary_md_ref == "reflections/climbs.md"
+    assert "old mill" in _body(store)
+    store.undo(now=NOW)
+    assert store.get(held.memory_id).summary_md_ref == held.summary_md_ref
+
+
+def test_a_reflection_written_for_a_record_that_has_none(store: MemoryStore) -> None:
+    tea = store.add("Alice drinks tea", now=NOW).memory
+    saved(store.folder.reflections / "tea.md", f"---\nmemory_id: {tea.memory_id}\n---\n# Tea\n\nFrom the old mill.\n")
+    assert codes(mended(store)) == [doctor.ORPHAN]
+    assert store.get(tea.memory_id).summary_md_ref == "reflections/tea.md"
+
+
+def test_a_reflection_that_was_copied_is_told_and_left(store: MemoryStore) -> None:
+    held = filled(store)
+    copy = store.folder.reflections / "copy.md"
+    saved(copy, (store.folder.root / held.summary_md_ref).read_bytes() + b"And on Thursdays.\n")
+    before = tracked(store.folder.root)
+    [problem] = doctor.examine(store)
+    assert (problem.path, problem.fix) == ("reflections/copy.md", "")
+    assert held.memory_id in problem.message
+    assert held.summary_md_ref in problem.message
+    assert doctor.mend(store, [problem], NOW) == []
+    assert tracked(store.folder.root) == before
+    # Without the file that the record refers to, nobody can know which of two others is the one.
+    (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "other.md")
+    told = doctor.examine(store)
+    assert [(each.path, each.code) for each in told if not each.fix] == [
+        ("reflections/copy.md", doctor.WAITING),
+        ("reflections/other.md", doctor.WAITING),
+    ]
+    mended(store)
+
+
+@pytest.mark.parametrize("purged", [False, True])
+def test_a_copy_of_what_was_forgotten_is_told_and_left(
+    purged: bool, store: MemoryStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """It gets no record, for that would bring the memory back; and nothing claims that it was mended."""
+    held = filled(store)
+    data = (store.folder.root / held.summary_md_ref).read_bytes()
+    (store.purge if purged else store.forget)([held.memory_id], now=NOW)
+    saved(store.folder.reflections / "copy.md", data)
+    [problem] = doctor.examine(store)
+    assert (problem.fix, held.memory_id in problem.message) == ("", True)
+    assert ("purged" if purged else "trash") in problem.message
+    assert main(["--store", str(store.folder.root.parent), "--user", "alice", "doctor", "--fix"]) == 0
+    assert "mended" not in capsys.readouterr().out
+    assert held.memory_id not in {memory.memory_id for memory in store.all()}
+
+
 def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
     path = store.folder.reflections / "deep" / "bees.md"
     saved(path, "# Bees\r\n\r\nEvery nine days in May.\r\n")
@@ -342,6 +423,36 @@ def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
         path.read_bytes()
         == f"---\r\nmemory_id: {memory.memory_id}\r\n---\r\n# Bees\r\n\r\nEvery nine days in May.\r\n".encode()
     )
+
+
+def test_a_reflection_that_is_still_empty_gets_no_record(store: MemoryStore) -> None:
+    """An editor's new file, before anything was written into it."""
+    path = store.folder.reflections / "新的.md"
+    saved(path, "\n  \n")
+    store.add("Alice drinks tea", now=NOW)
+    assert path.read_bytes() == b"\n  \n"
+    assert [memory.content for memory in store.all()] == ["Alice drinks tea"]
+    [problem] = doctor.examine(store)
+    assert (problem.fix, "is empty" in problem.message) == ("", True)
+    saved(path, "养猫的第一天。\n")
+    store.add("Bob drinks tea", now=NOW)
+    assert sorted(memory.content for memory in store.all()) == ["Alice drinks tea", "Bob drinks tea", "新的"]
+
+
+def test_files_that_somebody_takes_for_reflections(store: MemoryStore) -> None:
+    for name in ("NOTE.MD", "note.txt", "note.md~", "picture.png", ".hidden.txt", "sub/deep.markdown"):
+        saved(store.folder.reflections / name, "words")
+    told = doctor.examine(store)
+    assert [each.path for each in told] == ["reflections/NOTE.MD", "reflections/note.txt", "reflections/sub/deep.markdown"]
+    assert {each.code for each in told} == {doctor.WAITING}
+
+
+def test_what_is_wrong_in_a_reflection_is_told_with_its_line(store: MemoryStore) -> None:
+    saved(store.folder.reflections / "a.md", "---\ncategory: life\ncreated_at: 2026-13-01\n---\n# A\n")
+    saved(store.folder.reflections / "b.md", "# B\n".encode("utf-16"))
+    one, other = map(str, doctor.examine(store))
+    assert one.startswith("reflections/a.md:3: broken front matter: 2026-13-01 is not a time")
+    assert other.startswith("reflections/b.md:1: is UTF-16, and must be saved as UTF-8")
 
 
 def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
@@ -396,6 +507,19 @@ def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> Non
     assert store.get(other.memory_id).supersedes == (held.memory_id,)
 
 
+@pytest.mark.parametrize("written", ["null", '""'])
+def test_an_id_that_was_emptied_is_written_again(written: str, store: MemoryStore) -> None:
+    """Until then it is derived from the text, and would change with it."""
+    memory = store.add("Alice drinks tea", metadata={"memory_id": "of something else"}, now=NOW).memory
+    changed_file(store.folder.memory_file, f'"memory_id": "{memory.memory_id}"', f'"memory_id": {written}')
+    [problem] = doctor.examine(store)
+    assert (problem.code, problem.line) == (doctor.INCOMPLETE, 5)
+    mended(store)
+    [held] = store.all()
+    assert json.loads(store.folder.memory_file.read_bytes())["memories"][0]["memory_id"] == held.memory_id
+    assert held.metadata == {"memory_id": "of something else"}
+
+
 def test_a_record_that_was_pasted(store: MemoryStore) -> None:
     first, second = (store.add(text, now=NOW).memory for text in ("Alice drinks tea", "Alice keeps bees"))
     text = store.folder.memory_file.read_text()
@@ -423,6 +547,8 @@ FORMS: Mapping[str, Any] = {
     "1 June 2025": "2025-06-01T00:00:00Z", "Jun 1st, 2025": "2025-06-01T00:00:00Z",
     "2025年6月1日": "2025-06-01T00:00:00Z", 1748736000: "2025-06-01T00:00:00Z", "1748736000": "2025-06-01T00:00:00Z",
     1748736000000: "2025-06-01T00:00:00Z", "2025/6/1": "2025-06-01T00:00:00Z",
+    "2025.06.01": "2025-06-01T00:00:00Z", "2025. 6. 1.": "2025-06-01T00:00:00Z",
+    "2025-06-01 12:00 UTC": "2025-06-01T12:00:00Z",
 }  # fmt: skip
 
 
@@ -445,7 +571,7 @@ def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, 
 
 
 @pytest.mark.parametrize(
-    "written", ["01/06/2025", "6/1/2025", "in June", "31.02.2025", "32. 1. 2025", True, [2025, 6, 1], 10**30]
+    "written", ["01/06/2025", "6/1/2025", "in June", "31.02.2025", "32. 1. 2025", True, [2025, 6, 1], 10**30, 2025, 20250601]
 )
 def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: MemoryStore) -> None:
     store.add("Alice drinks tea", now=NOW)
@@ -479,7 +605,7 @@ def test_a_written_date_is_read_as_it_was_meant(moment: datetime) -> None:
 def damages(rng: random.Random, store: MemoryStore) -> None:
     """What a person may do to the files in one bad hour."""
     path = store.folder.memory_file
-    kinds = ("date", "id", "paste", "copy", "unlink", "orphan", "no id", "no date", "user", "mode", "session", "bad")
+    kinds = ("date", "id", "paste", "copy", "unlink", "orphan", "no id", "no date", "user", "mode", "session", "bad", "moved", "twin")
     for kind in rng.sample(kinds, rng.randint(1, len(kinds))):
         records = elements(path.read_bytes())
         record, raw = rng.choice(records)
@@ -501,8 +627,14 @@ def damages(rng: random.Random, store: MemoryStore) -> None:
         elif kind == "copy":
             new = ",\n    ".join([raw.decode()] * rng.randint(2, 3))
         saved(path, text.replace(raw.decode(), new, 1))
-        if kind == "unlink" and (held := sorted(store.folder.reflections.glob("*.md"))):
-            rng.choice(held).unlink()
+        if kind in ("unlink", "moved", "twin") and (held := sorted(store.folder.reflections.glob("*.md"))):
+            one, other = rng.choice(held), store.folder.reflections / f"elsewhere{rng.randint(1, 99)}.md"
+            if kind == "unlink":
+                one.unlink()
+            elif kind == "moved":
+                one.rename(other)
+            else:
+                other.write_bytes(one.read_bytes())
         elif kind == "orphan":
             (store.folder.reflections / f"note{rng.randint(1, 99)}.md").write_text("# A note\n\nWritten by hand.\n")
         elif kind == "mode":

@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from test_crash import NOW as CRASH_NOW
 from test_crash import Nursery, _reference, opened, prepared, truth
 
-from memctl import MemoryStore, open_store
+from memctl import MemoryStore, open_store, times
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from memctl.files import revisions
 from memctl.files.journal import Operation, RecordStep
@@ -346,6 +346,47 @@ def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> No
     assert reached >= {0, 1, 2}
 
 
+# The bounds of the log
+
+
+def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
+    with open_store(tmp_path / "s", "alice", create=True) as store:
+        assert not store.log_trimmed
+        largest = 0
+        for number in range(30):
+            store.add(f"{number} {'x' * 100_000}", now=day(number))
+            largest = max(largest, store.folder.operations.stat().st_size)
+        assert store.log_trimmed
+        assert largest <= 1_048_576
+        held = len(store.history())
+        assert 3 <= held < 10
+        taken = store.undo_many(100, now=day(40))
+        assert isinstance(taken.stopped, NotFoundError)
+        assert "log_limit_mb" in taken.stopped.hint
+        assert len(taken.done) <= held
+        assert len(list(store.all())) == 30 - len(taken.done)
+        same_as_rebuilt(store)
+
+
+def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> None:
+    """An import of more than half the log's limit: what is older goes, it stays."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
+    with open_store(tmp_path / "s", "alice", create=True) as store:
+        store.add("x" * 300_000, now=day(0))
+        before = truth(store.folder.root)
+        store.add_many([Memory("", f"{number} {'y' * 1000}") for number in range(700)], now=day(1))
+        assert store.log_trimmed
+        assert store.undo(now=day(2)).command == "import"
+        assert truth(store.folder.root) == before
+        store.add_many([Memory("", f"{number} {'z' * 1500}") for number in range(700)], now=day(3))
+        with pytest.raises(NotFoundError, match="nothing to undo") as told:
+            store.undo(now=day(4))
+        assert "log_limit_mb" in told.value.hint
+
+
 # The past in the log
 
 
@@ -543,6 +584,42 @@ def test_what_is_no_revision(revision: str, store: MemoryStore) -> None:
         store.past("op_nope")
 
 
+@pytest.mark.parametrize("revision", ["01/03/2026", "2026-03", "2026-02-30", "2026-03-01T25:00"])
+def test_what_is_nearly_a_date_is_explained_as_one(revision: str, store: MemoryStore) -> None:
+    store.add("One", now=START)
+    with pytest.raises(UsageError, match="write 2025-12-14"):
+        store.past(revision)
+
+
+@pytest.mark.parametrize("written", ["2026-03-01", "20260301", "2026/3/1", "today", "今天", "March 1, 2026", "2026年3月1日"])
+def test_as_of_a_day_is_as_of_its_end(written: str, store: MemoryStore) -> None:
+    assert times.end_of(written, START) == datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
+
+
+def test_days_in_words_and_spans_that_are_none(store: MemoryStore) -> None:
+    assert times.from_user("yesterday", START) == times.from_user("昨天", START) == datetime(2026, 2, 28, tzinfo=UTC)
+    assert times.end_of("yesterday", START) == datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC)
+    store.add("One", now=START)
+    with pytest.raises(UsageError, match="no revision that git knows"):
+        store.past("123456d")  # the beginning of a hash
+
+
+def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: MemoryStore) -> None:
+    one = store.add("One", now=day(0)).memory
+    store.add("Two", now=day(1))
+    path = store.folder.memory_file
+    data = json.loads(path.read_bytes())
+    write_by_hand(path, json.dumps(data | {"memories": data["memories"][1:]}))
+    beginning = one.memory_id[:-2]
+    assert store.findable(beginning) == one.memory_id
+    with pytest.raises(NotFoundError) as told:
+        store.get(one.memory_id)
+    assert f"memctl log {one.memory_id} --ids" in told.value.hint
+    store.restore_from(beginning, store.history(one.memory_id)[0].op, now=day(2))
+    assert store.get(one.memory_id) == one
+    same_as_rebuilt(store)
+
+
 # What was valid
 
 
@@ -571,9 +648,13 @@ def dated(draw: st.DrawFn) -> list[Memory]:
 
 
 def valid(memory: Memory, others: dict[str, Memory], at: datetime) -> bool:
-    """The rule, said again: from its beginning to its end, or to the beginning of what replaced it."""
+    """The rule, said again: from its beginning to its end, or to the beginning of what replaced it, or replaced that."""
+    later: dict[str, Memory] = {}
     by = others.get(memory.superseded_by)
-    ends = [memory.valid_to, memory.expires_at, by and (by.valid_from or by.when)]
+    while by and by.memory_id not in later:
+        later[by.memory_id] = by
+        by = others.get(by.superseded_by)
+    ends = [memory.valid_to, memory.expires_at, *(by.valid_from or by.when for by in later.values())]
     begins = memory.valid_from or memory.when
     return memory.status != CANDIDATE and begins <= at and all(end is None or at < end for end in ends)
 
@@ -608,6 +689,30 @@ def test_what_was_believed_and_what_was_so_are_told_apart(store: MemoryStore) ->
     assert found(as_of=day(25), valid_at=day(5)) == ["Lives in Rome"]
     assert found(as_of=day(-1), valid_at=day(5)) == []
     assert found(valid_at=day(-1)) == []
+
+
+def test_what_replaced_its_successor_ends_it_too(store: MemoryStore) -> None:
+    """Paris was followed by Oslo; then it turned out that she had moved to Bern before that."""
+    store.add("Lives in Paris", key="city", value="Paris", now=day(0))
+    store.add("Lives in Oslo", key="city", value="Oslo", now=day(20))
+    store.add("Lives in Bern", key="city", value="Bern", valid_from=day(10), now=day(30))
+
+    def found(**times: datetime) -> list[str]:
+        return [m.content for m in store.select(Selection(Filters(**times)), now=day(40))]
+
+    assert found(valid_at=day(5)) == ["Lives in Paris"]
+    assert found(valid_at=day(15)) == ["Lives in Bern"]
+    assert found(as_of=day(25), valid_at=day(15)) == ["Lives in Paris"]
+    assert found(as_of=day(30), valid_at=day(15)) == ["Lives in Bern"]
+
+
+def test_a_value_that_is_told_late_is_so_from_when_it_happened(store: MemoryStore) -> None:
+    store.add("Lives in Rome", key="city", value="Rome", now=day(0))
+    store.add("Lives in Oslo", key="city", value="Oslo", occurred_at=day(10), now=day(20))
+    assert [m.content for m in store.select(Selection(Filters(valid_at=day(15))), now=day(30))] == ["Lives in Oslo"]
+    assert [m.content for m in store.select(Selection(Filters(as_of=day(15))), now=day(30))] == ["Lives in Rome"]
+    store.add("Lives in Bern", key="city", value="Bern", occurred_at=day(50), now=day(30))
+    assert [m.content for m in store.select(Selection(Filters(as_of=day(31))), now=day(31))] == ["Lives in Bern"]
 
 
 # Bringing one memory back

@@ -25,7 +25,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from memctl import MemoryStore
-from memctl.agent.tools import TOOLS
+from memctl.agent.schemas import TOOLS
 from memctl.context.tokens import estimate
 
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))

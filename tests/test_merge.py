@@ -308,6 +308,14 @@ def test_what_was_purged_stays_purged():
     assert document.parse(done).header["tombstones"] == [gone]
 
 
+def test_what_was_purged_goes_where_only_one_side_changed():
+    """Also where there is nothing to merge: a merge by lines may have put it beside its tombstone."""
+    gone = memory(1).memory_id
+    without, both = memory_file(memory(2)), memory_file(memory(1), memory(2), tombstones=[gone])
+    for versions in ((None, both, both), (both, both, both), (without, without, both), (without, both, without)):
+        assert list(read(merged(*versions))) == [memory(2).memory_id]
+
+
 def test_two_memories_with_one_id():
     mine = memory(1, "Mine", created_at=START)
     follower = memory(2, "It says so", sources=(mine.memory_id,), metadata={"compatible_with": [mine.memory_id]})

@@ -445,6 +445,50 @@ def test_refused_with_its_place(name: str) -> None:
     assert problem.hint
 
 
+SLIPS: Mapping[str, str] = {
+    '{"memories": [\n {"content": "a",\n }]}': "3:2: a comma before the closing '}'",
+    '{"memories": [\n {"content": "a", "tags": ["b", ]}]}': "2:33: a comma before the closing ']'",
+    '{"memories": [],\n}': "2:1: a comma before the closing '}'",
+    '{"memories": [\n {"content": "a",, "layer": "L2"}]}': "2:18: a comma too many",
+    '{"memories": [\n {"content": "a"\n "layer": "L2"}]}': "3:2: a comma is missing before this",
+    '{"memories": [\n {"content": "a"}\n {"content": "b"}]}': "3:2: expected a comma before this",
+    '{"memories": [\n {"content": "a "green" tea"}]}': "2:18: a comma is missing before this, or a backslash before",
+    '{"memories": [\n {"content" "a"}]}': "2:13: a colon is missing before this",
+    '{"memories": [\n {"content"： "a"}]}': "2:12: a wide ： where a plain sign must be",
+    '{"memories": [\n {"content": "a"， "layer": "L2"}]}': "2:17: a wide ， where a plain sign must be",
+    "{\n 'memories': []}": "2:2: ' where a straight double quote must be",
+    '{"memories": [\n {“content”: "a"}]}': "2:3: “ where a straight double quote must be",
+    '{"memories": [\n {"content": “a”}]}': "2:14: “ where a straight double quote must be",
+    '{"memories": [\n // mine\n {"content": "a"}]}': "2:2: a comment, which JSON does not have",
+    '{"memories": [\n {"content": "a" /* mine */}]}': "2:18: a comment, which JSON does not have",
+    "# mine\n[]": "1:1: a comment, which JSON does not have; the file must hold",
+    '{"memories": [\n {"content": "a", "pinned": True}]}': "2:29: True must be written true",
+    '{"memories": [\n {"content": "a", "value": None}]}': "2:28: None must be written null",
+    '{"memories": [\n {content: "a"}]}': "2:3: expected a name in double quotes, found 'content'",
+    '{"memories": [\n {"content": tea}]}': "2:14: expected a value, found 'tea'",
+    '{"memories": [\n {"content": "a\nb"}]}': "2:16: a text is not closed in its line",
+    '{"memories": [\n {"content": "a\tb"}]}': "2:16: a tab in a text must be written \\t",
+    '{"memories": [\n {"content": "C:\\Users"}]}': "a backslash in a text must be written",
+    '{"memories": [\n {"content": "a}]}': "2:14: a text is not closed",
+    '{"memories": [\n {"content": ': "ends in the middle",
+    "": "1:1: is empty; it must hold",
+    "{\0": "1:2: a NUL character; if the file is UTF-16",
+}
+"""What people write by mistake, and what it is called: nobody must know the words of a parser."""
+
+
+@pytest.mark.parametrize("written", SLIPS)
+def test_slips_are_called_by_their_names(written: str) -> None:
+    with pytest.raises(InvalidDataError) as caught:
+        document.parse(written.encode())
+    assert SLIPS[written] in caught.value.message
+
+
+def test_another_encoding_is_named() -> None:
+    with pytest.raises(InvalidDataError, match="is UTF-16, and must be saved as UTF-8"):
+        document.parse('{"memories": []}'.encode("utf-16"))
+
+
 @pytest.mark.parametrize("data", [b'{"memories": [\n {"content": "\xff"}]}', b"\xff\xfe[\x00]\x00", b'["\xc3'])
 def test_not_utf8(data: bytes) -> None:
     with pytest.raises(InvalidDataError, match="UTF-8") as caught:

@@ -60,10 +60,39 @@ def test_ordinary_text_raises_no_alarm() -> None:
         "sha512-z4PhNX7vuL3xVChQ1m2AB9Yg5AULVxXcg/SpIdNs6c5H0NE8XYXysP+DGNKHfuwvY7kxvUdBeoGlODJ6+SfaPg==",
         "data:image/png;base64,aGVsbG8gd29ybGQgaGVsbG8gd29ybGQ4QmVhclNob3J0MTIzNDU2Nzg5MA",
         "The access token expires in 3600 seconds", "my PIN is in the blue book", "monkey: banana", "",
+        "utils.py,sha256=VSG_OzliGR6NV6GtHFSAz4OojGcvO0Bz7mOisx3UFKg", "amqp://guest:guest@localhost:5672//",
+        "SHA256:nThbg6kXUpJWGl7E1IGOCspRomTxdCARLviKw6E5SY8 is the host's fingerprint", "ipfs://QmYwAPJzv5CZsnA625s3Xf2nemtYgPpHdWEz79ojWKPBdG",
+        "0x742d35Cc6634C0532925a3b844Bc454e4438f44e is the contract", "1BvBMSEYstWetqTFn5Au4m4GFg7xJaNVN2", "password: !vault |",
+        "-----BEGIN CERTIFICATE-----\nMIIDdzCCAl+gAwIBAgIEAgAAuTANBgkqhkiG9w0BAQUFADBaMQswCQYDVQQGEwJJRTES\n-----END CERTIFICATE-----",
+        "It must begin with -----BEGIN RSA PRIVATE KEY----- or it is refused", 'nextPageToken: "EAAaB1BUOkNBVQ"', "密码是2024年改的",
+        "密码用SHA256加密", "密码AES256加密", "把密码改成8位以上", "密码变了", "密码叫什么", "WiFi密码在冰箱上", "账号是alice，密码你知道的",
+        "reset the password to default settings", "The password was changed to a stronger one", "she set the password to the wifi",
+        "docker login --password-stdin registry2.example.com", "mysql -u root -p orders2024", "curl -u alice https://x.example.com:8443/",
+        "boarding_pass: LH4711A", "The pass is 2500 m high: bring water", "| password | required | text |", "compass: 270deg",
+        "mnemonic: every good boy deserves fudge", "token | sha256 | 64", "--token-limit 4096x12",
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_secret_and_is_none(text: str) -> None:
     assert secrets.found(text) == []
+
+
+@pytest.mark.parametrize(
+    ("text", "held"),
+    [
+        ("glpat-a1B2c3D4e5F6g7H8i9J0k1L2.01.a1b2c3d4e", "a1b2c3d4e"), ("the passcode is 482913", "482913"), ("Bob's password's hunter2x", "hunter2x"),
+        ("machine github.com login bob password hunter2x", "hunter2x"), ("mysql -u root -pS3cretPw99 orders", "S3cretPw99"),
+        ("docker login -u bob -p Kitten99x", "Kitten99x"), ("psk=\"Kitten99x\"", "Kitten99x"), ("smtpPass: Kitten99", "Kitten99"),
+        ("the private key 0x" + "3f" * 32, "3f3f3f3f"), ("密码（新）：Kitten99", "Kitten99"), ("新密码「Kitten99」", "Kitten99"), ("银行卡密码482913，别说", "482913"),
+        ("密码变成了Kitten99", "Kitten99"), ("登入密碼改為Kitten99", "Kitten99"), ("my mot de passe est Kitten99", "Kitten99"), ("пароль: Kitten99", "Kitten99"),
+        ("비밀번호는 Kitten99", "Kitten99"), ("'password' => 'Kitten99',", "Kitten99"), ("password -> Kitten99", "Kitten99"), ("**密码**：Kitten99", "Kitten99"),
+        ("seed phrase: abandon ability able about above absent absorb abstract absurd abuse access accident", "abandon ability"),
+        ("助记词：abandon ability able about above absent absorb abstract absurd abuse access accident", "abandon ability"),
+        ("https://x.blob.core.windows.net/c?sv=2022&sig=" + "Zq4" * 15 + "%3D", "Zq4Zq4"),
+    ],
+)  # fmt: skip
+def test_secrets_in_the_forms_people_and_programs_write_them(text: str, held: str) -> None:
+    assert held not in secrets.masked(text)
+    assert secrets.masked(secrets.masked(text)) == secrets.masked(text)
 
 
 @pytest.mark.parametrize("path", [p for p in SAMPLE_STORE.rglob("*") if p.is_file()], ids=lambda p: p.name)
@@ -105,7 +134,10 @@ def test_the_cautious_search_finds_at_least_as_much(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "password " * 20_000, "key=" * 50_000, "eyJ." * 50_000,
                                   "://a:" * 40_000, '"' * 200_000, "=" * 200_000, "密码是" * 60_000,
-                                  "-----BEGIN RSA PRIVATE KEY-----" * 5_000, "password for a is " * 10_000])  # fmt: skip
+                                  "-----BEGIN RSA PRIVATE KEY-----" * 5_000, "password for a is " * 10_000,
+                                  "-----BEGIN CERTIFICATE-----a" * 5_000 + "!", "set pin password to " * 10_000, "| pass | " * 20_000,
+                                  "user a " * 30_000, "<a:" * 60_000, "<pass " * 30_000, "recovery words " * 12_000, "密码" * 90_000,
+                                  "curl -u " * 20_000, "mysql " * 30_000, "--pass " * 25_000, " " * 200_000, "password" + " " * 200_000])  # fmt: skip
 def test_no_text_takes_for_ever(text: str) -> None:
     """Run in a process of its own: a search that does not end would end with the time limit."""
     code = f"import sys\nfrom memctl import secrets\nsecrets.found(sys.stdin.read()[:{len(text)}])"
@@ -143,6 +175,10 @@ def test_a_secret_is_refused_and_nothing_is_stored(store: MemoryStore) -> None:
         lambda: store.add("x", metadata={"call": {"api_key": "k-1234567"}}),
         lambda: store.add("x", tags=(TOKEN,)),
         lambda: store.add("x", extra={"note": f"see {TOKEN}"}),
+        lambda: store.add("x", metadata={TOKEN: "deploy"}),
+        lambda: store.add("x", metadata={"wifi_password": 482913}),
+        lambda: store.add_many([Memory("", "fine", external_id=TOKEN)]),
+        lambda: store.add_many([Memory("", "fine", session_id=f"with {TOKEN}")]),
         lambda: store.add_many([Memory("", "fine"), Memory("", f"not {TOKEN}")]),
         lambda: store.add_many([Memory("", "fine")], details={0: f"not {TOKEN}"}),
         lambda: store.put(kept.__class__(**{**vars(kept), "content": TOKEN}), expected=kept),
@@ -153,10 +189,12 @@ def test_a_secret_is_refused_and_nothing_is_stored(store: MemoryStore) -> None:
             attempt()
         assert "--allow-secret" in problem.value.hint
         assert not any(
-            secret in f"{problem.value.message} {problem.value.hint}" for secret in (TOKEN, "Kitten99", "k-123")
+            secret in f"{problem.value.message} {problem.value.hint}"
+            for secret in (TOKEN, "Kitten99", "k-123", "482913")
         )
     assert tracked(store.folder.root) == before
-    nowhere(store, TOKEN, "Kitten99")
+    nowhere(store, TOKEN, "Kitten99", "482913")
+    store.add_many([Memory("", "an id is drawn at random", external_id="Zq4k9TbX2mLw8RcV5nJh3YsD")])
 
 
 def test_one_can_insist(store: MemoryStore) -> None:
@@ -344,7 +382,8 @@ def test_files_for_a_hook(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(("value", "name"), [("hunter2x", "password"), ({"db": {"dbPassword": "Kitten99"}}, ""),
-                                             ([f"x {TOKEN}"], ""), ({"a": [{"访问令牌": "abc123"}]}, "")])  # fmt: skip
+                                             ([f"x {TOKEN}"], ""), ({"a": [{"访问令牌": "abc123"}]}, ""), ({TOKEN: "deploy"}, ""),
+                                             ({"wifi_password": 482913}, ""), ({"wifi": {"db_pass": "Kitten99"}}, "")])  # fmt: skip
 def test_values(value: object, name: str) -> None:
     with pytest.raises(RefusedError):
         secrets.guarded(value, REFUSE, name=name)
@@ -356,7 +395,9 @@ def test_values(value: object, name: str) -> None:
 
 
 @pytest.mark.parametrize("value", [{"session_id": "s1", "signature": "f(x)", "max_tokens": 5, "tokens": "12"}, None, 3, "",
-                                   {"password": ""}, {"password": "[redacted password]"}, {"auth": "none"}])  # fmt: skip
+                                   {"password": ""}, {"password": "[redacted password]"}, {"auth": "none"},
+                                   {"password": {"hash": 12}}, {"token": 30522}, {"token": {"bearer": True}}, {"ski_pass": "A4711B"},
+                                   {"password": True}, {"password": 12}])  # fmt: skip
 def test_values_that_hold_none(value: object) -> None:
     assert secrets.guarded(value, REFUSE) == value
     assert secrets.guarded(value, MASK) == value

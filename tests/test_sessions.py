@@ -29,7 +29,7 @@ from memctl.errors import (
 )
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.usecases.sessions import messages_of, task_of
+from memctl.working.components import messages_of, task_of
 from memctl.working.messages import Message
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -562,7 +562,6 @@ import os, signal, sys
 from datetime import datetime, UTC
 from memctl import open_store
 from memctl.files import atomic, sessions
-from memctl.usecases.sessions import Sessions
 root, session_id, kill_at = sys.argv[1], sys.argv[2], int(sys.argv[3])
 now = datetime(2026, 11, 21, 9, tzinfo=UTC)
 store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache"})

@@ -18,8 +18,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore
+from memctl.agent.schemas import TOOLS
 from memctl.agent.shared import Shared, merged, open_shared
-from memctl.agent.tools import TOOLS, Toolbox
+from memctl.agent.tools import Toolbox
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.models import Hit, Memory
 

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from memctl import open_store
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
-from memctl.working import tasks
+from memctl.working import task_episodes, task_state, task_strategies, tasks
 from memctl.working.tasks import Task
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -66,7 +66,7 @@ def walked(task: Task, steps) -> Task:
 @given(st.lists(STEP, max_size=25))
 def test_a_task_survives_its_file_and_keeps_its_rules(steps):
     task = walked(started(plan=("Dump", "Upgrade")), steps)
-    assert tasks.from_state(tasks.to_state(task)) == task
+    assert task_state.from_state(task_state.to_state(task)) == task
     assert task.iteration == sum(step.is_finished for step in task.steps)
     assert sum(step.status == tasks.IN_PROGRESS for step in task.steps) <= len(task.steps)
     assert all(len(text) <= tasks.LONGEST_KEPT for text in task.scratchpad.values())
@@ -77,7 +77,7 @@ def test_a_task_survives_its_file_and_keeps_its_rules(steps):
 @given(st.lists(STEP, max_size=25), st.sampled_from(tasks.OUTCOMES))
 def test_what_any_task_leaves_behind_has_its_form(steps, outcome):
     over = tasks.closed(walked(started(), steps), outcome, NOW)
-    episode = tasks.episode_of(over)
+    episode = task_episodes.episode_of(over)
     assert episode.importance == {"success": 0.8, "partial": 0.8, "failure": 0.9}[outcome]
     assert (episode.metadata["outcome"], episode.external_id) == (outcome, "task_1")
     assert not over.is_open
@@ -88,9 +88,9 @@ def test_what_any_task_leaves_behind_has_its_form(steps, outcome):
 
 
 def test_unknown_fields_survive():
-    state = tasks.to_state(tasks.begin_step(started(), NOW, "Dump"))
+    state = task_state.to_state(tasks.begin_step(started(), NOW, "Dump"))
     state |= {"colour": "blue", "steps": [{**state["steps"][0], "weight": 3}]}
-    assert tasks.to_state(tasks.from_state(state)) == state
+    assert task_state.to_state(task_state.from_state(state)) == state
 
 
 @pytest.mark.parametrize(
@@ -108,9 +108,9 @@ def test_unknown_fields_survive():
     ids=str,
 )
 def test_what_is_no_task_is_refused(broken):
-    whole = {**tasks.to_state(started()), **broken} if broken else broken
+    whole = {**task_state.to_state(started()), **broken} if broken else broken
     with pytest.raises(InvalidDataError):
-        tasks.from_state(whole)
+        task_state.from_state(whole)
 
 
 @pytest.mark.parametrize(
@@ -158,19 +158,19 @@ def test_lessons_by_rules():
     task = tasks.finish_step(task, NOW, error="TimeoutError: too slow")
     task = tasks.begin_step(task, NOW, "Dump with four jobs", tool_name="pg_dump")
     task = tasks.finish_step(task, NOW, result="done")
-    assert tasks.lessons_of(tasks.closed(task, "success", NOW)) == [
+    assert task_episodes.lessons_of(tasks.closed(task, "success", NOW)) == [
         "pg_dump: TimeoutError: too slow → Dump with four jobs"
     ]
-    assert tasks.approach_of(task) == "Dump with four jobs"
+    assert task_episodes.approach_of(task) == "Dump with four jobs"
     failed = tasks.finish_step(tasks.begin_step(started(), NOW, "Dump"), NOW, error="disk full")
-    assert tasks.lessons_of(tasks.closed(failed, "failure", NOW)) == ["Dump: disk full"]
+    assert task_episodes.lessons_of(tasks.closed(failed, "failure", NOW)) == ["Dump: disk full"]
 
 
 def test_nothing_is_taught_where_nobody_can_say_why():
-    assert tasks.strategy_of(tasks.closed(started(), "success", NOW)) is None
-    assert tasks.strategy_of(tasks.closed(started(), "failure", NOW)) is None
-    worked = tasks.strategy_of(tasks.closed(started(), "success", NOW, approach="Dump first."))
-    failed = tasks.strategy_of(tasks.closed(started(), "failure", NOW, summary="The disk was full."))
+    assert task_strategies.strategy_of(tasks.closed(started(), "success", NOW)) is None
+    assert task_strategies.strategy_of(tasks.closed(started(), "failure", NOW)) is None
+    worked = task_strategies.strategy_of(tasks.closed(started(), "success", NOW, approach="Dump first."))
+    failed = task_strategies.strategy_of(tasks.closed(started(), "failure", NOW, summary="The disk was full."))
     assert (worked.verdict, failed.verdict) == ("worked", "avoid")
 
 
@@ -185,7 +185,7 @@ def test_nothing_is_taught_where_nobody_can_say_why():
     ],
 )  # fmt: skip
 def test_the_same_task(one, other, same):
-    assert tasks.same_task(one, other) is same
+    assert task_strategies.same_task(one, other) is same
 
 
 # In a store

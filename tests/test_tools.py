@@ -17,7 +17,8 @@ from jsonschema import Draft202012Validator
 
 from memctl import MemoryStore
 from memctl.agent import answers, arguments
-from memctl.agent.tools import TOOLS, Tool, Toolbox, as_anthropic, as_openai
+from memctl.agent.schemas import TOOLS, Tool, as_anthropic, as_openai
+from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.lifecycle.recalled import without_recalled

@@ -18,7 +18,9 @@ from agentscope.middleware import MiddlewareBase
 from agentscope.permission import PermissionBehavior, PermissionDecision
 from agentscope.tool import FunctionTool, ToolBase, ToolChunk
 
-from memctl.agent.tools import TOOLS, Tool, Toolbox
+from memctl.agent import schemas
+from memctl.agent.schemas import Tool
+from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
 from memctl.context.fence import fenced
 from memctl.errors import MemctlError, UsageError
@@ -53,7 +55,7 @@ class MemctlMiddleware(MiddlewareBase):
         store, user: as `memctl.open_store` takes them; made where they do not exist.
         mode: `static` recalls before each reply and learns after it; `agent` gives the agent tools, which `list_tools`
             returns; `both` does both. AgentScope's `static_control` and `agent_control` mean the same.
-        tools: names of the tools the agent is given, out of `memctl.agent.tools.TOOLS`.
+        tools: names of the tools the agent is given, out of `memctl.agent.schemas.TOOLS`.
         top: how many memories a recall gives at most.
         min_score: memories whose relevance, in [0, 1], is below are not recalled before a reply.
 
@@ -75,7 +77,7 @@ class MemctlMiddleware(MiddlewareBase):
         self.mode = mode.removesuffix("_control")
         if self.mode not in MODES:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
-        self.tools = tuple(map(_tool, tools))
+        self.tools = tuple(map(schemas.named, tools))
         self.top, self.min_score = top, min_score
         self.memory = open_store(store, user, create=True)
         self.toolbox = Toolbox(self.memory)
@@ -176,10 +178,3 @@ def user_text(messages: Sequence[Msg]) -> str:
     """What the user says in some messages, without what memctl had put there."""
     texts = [message.get_text_content() or "" for message in messages if message.role == "user"]
     return without_recalled("\n".join(filter(None, texts))).strip()
-
-
-def _tool(name: str) -> Tool:
-    known = {tool.name: tool for tool in TOOLS}
-    if name not in known:
-        raise UsageError(f"there is no tool {name!r}", hint=f"Tools: {', '.join(known)}.")
-    return known[name]

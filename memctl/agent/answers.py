@@ -11,7 +11,7 @@ from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, SKIPPED, U
 from memctl.models import Hit, Memory, QueryResult
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
-from memctl.usecases.tasks import Closed
+from memctl.usecases.closing import Closed
 
 ANSWER_TOKENS = 650
 """The most that memories may take in an answer, so that all of it stays below 800 by stricter counts too."""

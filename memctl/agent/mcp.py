@@ -23,9 +23,10 @@ from mcp.shared.exceptions import MCPError
 
 from memctl import __version__
 from memctl.agent import answers
+from memctl.agent.schemas import TOOLS, Tool
 from memctl.agent.shared import Shared
 from memctl.agent.teaching import INSTRUCTIONS, PROMPT, PROMPT_NAME, PROMPT_SUMMARY
-from memctl.agent.tools import TOOLS, Tool, Toolbox, in_words
+from memctl.agent.tools import Toolbox, in_words
 from memctl.context import fence
 from memctl.errors import MemctlError, StorageError
 from memctl.files import reflections

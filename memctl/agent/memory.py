@@ -20,10 +20,12 @@ from memctl.agent.tools import Answer, Toolbox
 from memctl.errors import MemctlError, UsageError
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
+from memctl.usecases.closing import Closed
 from memctl.usecases.context import ContextPack
+from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
-from memctl.usecases.sessions import MAIN, Ended
-from memctl.usecases.tasks import Closed, Stepped
+from memctl.usecases.sessions import MAIN
+from memctl.usecases.tasks import Stepped
 from memctl.working.messages import ASSISTANT, TOOL, USER, Message
 from memctl.working.tasks import Task
 

@@ -29,15 +29,15 @@ def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
     """Bring an archive back as a new user, or only check it."""
     from memctl.cli.everyday import make_settings
     from memctl.files.layout import UserFolder, check_user_name
-    from memctl.transfer import archive
+    from memctl.transfer import archive, restoring
 
     root = options.store_root()
     if dry_run:
         held = archive.verify(path)
         folder = UserFolder(root / check_user_name(current.user or held.user))
-        archive.check_free(folder)
+        restoring.check_free(folder)
     else:
-        folder, held = archive.restore(path, root, current.user or "", with_settings=with_settings)
+        folder, held = restoring.restore(path, root, current.user or "", with_settings=with_settings)
         make_settings(root)
     if current.json:
         render.as_json({"user": folder.name, "folder": str(folder.root), "dry_run": dry_run, **_told(held)})

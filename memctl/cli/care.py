@@ -73,6 +73,8 @@ def doctor(
         before = backups.listed(store.folder)
         mended = checking.mend(store, found) if fix else []
         left = checking.examine(store, deep=deep) if mended else found
+        stays = {(problem.path, problem.message) for problem in left}
+        mended = [problem for problem in mended if (problem.path, problem.message) not in stays]
         new = [path for path in backups.listed(store.folder) if path not in before]
         kept = str(new[0].relative_to(store.folder.root)) if new else ""
     if current.json:
@@ -89,7 +91,8 @@ def doctor(
         render.say("nothing is wrong")
     elif wrong := [problem for problem in left if problem.code in checking.BROKEN]:
         many = "1 thing must" if len(wrong) == 1 else f"{len(wrong)} things must"
-        raise InvalidDataError(f"{many} be mended by hand or with --fix", hint="They are listed above.")
+        how = "by hand or with --fix" if any(problem.fix for problem in wrong) else "by hand"
+        raise InvalidDataError(f"{many} be mended {how}", hint="They are listed above.")
 
 
 def import_(

@@ -27,6 +27,7 @@ def init(
     Example: memctl init ~/memories --user alice --git
     """
     import os
+    import shlex
 
     from memctl import config
     from memctl.cli.git import made_ready
@@ -48,7 +49,7 @@ def init(
     if ready and ready["repository"]:
         render.say(f"{'made' if ready['new'] else 'found'} the repository {ready['repository']}")
     several = f" --user {folder.name}" if len(layout.users(root)) > 1 else ""
-    render.say(f'next: memctl --store {root}{several} add "something to remember"')
+    render.say(f'next: memctl --store {shlex.quote(str(root))}{several} add "something to remember"')
 
 
 _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl config` lists them all.\n"

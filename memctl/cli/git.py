@@ -95,13 +95,22 @@ def status() -> None:
     for folder in _folders():
         git.need(folder.root)
         found = git.uncommitted(folder)
-        told.append({"user": folder.name, "files": git.status(folder), **vars(found)})
+        told.append(
+            {
+                "user": folder.name,
+                "files": git.status(folder),
+                **vars(found),
+                "merges": vars(git.merges(folder)),
+            }
+        )
     if current.json:
         render.as_json(told)
         return
     for each in told:
         render.say("\n".join(each["files"]))
         render.say(f"{each['user']}: {_memories(each)}")
+        if not each["merges"]["ok"]:
+            render.say(f"{each['user']}: {_found(each['merges'])}")
 
 
 def _memories(found: dict[str, Any]) -> str:
@@ -131,10 +140,15 @@ def commit(
 
     folders = _folders()
     git.need(folders[0].root)
+    written = git.complete(folders)
     name, told = git.commit(folders, message, allow_unsettled=unsettled)
     if current.json:
-        render.as_json({"commit": name, "message": told})
+        render.as_json({"commit": name, "message": told, "files": written})
+    if written:
+        render.say(f"wrote {', '.join(written)}")
     render.say(f"committed {name}: {render.one_line(told)}" if name else "nothing to commit")
+    if name and (going := git.under_way(folders[0].root)):
+        render.say(f"`git {going} --continue` goes on")
 
 
 def log(
@@ -172,12 +186,16 @@ def check() -> None:
         render.as_json([{"user": name, **vars(finding)} for name, finding in found])
     for name, finding in found:
         mark = "ok" if finding.ok else "missing" if finding.wanted else "-"
-        fix = f"  → {finding.fix}" if not finding.ok else ""
-        render.say(f"{mark:8}{name}: {finding.name}: {render.one_line(finding.told, 200)}{fix}")
+        render.say(f"{mark:8}{name}: {_found(vars(finding))}")
     missing = [finding for _, finding in found if finding.wanted and not finding.ok]
     if missing:
         many = "1 thing is" if len(missing) == 1 else f"{len(missing)} things are"
         raise InvalidDataError(f"{many} missing for git", hint="They are listed above, with what mends them.")
+
+
+def _found(finding: dict[str, Any]) -> str:
+    fix = f"  → {finding['fix']}" if not finding["ok"] else ""
+    return f"{finding['name']}: {render.one_line(finding['told'], 200)}{fix}"
 
 
 def settle() -> None:
@@ -205,13 +223,15 @@ def settle() -> None:
 
 
 def _tell_settled(done: dict[str, Any]) -> None:
-    if not done["files"]:
+    if not done["files"] and not done["by_hand"]:
         render.say(f"{done['user']}: no conflict markers")
     for name, kept in zip(done["files"], done["kept"], strict=True):
         render.say(f"{done['user']}: merged {name}; as it was: {kept}")
     if done["conflicts"]:
         many = len(done["conflicts"])
         render.say(f"{many} conflict{'' if many == 1 else 's'} to settle: `memctl conflicts`")
+    for place in done["by_hand"]:
+        render.say(f"{done['user']}: {place}: holds git conflict markers in a text; settle them by hand")
     if done["files"]:
         render.say("then `memctl git commit`; `memctl git install` makes git merge by records from now on")
 

@@ -13,7 +13,9 @@ from memctl.cli.options import DryRun, current
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
     from memctl.lifecycle.differences import FileChange, RecordChange
-    from memctl.usecases.history import Differences, Restored, Taken
+    from memctl.usecases.history import Differences
+    from memctl.usecases.restoring import Restored
+    from memctl.usecases.undoing import Taken
 
 SHOWN_LINES, SHOWN_NEW = 20, 5
 """How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`

@@ -68,6 +68,7 @@ def log(
     with options.opened() as store:
         found = store.history(store.findable(memory_id) if memory_id else "")
         undone = store.undone()
+        trimmed = store.log_trimmed
     shown = [op for op in reversed(found) if after is None or past.made(op) >= after][: limit or None]
     if current.json:
         render.as_json([_operation_json(op) | {"undone": op.op in undone} for op in shown])
@@ -77,6 +78,8 @@ def log(
         for op in shown
     ]
     render.table((*(["operation"] if ids else ()), "when", "command", "what"), rows)
+    if trimmed and len(shown) == len(found):
+        render.warn("what is older fell out of the log (setting `log_limit_mb`)")
 
 
 def _names(operation: Operation) -> list[str]:

@@ -184,7 +184,7 @@ def tools(
     """
     import json
 
-    from memctl.agent.tools import TOOLS, as_anthropic, as_openai
+    from memctl.agent.schemas import TOOLS, as_anthropic, as_openai
     from memctl.context import tokens
     from memctl.errors import UsageError
 

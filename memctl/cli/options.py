@@ -204,7 +204,7 @@ def moment(text: str | None) -> datetime | None:
     """An optional time from the command line."""
     from memctl import times
 
-    return times.from_user(text, times.utc_now()) if text else None
+    return times.from_user(text, times.utc_now()) if text is not None else None
 
 
 def standard_input() -> str:
@@ -241,13 +241,15 @@ def end_of_day(text: str | None) -> datetime | None:
     """An optional time; a date alone means its last moment."""
     from memctl import times
 
-    return times.end_of(text, times.utc_now()) if text else None
+    return times.end_of(text, times.utc_now()) if text is not None else None
 
 
 def time_or_revision(text: str | None) -> tuple[datetime | None, str]:
     """What `--as-of` means: a time (a date alone: its last moment), else the name of a revision."""
     from memctl.errors import UsageError
 
+    if text is not None and not text.strip():
+        raise UsageError("--as-of needs a time or a revision", hint="Leave it out to ask the present.")
     try:
         return end_of_day(text), ""
     except UsageError:

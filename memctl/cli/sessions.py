@@ -12,7 +12,9 @@ from memctl.cli.options import AllowSecret, Now, current
 
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
-    from memctl.usecases.sessions import Ended, Flushed, Learned, SessionInfo
+    from memctl.usecases.ending import Ended, Flushed
+    from memctl.usecases.episodes import Learned
+    from memctl.usecases.sessions import SessionInfo
     from memctl.working.messages import Message
     from memctl.working.window import Compacted
 

@@ -11,7 +11,7 @@ from memctl.cli.options import Now, complete_id, current
 from memctl.cli.sessions import NoModel, SessionOption
 
 if TYPE_CHECKING:
-    from memctl.usecases.tasks import Closed
+    from memctl.usecases.closing import Closed
     from memctl.working.tasks import Task
 
 
@@ -60,7 +60,8 @@ def start(
 
 
 def _say_task(task: Task, limit: int) -> None:
-    from memctl.working.tasks import rendered, to_state
+    from memctl.working.task_state import to_state
+    from memctl.working.tasks import rendered
 
     if current.json:
         render.as_json(to_state(task))
@@ -236,7 +237,7 @@ def list_tasks() -> None:
 
     Example: memctl task list
     """
-    from memctl.working.tasks import to_state
+    from memctl.working.task_state import to_state
 
     with options.opened() as store:
         found = store.tasks()

@@ -15,7 +15,7 @@ from typing import Any
 
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.files import codec
-from memctl.files.strict_json import DECODER, StrictError
+from memctl.files.strict_json import DECODER, StrictError, explained, misplaced
 from memctl.models import Memory
 
 FORMAT = "memctl/1"
@@ -90,9 +90,10 @@ class _Reader:
 
     def expect(self, character: str) -> None:
         if (found := self.skip()) != character:
-            raise self.fail(
-                f"expected {character!r}, found {found!r}" if found else f"ends where {character!r} should be"
-            )
+            if not found:
+                raise self.fail(f"ends where {character!r} should be")
+            comma = "expected a comma before this" if character in "]}" and found in '"{[' else ""
+            raise self.fail(misplaced(self.text, self.at) or comma or f"expected {character!r}, found {found!r}")
         self.at += 1
 
     def value(self) -> Any:
@@ -102,7 +103,7 @@ class _Reader:
         try:
             value, self.at = DECODER.raw_decode(self.text, start)
         except json.JSONDecodeError as problem:
-            raise self.fail(_lower(problem.msg), problem.pos) from None
+            raise self.fail(*explained(problem)) from None
         except StrictError as problem:
             raise self.fail(str(problem), start) from None
         except RecursionError:
@@ -118,9 +119,10 @@ class _Reader:
             self.at += 1
             return
         while True:
+            if (found := self.skip()) != '"':
+                here = f"found {found!r}" if found else "but it ends"
+                raise self.fail(misplaced(self.text, self.at) or f"expected a name in double quotes, {here}")
             name = self.value()
-            if not isinstance(name, str):
-                raise self.fail("expected a name in double quotes")
             self.expect(":")
             yield name
             if self.skip() != ",":
@@ -140,7 +142,7 @@ class _Reader:
                 break
             self.at += 1
             if self.skip() == "]":
-                raise self.fail("a comma before the closing ']'")
+                raise self.fail(misplaced(self.text, self.at))
         self.expect("]")
 
 
@@ -148,10 +150,6 @@ MARKED = "holds git conflict markers, for git merged it by lines (`memctl git se
 MARKED_HINT = "Settle it with `memctl git settle`; `memctl git install` makes git merge by records from now on."
 
 _BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl doctor`."
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
 
 
 def parse(data: bytes, path: str = FILE_NAME) -> Document:
@@ -190,11 +188,17 @@ def _decode_text(data: bytes, path: str) -> str:
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
         column = problem.start - (data.rfind(b"\n", 0, problem.start) + 1) + 1
-        raise InvalidDataError("is not valid UTF-8", path=path, line=line, column=column, hint=_BROKEN_HINT) from None
+        raise InvalidDataError(no_utf8(data), path=path, line=line, column=column, hint=_BROKEN_HINT) from None
     if line := conflict_line(text):
         raise InvalidDataError(MARKED, path=path, line=line, column=1, hint=MARKED_HINT)
     # A byte order mark is what some editors leave behind; as white space it keeps every offset.
     return " " + text[1:] if text.startswith("\ufeff") else text
+
+
+def no_utf8(data: bytes) -> str:
+    """What to say of text in another encoding; editors of Windows call UTF-16 "Unicode"."""
+    wide = data.startswith((b"\xff\xfe", b"\xfe\xff"))
+    return "is UTF-16, and must be saved as UTF-8" if wide else "is not valid UTF-8"
 
 
 def conflict_line(text: str) -> int:
@@ -237,7 +241,9 @@ def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], t
     header: dict[str, Any] = {}
     found: tuple[tuple[RawRecord, ...], tuple[int, int]] | None = None
     if reader.skip() != "{":
-        raise reader.fail("must hold an object or a list of records")
+        reason = "must hold an object or a list of records"
+        odd = misplaced(reader.text, reader.at)
+        raise reader.fail(f"{odd}; the file {reason}" if odd else reason if reader.skip() else f"is empty; it {reason}")
     for name in reader.members():
         if name in header or (name == "memories" and found is not None):
             raise reader.fail(f"the name {name!r} stands twice in one object")

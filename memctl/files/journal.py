@@ -20,6 +20,8 @@ from memctl.files import atomic
 from memctl.models import LineEdit
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
+TRIMMED = "trimmed"
+"""Phase of the first line of a log that has lost what was older."""
 
 _CHUNK = 65536
 _LOOKED_AT = 3
@@ -192,16 +194,31 @@ def _operation(found: Mapping[str, Any]) -> Operation | None:
 def trim(path: Path, limit: int) -> None:
     """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held.
 
-    A log that cannot be trimmed (no room for the copy) is trimmed another time.
+    The last one stays if it is not larger than that by itself. A log that cannot be trimmed (no room for the copy) is
+    trimmed another time.
     """
     try:
         size = path.stat().st_size
         if size > limit:
             data = atomic.read(path) or b""
-            cut = data.find(b"\n", size - limit // 2) + 1
-            atomic.replace(path, data[cut:] if cut else b"")
+            half = data.find(b"\n", size - limit // 2) + 1 or size
+            last = _last_operation(data)
+            kept = data[half if size - last > limit else min(half, last) :]
+            atomic.replace(path, _line({"op": "", "phase": TRIMMED}) + kept)
     except (OSError, MemctlError):
         return
+
+
+def _last_operation(data: bytes) -> int:
+    """Where the last operation begins: with the line before the last one."""
+    end = data.rfind(b"\n", 0, len(data) - 1)
+    return data.rfind(b"\n", 0, max(end, 0)) + 1
+
+
+def trimmed(path: Path) -> bool:
+    """Whether the log has lost what was older than its first operation."""
+    first = next(_lines(path), None)
+    return first is not None and first["phase"] == TRIMMED
 
 
 def _to_json(operation: Operation) -> dict[str, Any]:

@@ -156,8 +156,22 @@ def _sweep(folder: UserFolder) -> None:
             path.unlink(missing_ok=True)
     keep = folder.displaced / document.FILE_NAME
     # Renaming set its ctime; a later mtime means that an editor went on writing into the file we had displaced.
-    if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns:
+    if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns and not _only_copied(keep, folder):
         keep_hand_edit(keep)
+
+
+def _only_copied(keep: Path, folder: UserFolder) -> bool:
+    """Whether a displaced file says nothing that the present one or the log does not: copying the folder (`cp -r`) gave
+    it new times, and nobody wrote into it."""
+    operations = journal.read(folder.operations)
+    try:
+        displaced, present = (document.parse(atomic.read(path) or b"") for path in (keep, folder.memory_file))
+    except InvalidDataError:
+        return False
+    known = {record.raw for record in present.records}
+    known |= {text.encode() for op in operations for step in op.records for text in (step.before, step.after) if text}
+    headers = [present.header, *(header for op in operations for header in op.header or ())]
+    return displaced.header in headers and all(record.raw in known for record in displaced.records)
 
 
 def _temporary(folder: UserFolder) -> list[Path]:

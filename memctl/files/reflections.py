@@ -53,7 +53,7 @@ def _decode(data: bytes, path: str) -> str:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        raise InvalidDataError("is not valid UTF-8", path=path, line=line, hint=_HINT) from None
+        raise InvalidDataError(document.no_utf8(data), path=path, line=line, hint=_HINT) from None
     if line := document.conflict_line(text):
         raise InvalidDataError("holds git conflict markers", path=path, line=line, hint="Settle the merge by hand.")
     return text.replace("\r\n", "\n")

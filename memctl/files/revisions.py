@@ -46,7 +46,7 @@ def find(folder: Path, revision: str) -> Commit | None:
     """
     if not is_name(revision):
         return None
-    return _commit(folder, "rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    return _commit(folder, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
 
 
 def last_before(folder: Path, moment: datetime) -> Commit | None:
@@ -137,9 +137,10 @@ def _asked(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, byte
         return 127, b"", "git is not installed"
     except (subprocess.TimeoutExpired, OSError) as problem:
         raise StorageError(f"cannot ask git: {problem}") from None
-    complaint = (done.stderr.decode("utf-8", "replace").strip().splitlines() or [""])[0].removeprefix("fatal: ")
+    complaint, *more = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
+    complaint = complaint.removeprefix("fatal: ")
     if done.returncode > 1 and complaint and _NO_REPOSITORY not in complaint:
-        raise StorageError(f"git: {complaint.removeprefix('error: ')}")
+        raise StorageError(f"git: {complaint.removeprefix('error: ')}", hint=" ".join(" ".join(more[:3]).split()))
     return done.returncode, done.stdout, complaint
 
 

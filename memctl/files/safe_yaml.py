@@ -78,6 +78,13 @@ def _loader(times_as_text: bool) -> Any:
                 seen.add(str(key.value))
             return super().construct_mapping(node, deep=deep)
 
+    def time(loader: Any, node: Any) -> Any:
+        try:
+            return loader.construct_yaml_timestamp(node)
+        except (ValueError, OverflowError):
+            raise UnsafeYamlError(f"{node.value} is not a time", node.start_mark.line + 1) from None
+
+    Loader.add_constructor("tag:yaml.org,2002:timestamp", time)
     if times_as_text:
         Loader.yaml_implicit_resolvers = {
             first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]

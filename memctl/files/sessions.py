@@ -1,8 +1,7 @@
-"""Sessions on disk: one JSON file each in the form of system E, content laid aside, and the queue of what was evicted.
+"""Sessions on disk: one JSON file each in the form of system E, and content laid aside.
 
 A change reads, decides and writes under the session's lock, so two processes lose nothing of one another's. A whole
-state that was loaded earlier is saved only if the file is still what it was. What leaves a window is in the queue, on
-disk, before it leaves the file.
+state that was loaded earlier is saved only if the file is still what it was. What leaves a session goes to `queue`.
 """
 
 from __future__ import annotations
@@ -30,7 +29,6 @@ LARGEST = 64 * 1024 * 1024
 
 _OWN = ("sessionId", "components", "timestamp")
 _REFERENCE = re.compile(r"(?P<session>[^/\\\0]+)/(?P<name>[0-9a-f]{32})")
-_QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
 
@@ -65,23 +63,6 @@ class Session:
             return None
 
 
-@dataclass(frozen=True)
-class Queued:
-    """Messages that left a window, or were left at a session's end, and wait to become an episode.
-
-    Args:
-        queue_id: also the `external_id` of the episode, so that there is one.
-        messages: in the form of a session's file.
-        reason: `evicted`, `ended` or `idle`.
-    """
-
-    queue_id: str
-    session_id: str
-    at: datetime
-    messages: tuple[Mapping[str, Any], ...]
-    reason: str = "evicted"
-
-
 # Sessions
 
 
@@ -98,10 +79,10 @@ def path_of(folder: UserFolder, session_id: str) -> Path:
 def ids(folder: UserFolder) -> list[str]:
     """Ids of the sessions there are."""
     found = folder.sessions.glob("*.json") if folder.sessions.is_dir() else ()
-    return sorted(path.name.removesuffix(".json") for path in found if path.is_file() and _is_id(path.stem))
+    return sorted(path.name.removesuffix(".json") for path in found if path.is_file() and is_id(path.stem))
 
 
-def _is_id(name: str) -> bool:
+def is_id(name: str) -> bool:
     try:
         return check_session_id(name) == name
     except UsageError:
@@ -215,7 +196,7 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
     Raises:
         InvalidDataError: no JSON object in the form of system E, or another session's; with the line.
     """
-    found = _decoded(data, path)
+    found = decoded(data, path)
     named, components = found.get("sessionId", session_id), found.get("components", {})
     if not isinstance(components, Mapping):
         raise InvalidDataError("`components` must be an object: NAME and state", path=path)
@@ -227,7 +208,7 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
     return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, _digest(data))
 
 
-def _decoded(data: bytes, path: str) -> dict[str, Any]:
+def decoded(data: bytes, path: str) -> dict[str, Any]:
     if len(data) > LARGEST:
         raise InvalidDataError(f"is larger than {LARGEST // 1024**2} MiB", path=path)
     try:
@@ -235,19 +216,19 @@ def _decoded(data: bytes, path: str) -> dict[str, Any]:
         found = DECODER.decode(text)
     except json.JSONDecodeError as problem:
         raise InvalidDataError(
-            f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=_HINT
+            f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=HINT
         ) from None
     except UnicodeDecodeError:
-        raise InvalidDataError("is not valid UTF-8", path=path, hint=_HINT) from None
+        raise InvalidDataError("is not valid UTF-8", path=path, hint=HINT) from None
     except (ValueError, RecursionError) as problem:
         reason = "is nested too deep" if isinstance(problem, RecursionError) else str(problem)
-        raise InvalidDataError(reason, path=path, hint=_HINT) from None
+        raise InvalidDataError(reason, path=path, hint=HINT) from None
     if not isinstance(found, dict):
-        raise InvalidDataError("must hold a JSON object", path=path, line=1, hint=_HINT)
+        raise InvalidDataError("must hold a JSON object", path=path, line=1, hint=HINT)
     return found
 
 
-_HINT = "The file is left as it is; mend it by hand, or move it away."
+HINT = "The file is left as it is; mend it by hand, or move it away."
 
 
 def dump(session: Session) -> bytes:
@@ -337,7 +318,7 @@ def _offload_folder(folder: UserFolder, session_id: str) -> Path:
 
 def _offloaded(folder: UserFolder, ref: str) -> Path:
     match = _REFERENCE.fullmatch(ref)
-    if match is None or not _is_id(match["session"]):
+    if match is None or not is_id(match["session"]):
         raise UsageError(f"{ref!r} is no reference to content", hint="A reference is SESSION/ and 32 hex digits.")
     return folder.resolve(_offload_name(ref))
 
@@ -345,73 +326,6 @@ def _offloaded(folder: UserFolder, ref: str) -> Path:
 def _offload_name(ref: str) -> str:
     session_id, _, name = ref.partition("/")
     return f"sessions/{session_id}.d/{name}.txt"
-
-
-# The queue
-
-
-def queue_id(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
-    """The id under which messages are queued."""
-    told = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
-    return f"evt_{now:%Y%m%d%H%M%S}_{blake2b(told, digest_size=8).hexdigest()}"
-
-
-def enqueue(folder: UserFolder, queued: Queued) -> None:
-    """Put messages into the queue, durable; call it with the session's lock held, before they leave its file."""
-    atomic.replace(_queue_path(folder, queued.session_id, queued.queue_id), encoded(_as_json(queued), "the queue"))
-
-
-def _as_json(queued: Queued) -> dict[str, Any]:
-    return {
-        "queueId": queued.queue_id,
-        "sessionId": queued.session_id,
-        "at": times.to_text(queued.at),
-        "reason": queued.reason,
-        "messages": list(queued.messages),
-    }
-
-
-def queue(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
-    """What waits, oldest first: session and queue id; of one session or of all."""
-    found = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
-    parts = [path.name.removesuffix(".json").rpartition(".") for path in found]
-    known = [(owner, name) for owner, _, name in parts if _QUEUED.fullmatch(name) and _is_id(owner)]
-    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1][:18], pair))
-
-
-def read_queued(folder: UserFolder, session_id: str, name: str) -> Queued | None:
-    """What waits under an id; None where it is done with.
-
-    Raises:
-        InvalidDataError: the file is broken.
-    """
-    path = _queue_path(folder, session_id, name)
-    data = atomic.read(path)
-    if data is None:
-        return None
-    shown = f"sessions/pending/{path.name}"
-    found = _decoded(data, shown)
-    messages = found.get("messages")
-    if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
-        raise InvalidDataError("`messages` must be a list of objects", path=shown, hint=_HINT)
-    try:
-        at = times.from_value(found.get("at"))
-    except ValueError as problem:
-        raise InvalidDataError(f"`at`: {problem}", path=shown, hint=_HINT) from None
-    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")))
-
-
-def is_queued(folder: UserFolder, session_id: str, name: str) -> bool:
-    return _queue_path(folder, session_id, name).is_file()
-
-
-def dequeue(folder: UserFolder, session_id: str, name: str) -> None:
-    """Take out of the queue what has become an episode."""
-    atomic.remove(_queue_path(folder, session_id, name))
-
-
-def _queue_path(folder: UserFolder, session_id: str, name: str) -> Path:
-    return folder.resolve(f"sessions/pending/{check_session_id(session_id)}.{name}.json")
 
 
 # Purging and tidying

@@ -250,6 +250,15 @@ class SqliteIndex:
             order="path",
         )
 
+    def unreferred(self) -> list[Found]:
+        """Reflections that name a record and that no record refers to."""
+        return self._entries(
+            """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
+            AND EXISTS (SELECT 1 FROM entries r WHERE r.path = 'memory.json' AND r.ref = e.memory_id)
+            AND NOT EXISTS (SELECT 1 FROM entries r WHERE r.summary_ref = e.path AND +r.path = 'memory.json')""",
+            order="path",
+        )
+
     def record_of(self, reflection: Found) -> Found | None:
         """The record a reflection belongs to: the one it names, else one that refers to it."""
         named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)

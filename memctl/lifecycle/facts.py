@@ -37,7 +37,14 @@ def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVER
     if same:
         again = mention(same, now)
         return [again], Added(MENTIONED, again)
-    return superseding(united(new, active, mode), active, now)
+    fresh = united(new, active, mode)
+    return superseding(_dated(fresh, now) if active else fresh, active, now)
+
+
+def _dated(new: Memory, now: datetime) -> Memory:
+    """A value that is told late is so from when it happened; one that is to come takes its place now all the same."""
+    began = new.valid_from or new.occurred_at
+    return replace(new, valid_from=began) if began and began < now else new
 
 
 def superseding(new: Memory, old: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:

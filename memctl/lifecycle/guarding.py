@@ -12,7 +12,9 @@ from memctl.errors import InvalidDataError, RefusedError
 from memctl.files import codec, reflections
 from memctl.models import Change, FileEdit, LineEdit, Memory
 
-_FIELDS = ("content", "key", "subcategory", "tags", "metadata", "extra")
+_FIELDS = ("content", "key", "subcategory", "tags", "source", "archived_reason", "metadata", "extra")
+_IDS = ("session_id", "external_id")
+"""Drawn at random more often than not: only what has the form of a secret is taken for one."""
 _PRIVATE = ".memctl/"
 
 
@@ -37,7 +39,10 @@ def guarded(
     def look(value: Any, where: str, name: str = "") -> Any:
         return secrets.guarded(value, policy, where, name=name, known=known, can_insist=can_insist)
 
-    fields = {name: look(getattr(memory, name), _said(name)) for name in _FIELDS}
+    ids = tuple(
+        name for name in _IDS if any(one.kind != "a random key" for one in secrets.found(getattr(memory, name)))
+    )
+    fields = {name: look(getattr(memory, name), _said(name)) for name in (*_FIELDS, *ids)}
     return replace(memory, **fields, value=look(memory.value, "the value", memory.key))
 
 

@@ -16,7 +16,7 @@ class Archiving(Engine):
     """Archives of one user."""
 
     def export_archive(self, path: str | Path, *, with_log: bool = False) -> Archive:
-        """Write every file of the user's, byte for byte, into one; `memctl.transfer.archive.restore` brings it back.
+        """Write every file of the user's, byte for byte, into one; `memctl.transfer.restoring.restore` brings it back.
 
         Args:
             with_log: also the operation log (undo, history), which holds what was changed and forgotten.

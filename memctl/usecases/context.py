@@ -23,6 +23,7 @@ from memctl.lifecycle.reflect import shortened
 from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reranking
 from memctl.retrieval import rank
 from memctl.usecases.asking import NONE, Asking
+from memctl.usecases.conversations import Conversations
 from memctl.usecases.tasks import Tasks
 
 TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
@@ -82,7 +83,7 @@ class ContextPack:
     reranked: Reranking | None = None
 
 
-class Contexts(Tasks, Asking):
+class Contexts(Tasks, Conversations, Asking):
     """Contexts for a model's call."""
 
     @healing

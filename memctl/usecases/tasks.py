@@ -1,8 +1,4 @@
-"""Tasks: what an agent is at, kept in its session's file; and what is learned when it is over.
-
-Closing is marked in the session's file first, then the episode is written, then the task leaves the file. What a
-process that dies in between leaves undone the next command does; the episode bears the task's id, so there is one.
-"""
+"""Tasks: what an agent is at, kept in its session's file, from its request to the user's word on it."""
 
 from __future__ import annotations
 
@@ -13,40 +9,23 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
-from memctl.files import reflections
+from memctl.errors import ConflictError, NotFoundError, ProviderError, UsageError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
 from memctl.gateway import View
-from memctl.lifecycle import adding
 from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
-from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
-from memctl.usecases.sessions import MAIN, TASK, Ended, Sessions, task_of
-from memctl.usecases.strategies import Recorded, Strategies
+from memctl.usecases.closing import Closed, Closing
+from memctl.usecases.ending import Ended
+from memctl.usecases.sessions import MAIN
+from memctl.working.components import task_of, with_task
 
-if TYPE_CHECKING:
-    from memctl.working.tasks import Proposal, Task
+if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
+    from memctl.working.tasks import Task
 
-
-@dataclass(frozen=True)
-class Closed:
-    """What became of a task that is over.
-
-    Args:
-        episode: its record; None where it had been written before.
-        strategy: the record of what worked, or why it failed; None where nobody can say.
-        reflection: the file of that strategy; `.proposed.md` where a person edited the strategy's own.
-        recoveries: how failed calls of tools were mended on the way, recorded as error-recovery strategies.
-    """
-
-    task: Task
-    episode: Memory | None = None
-    strategy: Memory | None = None
-    reflection: str = ""
-    recoveries: tuple[Recorded, ...] = ()
-    notes: tuple[str, ...] = ()
+_NEVER = times.from_value(0)
 
 
 @dataclass(frozen=True)
@@ -57,7 +36,7 @@ class Stepped:
     closed: Closed | None = None
 
 
-class Tasks(Sessions, Strategies):
+class Tasks(Closing):
     """Tasks of agents."""
 
     def start_task(
@@ -109,7 +88,7 @@ class Tasks(Sessions, Strategies):
                     f"session {session.session_id} is at a task already: {held.goal[:80]}",
                     hint="End it with `memctl task complete` or `memctl task fail`, or use another --session.",
                 )
-            return session.with_component(TASK, tasks.to_state(task))
+            return with_task(session, task)
 
         self._change_session(session_id, begin, now)
         return task
@@ -132,6 +111,27 @@ class Tasks(Sessions, Strategies):
         """The tasks at hand in all sessions, the one that moved last first."""
         found = [info.task for info in self.sessions() if info.task and info.task.is_open]
         return sorted(found, key=lambda task: (task.updated_at or task.started_at or _NEVER, task.id), reverse=True)
+
+    def _need_task(self, session_id: str, now: datetime) -> Task:
+        found = self.task(session_id, now=now)
+        if found is None:
+            others = [task.session_id for task in self.tasks()]
+            hint = f"Tasks at hand: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
+            raise NotFoundError(f"session {session_id} has no task", hint=hint)
+        return found
+
+    def _change_task(self, session_id: str, move: Callable[[Task], Task], now: datetime) -> Task:
+        moved: list[Task] = []
+
+        def decide(session: Session) -> Session:
+            task = task_of(session)
+            if task is None:
+                raise NotFoundError(f"session {session_id} has no task", hint="`memctl task start GOAL` begins one.")
+            moved[:] = [move(task)]
+            return with_task(session, moved[0])
+
+        self._change_session(session_id, decide, now)
+        return moved[0]
 
     def step_task(
         self,
@@ -213,6 +213,8 @@ class Tasks(Sessions, Strategies):
 
         return self._change_task(session_id, move, now)
 
+    # Their end
+
     def complete_task(
         self,
         summary: str = "",
@@ -263,12 +265,12 @@ class Tasks(Sessions, Strategies):
             NotFoundError: the session has no task.
             UsageError: there is no such outcome.
         """
-        from memctl.working import tasks
+        from memctl.working.tasks import closed
 
         now = now or times.utc_now()
         held = self._need_task(session_id, now)
         told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
-        over = tasks.closed(held, outcome, now, summary=told, approach=redacted_text(approach), lessons=said)
+        over = closed(held, outcome, now, summary=told, approach=redacted_text(approach), lessons=said)
         taught, notes = self._taught(over) if use_model else (over, ())
 
         def close(task: Task) -> Task:
@@ -280,122 +282,41 @@ class Tasks(Sessions, Strategies):
         return replace(self._archive(taught, now), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
-        from memctl.working import summary, tasks
+        from memctl.working import summary, task_episodes
+        from memctl.working.tasks import rendered
 
         try:
             if self.llm is None or (over.approach and over.lessons):
                 return over, ()
-            state = tasks.rendered(over, self.settings.task_iterations)
+            state = rendered(over, self.settings.task_iterations)
             about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
             asked = [
-                {"role": "system", "content": tasks.LESSONS_TASK},
+                {"role": "system", "content": task_episodes.LESSONS_TASK},
                 {"role": "user", "content": summary.fenced_json("task", about)},
             ]
-            answer = self.llm.complete(asked, tasks.LESSONS)
-            taught = tasks.with_lessons(over, answer, f"{state}\n{over.outcome_summary}")
+            answer = self.llm.complete(asked, task_episodes.LESSONS)
+            taught = task_episodes.with_lessons(over, answer, f"{state}\n{over.outcome_summary}")
         except ProviderError as problem:
             return over, (f"lessons by rules: {problem.message}",)
         return (taught, ()) if taught else (over, (f"lessons by rules: the answer of {self.llm.name} was no good",))
 
-    # Archiving
+    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
+        """As `Ending.end_session`; a task at hand ends with it, `partial` where a step of it worked, else as failed.
 
-    def _need_task(self, session_id: str, now: datetime) -> Task:
-        found = self.task(session_id, now=now)
-        if found is None:
-            others = [task.session_id for task in self.tasks()]
-            hint = f"Tasks at hand: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
-            raise NotFoundError(f"session {session_id} has no task", hint=hint)
-        return found
+        Raises:
+            NotFoundError: there is no such session.
+        """
+        now = now or times.utc_now()
+        task = self.task(session_id, now=now)
+        if task:
+            done = any(step.status == "completed" for step in task.steps)
+            zh = any("\u4e00" <= character <= "\u9fff" for character in task.original_request)
+            words = "会话结束时任务尚未完成" if zh else "The session ended before the task was done"
+            outcome = "partial" if done else "failure"
+            self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, now=now)
+        return super().end_session(session_id, use_model=use_model, now=now)
 
-    def _change_task(self, session_id: str, move: Callable[[Task], Task], now: datetime) -> Task:
-        from memctl.working.tasks import to_state
-
-        moved: list[Task] = []
-
-        def decide(session: Session) -> Session:
-            task = task_of(session)
-            if task is None:
-                raise NotFoundError(f"session {session_id} has no task", hint="`memctl task start GOAL` begins one.")
-            moved[:] = [move(task)]
-            return session.with_component(TASK, to_state(moved[0]))
-
-        self._change_session(session_id, decide, now)
-        return moved[0]
-
-    def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
-        """Archive a task that was closed by a process which died before it could."""
-        session = files.load_if_exists(self.folder, session_id)
-        task = task_of(session) if session else None
-        return self._archive(task, now) if task and not task.is_open else None
-
-    def finish_closed_tasks(self, now: datetime | None = None) -> list[Closed]:
-        """The same for all sessions; part of `maintain`."""
-        found = (self._closed_or_none(session_id, now or times.utc_now()) for session_id in files.ids(self.folder))
-        return [closed for closed in found if closed]
-
-    def _closed_or_none(self, session_id: str, now: datetime) -> Closed | None:
-        try:
-            return self._finish_closed(session_id, now)
-        except InvalidDataError:
-            return None  # `memctl session list` says what is wrong with it
-
-    def _archive(self, task: Task, now: datetime) -> Closed:
-        """Write what a task that is over leaves behind, then take it out of its session."""
-        from memctl.working import tasks
-
-        recoveries = tuple(self._recorded_recoveries(task, now))
-        episode = self._completed(tasks.episode_of(task), now)
-        proposal = tasks.strategy_of(task)
-        blank = self._completed(_strategy_record(proposal), now) if proposal else None
-        result: list[Closed] = []
-
-        def decide(view: View) -> Change:
-            if view.imported(task.id):
-                result[:] = [Closed(task, recoveries=recoveries)]
-                return Change("task")
-            # Together, so that they get different ids.
-            written, *fresh = view.unused([episode, *([blank] if blank else [])])
-            if proposal is None or not fresh:
-                result[:] = [Closed(task, written, recoveries=recoveries)]
-                return Change("task", (written,))
-            strategy, detail = strategy_change(view, proposal, fresh[0], written, now)
-            result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
-            return Change("task", (written, strategy), files=(detail,))
-
-        self._apply(decide, now, on_secret=MASK)
-        self._clear_task(task, now)
-        return result[0]
-
-    def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
-        """The error-recovery strategies that the steps show: a call failed, the same tool called otherwise did not."""
-        from memctl.working.tasks import recoveries
-
-        self.refresh()
-        if self.view().imported(task.id):
-            return []
-        found = []
-        for failed, mended in recoveries(task):
-            kind, _, message = failed.error.partition(":")
-            error = kind.strip() if kind.strip().isidentifier() else "Error"
-            told = message.strip() if error == kind.strip() else failed.error
-            try:
-                found.append(
-                    self.record_strategy(
-                        failed.tool_name, error, message=told, original=failed.args, fixed=mended.args, now=now
-                    )
-                )
-            except MemctlError:
-                continue  # the steps name no usable tool, or their arguments show no pattern: nothing to learn
-        return found
-
-    def _clear_task(self, task: Task, now: datetime) -> None:
-        def clear(session: Session) -> Session:
-            held = task_of(session)
-            return session.with_component(TASK, None) if held and held.id == task.id else session
-
-        self._change_session(task.session_id or MAIN, clear, now)
-
-    # Feedback and ends
+    # The user's word
 
     def feedback_on_task(
         self, text: str, *, task_id: str = "", session_id: str = MAIN, now: datetime | None = None
@@ -424,7 +345,7 @@ class Tasks(Sessions, Strategies):
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
         """The episode of the user's word on a task: made from the task's own, where that is written."""
-        from memctl.working.tasks import feedback_episode
+        from memctl.working.task_episodes import feedback_episode
 
         task = self.task(session_id, now=now)
         if task and task_id in ("", task.id):
@@ -448,92 +369,3 @@ class Tasks(Sessions, Strategies):
             which = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
             raise NotFoundError(which, hint="`memctl task list` shows those at hand; --task names one that is over.")
         return found[-1]
-
-    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
-        """As `Sessions.end_session`; a task at hand ends with it, `partial` where a step of it worked, else as failed.
-
-        Raises:
-            NotFoundError: there is no such session.
-        """
-        now = now or times.utc_now()
-        task = self.task(session_id, now=now)
-        if task:
-            done = any(step.status == "completed" for step in task.steps)
-            zh = any("\u4e00" <= character <= "\u9fff" for character in task.original_request)
-            words = "会话结束时任务尚未完成" if zh else "The session ended before the task was done"
-            outcome = "partial" if done else "failure"
-            self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, now=now)
-        return super().end_session(session_id, use_model=use_model, now=now)
-
-
-_NEVER = times.from_value(0)
-
-
-# Strategies of tasks
-
-
-def _strategy_record(proposal: Proposal) -> Memory:
-    """A new strategy, without its sources."""
-    from memctl.working.tasks import strategy_confidence
-
-    return Memory(
-        "",
-        proposal.content,
-        kind="strategy",
-        category="strategy",
-        subcategory="task",
-        tags=proposal.tags,
-        confidence=strategy_confidence(1),
-        importance=adding.IMPORTANCE["strategy"],
-        source="task_result",
-        metadata={"task_description": proposal.description, "verdict": proposal.verdict},
-    )
-
-
-def strategy_change(
-    view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime
-) -> tuple[Memory, FileEdit]:
-    """The record of what a task teaches, `blank` or a known one, and its reflection, made anew from all its episodes.
-
-    What a person edited is never overwritten: the new text is laid beside it.
-    """
-    from memctl.working.tasks import strategy_body, strategy_confidence
-
-    held = _known(view, proposal, now)
-    sources = (*(held.sources if held else ()), episode.memory_id)
-    episodes = [found for found in map(view.get, sources[:-1]) if found] + [episode]
-    body = strategy_body(proposal, episodes)
-    if held is None:
-        record = replace(blank, sources=sources, session_id=episode.session_id)
-    else:
-        record = replace(
-            held, sources=sources, mentions=held.mentions + 1, confidence=strategy_confidence(len(sources)),
-            tags=tuple(dict.fromkeys((*held.tags, *proposal.tags))), updated_at=now,
-        )  # fmt: skip
-    path = record.summary_md_ref if reflections.is_reference(record.summary_md_ref) else ""
-    path = path or reflections.path_for(record.memory_id)
-    record = replace(record, summary_md_ref=path)
-    return record, _reflected(view, record, path, body, now)
-
-
-def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
-    """The strategy there is of the same kind of task, with the same verdict."""
-    from memctl.entries import memory_of
-    from memctl.working.tasks import STRATEGY_TAG, same_task
-
-    description = proposal.description
-    found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)
-    alike = (m for m in map(memory_of, found) if same_task(str(m.metadata.get("task_description", "")), description))
-    return next((memory for memory in alike if memory.status == ACTIVE), None)
-
-
-def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
-    before = view.read(path)
-    current = reflections.parse(before, path) if before is not None else None
-    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
-    if current is not None and reflections.hand_edited(current):
-        path = path.removesuffix(".md") + ".proposed.md"
-        before = view.read(path)
-    if current is not None:
-        fields["updated_at"] = now
-    return FileEdit(path, before, reflections.render_generated(fields, body))

@@ -19,8 +19,8 @@ from test_crash import _new_ids as fixed_ids
 from memctl import MemoryStore, config, doctor, git, open_store
 from memctl.files import atomic, layout
 from memctl.models import Memory, Query
-from memctl.transfer import archive, formats
-from memctl.usecases.history import Taken
+from memctl.transfer import archive, formats, restoring
+from memctl.usecases.undoing import Taken
 
 LATER = NOW + timedelta(hours=1)
 DUPLICATE, CANDIDATE = "mem_20250101_000000000007", "mem_20250101_000000000008"
@@ -127,8 +127,8 @@ IN_FOLDER: dict[str, Callable[[Path], Any]] = {
     "new user": lambda root: open_store(root, user="bob", create=True, environment=_environment(root)).close(),
     "change a setting": lambda root: config.save(root, "model", "builtin"),
     "add a setting": lambda root: config.save(root, "query_top", 7),
-    "import an archive": lambda root: archive.restore(root / "alice.tar.gz", root, "carol"),
-    "import over an empty user": lambda root: archive.restore(root / "alice.tar.gz", root, "dave"),
+    "import an archive": lambda root: restoring.restore(root / "alice.tar.gz", root, "carol"),
+    "import over an empty user": lambda root: restoring.restore(root / "alice.tar.gz", root, "dave"),
     "git's files": lambda root: layout.prepare_git(layout.UserFolder(root / "alice")),
 }
 """Operations on the folder, with no store open."""
@@ -192,18 +192,21 @@ def truth(root: Path) -> dict[str, str]:
         apart = path.name in _PRIVATE or _APART & set(relative.parts)
         left = any(part.startswith(atomic.TEMPORARY_PREFIX) for part in relative.parts)
         if path.is_file() and not apart and not left:
-            found[relative.as_posix()] = _plain(path)
-    return _numbered(found)
+            found[relative.as_posix()] = plain(path)
+    return numbered(found)
 
 
-def _plain(path: Path) -> str:
+def plain(path: Path) -> str:
     return path.read_bytes().decode("utf-8", "backslashreplace")
 
 
-_RANDOM = re.compile(r"mem_20250601\d{0,6}_[0-9a-f]{12}|task_\d{8}_[0-9a-f]{12}|\b[0-9a-f]{32}\b")
+_RANDOM = re.compile(
+    r"mem_20250601\d{0,6}_[0-9a-f]{12}|task_\d{8}_[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b(?:op|rcp)_\d{14}_[0-9a-f]+"
+)
 
 
-def _numbered(found: dict[str, str]) -> dict[str, str]:
+def numbered(found: dict[str, str]) -> dict[str, str]:
+    """Files with their random names of the moment replaced by the number of each."""
     names: dict[str, str] = {}
 
     def number(match: re.Match[str]) -> str:

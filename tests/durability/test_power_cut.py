@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import hashlib
 import random
+import re
 import shutil
 from collections.abc import Container, Iterator
 from contextlib import suppress
@@ -21,7 +22,7 @@ from conftest import TORTURE, count_cases
 
 from durability import operations
 from durability.checking import Reference, check, reference
-from durability.disk import ACTS, Disk, events, lay_out
+from durability.disk import ACTS, Disk, Node, events, lay_out
 from durability.nursery import Nursery
 from memctl.errors import MemctlError
 from memctl.index import database
@@ -146,6 +147,50 @@ def _tell_stamps(connection: apsw.Connection, user: Path, origins: dict[str, int
             connection.execute(
                 "UPDATE files SET mtime_ns = ?, ctime_ns = ?, inode = ?, seen_ns = ? WHERE path = ?", values
             )
+
+
+# What needs no dice
+
+
+@pytest.mark.parametrize("row", ROWS)
+def test_what_is_acknowledged_is_synced(row: str, nursery: Nursery, template: Path, fast: Path) -> None:
+    """The worst cut there is keeps only what was synced: all that was acknowledged. And nothing takes its place before.
+
+    Nobody has to open what is left: where only this holds, what the disk keeps beyond it makes no difference.
+    """
+    whole = reference(nursery, template, fast, ROWS[row])
+    disk = Disk(whole.root, whole.begin)
+    for event in events(whole.trace):
+        where = (event.two or event.one).removeprefix(str(whole.root))
+        if event.what in ("rename", "exchange", "link") and not _PASSING.search(where):
+            assert not _unsynced(disk.at(event.one)), f"{where} takes its place before it is synced"
+        if event.what in ("write", "truncate") and not _PASSING.search(where):
+            assert where.endswith(".jsonl"), f"{where} is written in its place, and it is no log"
+        disk.take(event)
+        if (event.what, event.one) == ("mark", "acknowledged"):
+            kept, there = _lasting(disk.nothing()), _lasting(disk.everything())
+            assert sorted(kept) == sorted(there), "names"
+            assert kept == there
+    count_cases("tests/durability/test_power_cut.py::test_what_is_acknowledged_is_synced", disk.acknowledged)
+
+
+def _unsynced(node: Node) -> bool:
+    return bool(node.pending or node.unsynced) or any(map(_unsynced, node.names.values()))
+
+
+_PASSING = re.compile(r"(^|/)(\.cache|cache|locks|lock|lock\.turn|receipts\.jsonl|\.memctl-tmp-[^/]*)(/|$)")
+_LAID_ASIDE = re.compile(r"/displaced/(?!hand-edit-|conflict-|doctor-)")
+
+
+def _lasting(found: dict[str, bytes | None]) -> dict[str, object]:
+    """The files that have to outlast a cut; of an operation log, what was meant to be done."""
+    files = {path: data for path, data in found.items() if data is not None}
+    kept = {path: data for path, data in files.items() if not (_PASSING.search(path) or _LAID_ASIDE.search(path))}
+    return {path: _intents(data) if path.endswith("operations.jsonl") else data for path, data in kept.items()}
+
+
+def _intents(log: bytes) -> list[bytes]:
+    return [line for line in log.splitlines() if b'"phase":"intent"' in line]
 
 
 def test_what_is_purged_stays_purged(nursery: Nursery, template: Path, fast: Path) -> None:

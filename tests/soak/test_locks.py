@@ -284,6 +284,22 @@ def test_the_file_is_deleted_while_it_is_waited_for(root: Path, store: MemorySto
     store.add("Bob")
 
 
+def test_the_file_is_deleted_in_the_moment_it_is_locked(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between its opening and its locking: that lock is let go, and the file is made anew."""
+    path, real, seen = store.folder.lock, lock._try, []
+
+    def late(handle: int, where: Path) -> bool:
+        if where == path and not seen:
+            seen.append(handle)
+            path.unlink()
+        return real(handle, where)
+
+    monkeypatch.setattr(lock, "_try", late)
+    with lock.exclusive(path, timeout=1):
+        assert seen
+        assert json.loads(path.read_text())["pid"] == os.getpid(), "others find another file, and lock that"
+
+
 def test_locked_is_waited_for_in_turn(root: Path) -> None:
     """Many want it at once: each gets it, one after the other."""
     (root / "memctl.yaml").write_text("lock_timeout: 60\nmodel: none\n")

@@ -1,0 +1,103 @@
+"""The queue of messages that left their sessions to become episodes: one JSON file each in `sessions/pending/`.
+
+What leaves a session is here, on disk, before it leaves the session's file.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memctl import times
+from memctl.errors import InvalidDataError
+from memctl.files import atomic
+from memctl.files.layout import UserFolder, check_session_id
+from memctl.files.sessions import HINT, decoded, encoded, is_id
+
+_QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
+
+
+@dataclass(frozen=True)
+class Queued:
+    """Messages that left a window, or were left at a session's end, and wait to become an episode.
+
+    Args:
+        queue_id: also the `external_id` of the episode, so that there is one.
+        messages: in the form of a session's file.
+        reason: `evicted`, `ended` or `idle`.
+    """
+
+    queue_id: str
+    session_id: str
+    at: datetime
+    messages: tuple[Mapping[str, Any], ...]
+    reason: str = "evicted"
+
+
+def id_of(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
+    """The id under which messages are queued."""
+    told = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
+    return f"evt_{now:%Y%m%d%H%M%S}_{blake2b(told, digest_size=8).hexdigest()}"
+
+
+def put(folder: UserFolder, queued: Queued) -> None:
+    """Put messages into the queue, durable; call it with the session's lock held, before they leave its file."""
+    atomic.replace(_path(folder, queued.session_id, queued.queue_id), encoded(_as_json(queued), "the queue"))
+
+
+def _as_json(queued: Queued) -> dict[str, Any]:
+    return {
+        "queueId": queued.queue_id,
+        "sessionId": queued.session_id,
+        "at": times.to_text(queued.at),
+        "reason": queued.reason,
+        "messages": list(queued.messages),
+    }
+
+
+def waiting(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
+    """What waits, oldest first: session and queue id; of one session or of all."""
+    found = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
+    parts = [path.name.removesuffix(".json").rpartition(".") for path in found]
+    known = [(owner, name) for owner, _, name in parts if _QUEUED.fullmatch(name) and is_id(owner)]
+    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1][:18], pair))
+
+
+def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
+    """What waits under an id; None where it is done with.
+
+    Raises:
+        InvalidDataError: the file is broken.
+    """
+    path = _path(folder, session_id, name)
+    data = atomic.read(path)
+    if data is None:
+        return None
+    shown = f"sessions/pending/{path.name}"
+    found = decoded(data, shown)
+    messages = found.get("messages")
+    if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
+        raise InvalidDataError("`messages` must be a list of objects", path=shown, hint=HINT)
+    try:
+        at = times.from_value(found.get("at"))
+    except ValueError as problem:
+        raise InvalidDataError(f"`at`: {problem}", path=shown, hint=HINT) from None
+    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")))
+
+
+def is_waiting(folder: UserFolder, session_id: str, name: str) -> bool:
+    return _path(folder, session_id, name).is_file()
+
+
+def remove(folder: UserFolder, session_id: str, name: str) -> None:
+    """Take out of the queue what has become an episode."""
+    atomic.remove(_path(folder, session_id, name))
+
+
+def _path(folder: UserFolder, session_id: str, name: str) -> Path:
+    return folder.resolve(f"sessions/pending/{check_session_id(session_id)}.{name}.json")

@@ -1,0 +1,144 @@
+"""The members of an archive, read as somebody's who means harm: with limits, in order, regular files alone.
+
+tarfile would follow what a header says. Here a header is looked at, and what no archive of memctl's holds is refused.
+"""
+
+from __future__ import annotations
+
+import gzip
+import tarfile
+import zlib
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import IO
+
+from memctl.errors import InvalidDataError, NotFoundError, StorageError, UsageError
+from memctl.files.layout import CONFIG_NAME
+
+MANIFEST = "MANIFEST.json"
+
+MEGABYTE = 1024 * 1024
+LARGEST_MEMBER = 512 * MEGABYTE
+LARGEST_TOTAL = 16 * 1024 * MEGABYTE
+LARGEST_MANIFEST = 64 * MEGABYTE
+MOST_MEMBERS = 200_000
+MOST_EXPANDED, EXPANSION_FROM = 250, 64 * MEGABYTE
+"""Text is packed into a twentieth; what unpacks to so many times its size, past so many bytes, is a bomb."""
+
+_BLOCK = 512
+_CHUNK = 1024 * 1024
+_LARGEST_HEADER = 64 * 1024
+
+_BROKEN = "Nothing was written. Use another copy of the archive, or export it again."
+
+
+def members(path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
+    """Name, size and content of each member, in order. The content must be taken before the next is asked for."""
+    with open(path, "rb") as raw, gzip.GzipFile(fileobj=raw) as packed:
+        yield from _tar_members(_Bounded(packed, raw, path), path)
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Say in memctl's errors what is wrong with an archive that is being read."""
+    try:
+        yield
+    except FileNotFoundError:
+        raise NotFoundError(f"no file {path}") from None
+    except IsADirectoryError:
+        raise UsageError(f"{path} is a folder; an archive is one file") from None
+    except (gzip.BadGzipFile, zlib.error):
+        raise invalid(path, "is no archive, or is damaged") from None
+    except EOFError:
+        raise invalid(path, "is cut off") from None
+    except OSError as problem:
+        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
+
+
+def invalid(path: Path, reason: str) -> InvalidDataError:
+    return InvalidDataError(reason, path=str(path), hint=_BROKEN)
+
+
+class _Bounded:
+    """What an archive unpacks to, read in order, with a limit."""
+
+    def __init__(self, packed: gzip.GzipFile, raw: IO[bytes], path: Path) -> None:
+        self._packed, self._raw, self._path, self._count = packed, raw, path, 0
+
+    def exactly(self, size: int) -> bytes:
+        """The next bytes; fewer only at the end."""
+        parts, left = [], size
+        while left and (part := self._packed.read(min(left, _CHUNK))):
+            parts.append(part)
+            left -= len(part)
+            self._counted(len(part))
+        return b"".join(parts)
+
+    def chunks(self, size: int) -> Iterator[bytes]:
+        while size:
+            chunk = self.exactly(min(size, _CHUNK))
+            if not chunk:
+                raise EOFError
+            size -= len(chunk)
+            yield chunk
+
+    def _counted(self, size: int) -> None:
+        self._count += size
+        expanded = self._count > EXPANSION_FROM and self._count > MOST_EXPANDED * max(self._raw.tell(), 1)
+        if expanded or self._count > LARGEST_TOTAL:
+            raise invalid(self._path, "unpacks to far more than an archive of memctl's")
+
+
+def _tar_members(source: _Bounded, path: Path) -> Iterator[tuple[str, int, Iterable[bytes]]]:
+    """The regular files of a tar; anything else in it is refused."""
+    seen: set[str] = set()
+    named = ""
+    while (header := source.exactly(_BLOCK)) and header.strip(b"\0"):
+        info = _header(header, path)
+        if info.type == tarfile.XHDTYPE and not named:
+            named = _long_name(_padded(source, info.size, _LARGEST_HEADER, path), path)
+            continue
+        name, named = named or info.name, ""
+        if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.linkname:
+            raise invalid(path, f"{name[:200]!r} in it is no regular file")
+        if name in seen:
+            raise invalid(path, f"{name[:200]!r} stands twice in it")
+        seen.add(name)
+        limit = LARGEST_MANIFEST if name in (MANIFEST, CONFIG_NAME) else LARGEST_MEMBER
+        if len(seen) > MOST_MEMBERS or not 0 <= info.size <= limit:
+            raise invalid(path, f"{name[:200]!r} in it is too much")
+        content = source.chunks(info.size)
+        yield name, info.size, content
+        for _ in content:
+            pass
+        source.exactly(-info.size % _BLOCK)
+    while source.exactly(_CHUNK):  # to the end, where gzip keeps its checksum
+        pass
+
+
+def _header(block: bytes, path: Path) -> tarfile.TarInfo:
+    try:
+        return tarfile.TarInfo.frombuf(block, "utf-8", "strict")
+    except (tarfile.HeaderError, ValueError):
+        raise invalid(path, "is no archive, or is damaged") from None
+
+
+def _padded(source: _Bounded, size: int, limit: int, path: Path) -> bytes:
+    if not 0 <= size <= limit:
+        raise invalid(path, "is no archive of memctl's: a header is too large")
+    data = source.exactly(size)
+    source.exactly(-size % _BLOCK)
+    return data
+
+
+def _long_name(header: bytes, path: Path) -> str:
+    """The name in an extended header, which may hold nothing else (`26 path=folder/小林.md\\n`)."""
+    length, _, rest = header.partition(b" ")
+    key, _, value = rest.partition(b"=")
+    try:
+        if key == b"path" and int(length) == len(header) and value.endswith(b"\n"):
+            return value[:-1].decode()
+    except ValueError:
+        pass
+    raise invalid(path, "is no archive of memctl's: a header says something unknown")

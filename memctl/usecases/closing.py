@@ -1,0 +1,196 @@
+"""What a task that is over leaves behind: its episode, what it teaches, how failed calls were mended on the way.
+
+Closing is marked in the session's file first, then the episode is written, then the task leaves the file. What a
+process that dies in between leaves undone the next command does; the episode bears the task's id, so there is one.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.errors import InvalidDataError, MemctlError
+from memctl.files import reflections
+from memctl.files import sessions as files
+from memctl.files.sessions import Session
+from memctl.gateway import View
+from memctl.lifecycle import adding
+from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.secrets import MASK
+from memctl.usecases.ending import Ending
+from memctl.usecases.sessions import MAIN
+from memctl.usecases.strategies import Recorded, Strategies
+from memctl.working.components import task_of, with_task
+
+if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
+    from memctl.working.task_strategies import Proposal
+    from memctl.working.tasks import Task
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What became of a task that is over.
+
+    Args:
+        episode: its record; None where it had been written before.
+        strategy: the record of what worked, or why it failed; None where nobody can say.
+        reflection: the file of that strategy; `.proposed.md` where a person edited the strategy's own.
+        recoveries: how failed calls of tools were mended on the way, recorded as error-recovery strategies.
+    """
+
+    task: Task
+    episode: Memory | None = None
+    strategy: Memory | None = None
+    reflection: str = ""
+    recoveries: tuple[Recorded, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Closing(Ending, Strategies):
+    """What becomes of tasks that are over."""
+
+    def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
+        """Archive a task that was closed by a process which died before it could."""
+        session = files.load_if_exists(self.folder, session_id)
+        task = task_of(session) if session else None
+        return self._archive(task, now) if task and not task.is_open else None
+
+    def finish_closed_tasks(self, now: datetime | None = None) -> list[Closed]:
+        """Archive what a process that died left closed in any session; part of `maintain`."""
+        found = (self._closed_or_none(session_id, now or times.utc_now()) for session_id in files.ids(self.folder))
+        return [closed for closed in found if closed]
+
+    def _closed_or_none(self, session_id: str, now: datetime) -> Closed | None:
+        try:
+            return self._finish_closed(session_id, now)
+        except InvalidDataError:
+            return None  # `memctl session list` says what is wrong with it
+
+    def _archive(self, task: Task, now: datetime) -> Closed:
+        """Write what a task that is over leaves behind, then take it out of its session."""
+        from memctl.working import task_episodes, task_strategies
+
+        recoveries = tuple(self._recorded_recoveries(task, now))
+        episode = self._completed(task_episodes.episode_of(task), now)
+        proposal = task_strategies.strategy_of(task)
+        blank = self._completed(_strategy_record(proposal), now) if proposal else None
+        result: list[Closed] = []
+
+        def decide(view: View) -> Change:
+            if view.imported(task.id):
+                result[:] = [Closed(task, recoveries=recoveries)]
+                return Change("task")
+            # Together, so that they get different ids.
+            written, *fresh = view.unused([episode, *([blank] if blank else [])])
+            if proposal is None or not fresh:
+                result[:] = [Closed(task, written, recoveries=recoveries)]
+                return Change("task", (written,))
+            strategy, detail = strategy_change(view, proposal, fresh[0], written, now)
+            result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
+            return Change("task", (written, strategy), files=(detail,))
+
+        self._apply(decide, now, on_secret=MASK)
+        self._clear_task(task, now)
+        return result[0]
+
+    def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
+        """The error-recovery strategies that the steps show: a call failed, the same tool called otherwise did not."""
+        from memctl.working.task_episodes import recoveries
+
+        self.refresh()
+        if self.view().imported(task.id):
+            return []
+        found = []
+        for failed, mended in recoveries(task):
+            kind, _, message = failed.error.partition(":")
+            error = kind.strip() if kind.strip().isidentifier() else "Error"
+            told = message.strip() if error == kind.strip() else failed.error
+            try:
+                found.append(
+                    self.record_strategy(
+                        failed.tool_name, error, message=told, original=failed.args, fixed=mended.args, now=now
+                    )
+                )
+            except MemctlError:
+                continue  # the steps name no usable tool, or their arguments show no pattern: nothing to learn
+        return found
+
+    def _clear_task(self, task: Task, now: datetime) -> None:
+        def clear(session: Session) -> Session:
+            held = task_of(session)
+            return with_task(session, None) if held and held.id == task.id else session
+
+        self._change_session(task.session_id or MAIN, clear, now)
+
+
+# Strategies of tasks
+
+
+def _strategy_record(proposal: Proposal) -> Memory:
+    """A new strategy, without its sources."""
+    from memctl.working.task_episodes import SOURCE
+    from memctl.working.task_strategies import strategy_confidence
+
+    return Memory(
+        "",
+        proposal.content,
+        kind="strategy",
+        category="strategy",
+        subcategory="task",
+        tags=proposal.tags,
+        confidence=strategy_confidence(1),
+        importance=adding.IMPORTANCE["strategy"],
+        source=SOURCE,
+        metadata={"task_description": proposal.description, "verdict": proposal.verdict},
+    )
+
+
+def strategy_change(
+    view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime
+) -> tuple[Memory, FileEdit]:
+    """The record of what a task teaches, `blank` or a known one, and its reflection, made anew from all its episodes.
+
+    What a person edited is never overwritten: the new text is laid beside it.
+    """
+    from memctl.working.task_strategies import strategy_body, strategy_confidence
+
+    held = _known(view, proposal, now)
+    sources = (*(held.sources if held else ()), episode.memory_id)
+    episodes = [found for found in map(view.get, sources[:-1]) if found] + [episode]
+    body = strategy_body(proposal, episodes)
+    if held is None:
+        record = replace(blank, sources=sources, session_id=episode.session_id)
+    else:
+        record = replace(
+            held, sources=sources, mentions=held.mentions + 1, confidence=strategy_confidence(len(sources)),
+            tags=tuple(dict.fromkeys((*held.tags, *proposal.tags))), updated_at=now,
+        )  # fmt: skip
+    path = record.summary_md_ref if reflections.is_reference(record.summary_md_ref) else ""
+    path = path or reflections.path_for(record.memory_id)
+    record = replace(record, summary_md_ref=path)
+    return record, _reflected(view, record, path, body, now)
+
+
+def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
+    """The strategy there is of the same kind of task, with the same verdict."""
+    from memctl.entries import memory_of
+    from memctl.working.task_strategies import STRATEGY_TAG, same_task
+
+    description = proposal.description
+    found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)
+    alike = (m for m in map(memory_of, found) if same_task(str(m.metadata.get("task_description", "")), description))
+    return next((memory for memory in alike if memory.status == ACTIVE), None)
+
+
+def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
+    before = view.read(path)
+    current = reflections.parse(before, path) if before is not None else None
+    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
+    if current is not None and reflections.hand_edited(current):
+        path = path.removesuffix(".md") + ".proposed.md"
+        before = view.read(path)
+    if current is not None:
+        fields["updated_at"] = now
+    return FileEdit(path, before, reflections.render_generated(fields, body))

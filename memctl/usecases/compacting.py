@@ -1,0 +1,147 @@
+"""Making room in a conversation that is over a limit: what is laid aside, what leaves for the queue, the summary."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.errors import ProviderError, UsageError
+from memctl.files import sessions as files
+from memctl.files.sessions import Session
+from memctl.lifecycle.recalled import without_recalled
+from memctl.usecases.sessions import MAIN, Sessions, identified, new_ids
+from memctl.working.components import messages_of, with_messages
+
+if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+    from memctl.working.limits import Limits
+    from memctl.working.messages import Message
+    from memctl.working.window import Compacted, Summarize
+
+EVICTED = "evicted"
+"""Why messages are in the queue: they left a window."""
+
+
+class Compacting(Sessions):
+    """Conversations within limits."""
+
+    @property
+    def conversation_limits(self) -> Limits:
+        """The limits of a conversation, from the settings."""
+        from memctl.working.limits import Limits
+
+        s = self.settings
+        return Limits(
+            s.conversation_tokens, s.conversation_messages, s.conversation_turns, s.conversation_compact_to,
+            s.conversation_keep_last, s.conversation_summary_share, s.conversation_output_characters,
+            s.conversation_acknowledgement_characters, s.auto_window_messages, s.auto_window_share,
+        )  # fmt: skip
+
+    def is_over(self, messages: Sequence[Message], policy: str = "") -> bool:
+        """Whether a conversation is to be compacted."""
+        from memctl.working import window
+
+        return window.is_over(
+            window.size(messages, self._count), self.conversation_limits, policy or self.settings.window_policy
+        )
+
+    def compact_session(
+        self, session_id: str = MAIN, *, policy: str = "", use_model: bool = True, now: datetime | None = None
+    ) -> tuple[Compacted, tuple[str, ...]]:
+        """Make room in a conversation that is over a limit; what leaves is queued before it leaves.
+
+        Args:
+            policy: instead of the setting `window_policy`.
+
+        Returns:
+            what was done, and notes on a model that could not help.
+
+        Raises:
+            NotFoundError: there is no such session.
+            UsageError: there is no such policy.
+        """
+        from memctl.working.limits import POLICIES
+
+        policy = policy or self.settings.window_policy
+        if policy not in POLICIES:
+            raise UsageError(f"there is no window policy {policy!r}", hint=f"Policies: {', '.join(POLICIES)}.")
+        now = now or times.utc_now()
+        messages = messages_of(files.load(self.folder, session_id))
+        drafts, notes = self._model_summary(session_id, messages, policy) if use_model else ({}, ())
+        done: list[Compacted] = []
+
+        def decide(session: Session) -> Session:
+            found = identified(messages_of(session))
+            compacted = self._compacted(session.session_id, found, policy, self._summarizing(drafts))
+            done[:] = [compacted]
+            if compacted.messages == found:
+                return session
+            for text in compacted.offloads.values():
+                files.offload(self.folder, session.session_id, text)
+            if compacted.evicted:
+                session = self._enqueue(session, compacted.evicted, EVICTED, now)
+            return with_messages(session, compacted.messages)
+
+        self._change_session(session_id, decide, now)
+        return done[0], notes
+
+    def _compacted(self, session_id: str, messages: Sequence[Message], policy: str, summarize: Summarize) -> Compacted:
+        """What a compaction makes of messages."""
+        from memctl.working import window
+
+        return window.compact(
+            messages, self.conversation_limits, policy, self._count, summarize,
+            lambda text: files.reference(session_id, text), new_ids(),
+        )  # fmt: skip
+
+    def _summarizing(self, drafts: Mapping[str, str]) -> Summarize:
+        """Summaries by rules; a model's where there is one of just these messages."""
+        from memctl.working import summary
+
+        def summarize(previous: str, gone: Sequence[Message], budget: int) -> str:
+            return drafts.get(_key(previous, gone)) or summary.by_rules(previous, _clean(gone), budget, self._count)
+
+        return summarize
+
+    def _model_summary(
+        self, session_id: str, messages: Sequence[Message], policy: str
+    ) -> tuple[dict[str, str], tuple[str, ...]]:
+        """A model's summary of what is about to leave, by what that is; asked outside of any lock.
+
+        Only where a model is configured, and rules leave more than half (B).
+        """
+        from memctl.working import summary, window
+
+        wanted: list[tuple[str, Sequence[Message], int]] = []
+
+        def remember(previous: str, gone: Sequence[Message], budget: int) -> str:
+            wanted[:] = [(previous, tuple(gone), budget)]
+            return ""
+
+        try:
+            if self.llm is None:
+                return {}, ()
+            self._compacted(session_id, messages, policy, remember)
+            if not wanted or not window.needs_model(wanted[0][1], self.conversation_limits, self._count):
+                return {}, ()
+            previous, gone, budget = wanted[0]
+            answer = self.llm.complete(summary.asked(previous, _clean(gone), budget))
+            text = summary.from_model(answer, previous, gone, budget, self._count)
+        except ProviderError as problem:
+            return {}, (f"summarized by rules: {problem.message}",)
+        if not text:
+            return {}, (f"summarized by rules: the answer of {self.llm.name} was no good",)
+        return {_key(previous, gone): text}, ()
+
+
+def _clean(messages: Sequence[Message]) -> list[Message]:
+    """Messages without the memories that were put into them: what was recalled is not summarized as said."""
+    from memctl.working.messages import cleaned
+
+    return [cleaned(message, without_recalled) for message in messages]
+
+
+def _key(previous: str, gone: Sequence[Message]) -> str:
+    """What a summary is of: not the messages' ids, which those of other programs get only when they are written."""
+    return files.digest([previous, [(message.role, message.whole_text) for message in gone]])

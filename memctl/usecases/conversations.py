@@ -1,0 +1,223 @@
+"""Conversations: the messages of a session, added and taken out one by one.
+
+Adding a message writes it and returns. Making room, and making episodes and facts of what left, follow: by
+`flush_sessions`, by `maintain`, at the session's end, or (making room alone) in a thread of the conversation.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memctl import times
+from memctl.errors import ConflictError, UsageError
+from memctl.files import sessions as files
+from memctl.files.layout import check_session_id
+from memctl.files.sessions import Session
+from memctl.secrets import MASK, REFUSE, guarded
+from memctl.usecases.ending import Ending
+from memctl.usecases.sessions import MAIN, identified
+from memctl.working.components import MEMORY, messages_of, with_messages
+
+if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
+    from concurrent.futures import Future, ThreadPoolExecutor
+
+    from memctl.working.messages import Message
+    from memctl.working.window import Compacted, Size
+
+
+class Conversations(Ending):
+    """Conversations of agents."""
+
+    def conversation(self, session_id: str = MAIN, *, background: bool = False) -> Conversation:
+        """The messages of a session, which begins with its first message.
+
+        Args:
+            background: whether a thread makes room after a message that needs it; else the next flush does.
+
+        Raises:
+            UsageError: it can be no session's id.
+        """
+        return Conversation(self, check_session_id(session_id), background=background)
+
+    def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
+        """A new session with an empty file.
+
+        Raises:
+            ConflictError: there is one of this id.
+        """
+        now = now or times.utc_now()
+
+        def begin(before: Session) -> Session:
+            if before.digest:
+                raise ConflictError(f"there is a session {session_id!r} already", hint="`memctl session list`.")
+            return before.with_component(MEMORY, {"messages": []})
+
+        self._change_session(session_id, begin, now)
+        return self.conversation(session_id)
+
+
+class Conversation:
+    """The messages of a session: add, get, delete, clear.
+
+    It holds none of them itself: each call reads and writes the session's file under its lock, so that several agents
+    and processes may use one session. Messages are added durably, and in the order of the calls.
+    """
+
+    def __init__(self, store: Conversations, session_id: str, *, background: bool = False) -> None:
+        self.store, self.session_id, self.background = store, session_id, background
+        self._worker: ThreadPoolExecutor | None = None
+        self._pending: list[Future[Any]] = []
+
+    def add(
+        self,
+        message: Message | Mapping[str, Any] | str,
+        role: str = "user",
+        *,
+        now: datetime | None = None,
+        metadata: Mapping[str, Any] | None = None,
+        allow_secret: bool = False,
+    ) -> Message:
+        """Add a message and return; room is made later.
+
+        Args:
+            message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
+            allow_secret: keep it even if a part of it looks like a secret.
+
+        Raises:
+            InvalidDataError: it is no message.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In the call of a tool and
+                its result it is masked instead: who calls a tool cannot choose its words.
+        """
+        return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret)[0]
+
+    def extend(
+        self,
+        messages: Sequence[Message | Mapping[str, Any]],
+        *,
+        now: datetime | None = None,
+        allow_secret: bool = False,
+    ) -> list[Message]:
+        """Add several messages at once: all of them or, where one is refused, none."""
+        now = now or times.utc_now()
+        policy = self.store.secret_policy(allow_secret)
+        new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
+        added: list[Message] = []
+        whole: list[Message] = []
+        begins = not files.path_of(self.store.folder, self.session_id).is_file()
+
+        def decide(session: Session) -> Session:
+            whole[:] = identified([*messages_of(session), *new])
+            added[:] = whole[len(whole) - len(new) :]
+            return with_messages(session, whole)
+
+        self.store._change_session(self.session_id, decide, now)
+        if begins:
+            self.store.close_idle(now)
+        if self.background and self.store.is_over(whole):
+            self._later(now)
+        return added
+
+    def get(self, last: int | None = None) -> list[Message]:
+        """The messages, or the last so many; none where the session has not begun."""
+        session = files.load_if_exists(self.store.folder, self.session_id)
+        found = list(messages_of(self.store._settled(session))) if session else []
+        return found if last is None else found[len(found) - min(last, len(found)) :]
+
+    def openai(self) -> list[dict[str, Any]]:
+        """The messages as OpenAI's API wants them."""
+        from memctl.working.messages import to_openai
+
+        return [each for message in self.get() for each in to_openai(message)]
+
+    def delete(self, which: int | str, *, now: datetime | None = None) -> list[Message]:
+        """Take a message out, by its place or its id; nothing is learned from it.
+
+        What belongs to it goes with it: a call of a tool, and its result.
+
+        Returns:
+            what was deleted; nothing where there was no such message.
+        """
+        from memctl.working.window import units
+
+        gone: list[Message] = []
+
+        def decide(session: Session) -> Session:
+            found = identified(messages_of(session))
+            places = range(len(found))
+            at = next((at for at in places if which in found[at].ids), None) if isinstance(which, str) else which
+            if at is None or not -len(found) <= at < len(found):
+                return session
+            going = next(unit for unit in units(found) if at % len(found) in unit)
+            gone[:] = [found[place] for place in going]
+            return with_messages(session, [found[place] for place in places if place not in going])
+
+        self.store._change_session(self.session_id, decide, now or times.utc_now())
+        return gone
+
+    def clear(self, *, now: datetime | None = None) -> int:
+        """Take all messages out; nothing is learned from them. Returns how many there were."""
+        gone: list[int] = []
+
+        def decide(session: Session) -> Session:
+            gone[:] = [len(messages_of(session))]
+            files.clear_offloaded(self.store.folder, self.session_id)
+            return with_messages(session, [])
+
+        self.store._change_session(self.session_id, decide, now or times.utc_now())
+        return gone[0]
+
+    def size(self) -> Size:
+        """How many messages, turns and tokens it has."""
+        from memctl.working.window import size
+
+        return size(self.get(), self.store._count)
+
+    def flush(self, *, now: datetime | None = None) -> Compacted | None:
+        """Make room now, if there is need; None where there is none. Waits for the thread."""
+        self._wait()
+        if not self.store.is_over(self.get()):
+            return None
+        return self.store.compact_session(self.session_id, now=now)[0]
+
+    def close(self) -> None:
+        """Wait for the thread and end it."""
+        self._wait()
+        if self._worker:
+            self._worker.shutdown()
+            self._worker = None
+
+    def _later(self, now: datetime) -> None:
+        from concurrent.futures import ThreadPoolExecutor
+
+        if self._worker is None:
+            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
+        self._pending = [future for future in self._pending if not future.done()]
+        if len(self._pending) < 2:  # one at work and one to come after it: that one sees everything
+            self._pending.append(self._worker.submit(self.store.compact_session, self.session_id, now=now))
+
+    def _wait(self) -> None:
+        """Wait for the thread; what went wrong there does so again here, where somebody sees it."""
+        for future in self._pending:
+            future.exception()
+        self._pending = []
+
+
+def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:
+    from memctl.working.messages import ROLES, Message, from_openai
+
+    if isinstance(given, str):
+        if role.strip().lower() not in ROLES:
+            raise UsageError(f"there is no role {role!r}", hint=f"Roles: {', '.join(ROLES)}.")
+        return Message.of(role, given, metadata=metadata)
+    found = given if isinstance(given, Message) else from_openai(given)
+    return replace(found, state={**found.state, "metadata": {**found.metadata, **metadata}}) if metadata else found
+
+
+def _guarded(message: Message, policy: str) -> Message:
+    """A message as it may be kept."""
+    called = message.role == "tool" or bool(message.calls or message.results)
+    policy = MASK if called and policy == REFUSE else policy
+    return replace(message, state=guarded(message.state, policy, "the message"))

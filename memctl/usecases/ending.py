@@ -1,0 +1,131 @@
+"""The end of sessions: by hand, or because nobody uses them any more; and all that adding messages left for later."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.errors import InvalidDataError, LockedError, MemctlError
+from memctl.files import sessions as files
+from memctl.files.layout import check_session_id
+from memctl.files.sessions import Session
+from memctl.usecases.compacting import Compacting
+from memctl.usecases.episodes import Episodes, Learned
+from memctl.usecases.sessions import MAIN, identified
+from memctl.working.components import is_needed, messages_of, with_messages
+
+if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+    from memctl.working.window import Compacted
+
+ENDED, IDLE = "ended", "idle"
+"""Why messages are in the queue: their session was ended, or nobody used it any more."""
+
+
+@dataclass(frozen=True)
+class Ended:
+    """A session that was ended: what was learned, and how many messages were too few for an episode."""
+
+    session_id: str
+    learned: tuple[Learned, ...] = ()
+    left_out: int = 0
+    kept: bool = False
+    """Whether its file stays, for components that are not memctl's or a task at hand."""
+
+
+@dataclass(frozen=True)
+class Flushed:
+    """What a flush did, by session."""
+
+    compacted: Mapping[str, Compacted]
+    ended: tuple[Ended, ...] = ()
+    learned: tuple[Learned, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Ending(Compacting, Episodes):
+    """The end of sessions."""
+
+    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
+        """End a session: learn from what waits of it, and from what is left if that is enough; then remove it.
+
+        What left the window before is always learned from; what is left, from `session_least_messages` messages on.
+        A task at hand is not ended with it: see `Tasks`.
+
+        Raises:
+            NotFoundError: there is no such session.
+        """
+        now = now or times.utc_now()
+        files.load(self.folder, session_id)
+        ended = self._close(session_id, ENDED, now)
+        learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now)
+        return replace(ended, learned=tuple(learned))
+
+    def _close(self, session_id: str, reason: str, now: datetime) -> Ended:
+        """Queue what is left of a session and remove it. Whatever a crash leaves of this is done by the next."""
+        from memctl.working.episodes import spoken
+
+        session_id = check_session_id(session_id)
+        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
+            found = files.load_if_exists(self.folder, session_id)
+            if found is None or (reason == IDLE and not self._is_idle(found, now)):
+                return Ended(session_id, kept=found is not None)
+            session = self._settled(found)
+            messages = identified(messages_of(session))
+            said = spoken(messages)
+            enough = len(said) >= self.settings.session_least_messages
+            if enough:
+                session = self._enqueue(session, messages, reason, now)
+            emptied = with_messages(session, [])
+            kept = is_needed(emptied)
+            if kept:
+                files.write(self.folder, emptied, now)
+                files.clear_offloaded(self.folder, session_id)
+            else:
+                files.delete(self.folder, session_id)
+        return Ended(session_id, left_out=0 if enough else len(said), kept=kept)
+
+    def _is_idle(self, session: Session, now: datetime) -> bool:
+        minutes = self.settings.session_idle_minutes
+        worth = bool(messages_of(session)) or not is_needed(session)
+        saved = session.saved_at
+        return worth and minutes > 0 and saved is not None and now - saved >= timedelta(minutes=minutes)
+
+    def close_idle(self, now: datetime | None = None) -> list[Ended]:
+        """End the sessions that nobody uses any more: their messages go to the queue, to be learned from later."""
+        now = now or times.utc_now()
+        return [self._close(session_id, IDLE, now) for session_id in self.idle_sessions(now)]
+
+    def idle_sessions(self, now: datetime | None = None) -> list[str]:
+        """Sessions that nobody has used for longer than the setting `session_idle_minutes`."""
+        now = now or times.utc_now()
+        return [session_id for session_id in files.ids(self.folder) if self._readably_idle(session_id, now)]
+
+    def _readably_idle(self, session_id: str, now: datetime) -> bool:
+        try:
+            found = files.load_if_exists(self.folder, session_id)
+            return found is not None and self._is_idle(found, now)
+        except MemctlError:
+            return False
+
+    def flush_sessions(self, *, use_model: bool = True, now: datetime | None = None) -> Flushed:
+        """Do what adding left for later: make room, end what is idle, learn from what waits.
+
+        A session that cannot be read, or is in use for too long, is left for the next time, and told of.
+        """
+        now = now or times.utc_now()
+        compacted: dict[str, Compacted] = {}
+        notes: list[str] = []
+        ended = self.close_idle(now)
+        for session_id in files.ids(self.folder):
+            try:
+                if self.is_over(messages_of(files.load(self.folder, session_id))):
+                    compacted[session_id], told = self.compact_session(session_id, use_model=use_model, now=now)
+                    notes += told
+            except (InvalidDataError, LockedError) as problem:
+                notes.append(f"{session_id}: {problem.message}")
+        files.clear_temporary(self.folder, timeout=self.settings.lock_timeout)
+        learned = self.learn_pending(use_model=use_model, now=now)
+        return Flushed(compacted, tuple(ended), tuple(learned), (*notes, *(n for one in learned for n in one.notes)))

@@ -1,0 +1,150 @@
+"""Learning from messages that left a session: an episode of each group that waits in the queue, and the facts in it."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING
+
+from memctl import times
+from memctl.errors import InvalidDataError, ProviderError
+from memctl.files import queue
+from memctl.files import sessions as files
+from memctl.files.layout import check_session_id
+from memctl.files.queue import Queued
+from memctl.gateway import View
+from memctl.lifecycle import adding
+from memctl.lifecycle.recalled import without_recalled
+from memctl.models import Change, Memory
+from memctl.secrets import MASK
+from memctl.usecases.extracting import Extracting
+from memctl.usecases.sessions import Sessions
+
+if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
+    from memctl.working.episodes import Draft
+    from memctl.working.messages import Message
+
+
+@dataclass(frozen=True)
+class Learned:
+    """What became of messages that waited.
+
+    Args:
+        episode: None where there was nothing in them, or it had been made before.
+        facts: how many memories were extracted from them.
+    """
+
+    queue_id: str
+    session_id: str
+    episode: Memory | None = None
+    facts: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Episodes(Sessions, Extracting):
+    """What becomes of messages that wait in the queue."""
+
+    def waiting(self) -> list[tuple[str, str]]:
+        """What waits to become an episode: session and queue id, oldest first."""
+        return queue.waiting(self.folder)
+
+    def learn_pending(
+        self, *, session_id: str = "", use_model: bool = True, now: datetime | None = None
+    ) -> list[Learned]:
+        """Make an episode, and facts, of all that waits in the queue, or of what waits of one session.
+
+        Each becomes one episode, also if this is cut short and done again, or two processes do it at once: the episode
+        bears the queue's id, and is written only if there is none and the queue still holds it.
+        """
+        now = now or times.utc_now()
+        waiting = queue.waiting(self.folder, check_session_id(session_id) if session_id else "")
+        return [self._learn(owner, name, use_model, now) for owner, name in waiting]
+
+    def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
+        from memctl.working.messages import Message, cleaned
+
+        try:
+            # A process that died may have left in the session what it had queued: it leaves first.
+            if files.path_of(self.folder, session_id).is_file():
+                self._change_session(session_id, lambda session: session, now)
+            queued = queue.read(self.folder, session_id, name)
+            messages = [cleaned(Message.read(state), without_recalled) for state in queued.messages] if queued else []
+        except InvalidDataError as problem:
+            return Learned(name, session_id, notes=(f"left in the queue: {problem.message}",))
+        if queued is None:
+            return Learned(name, session_id)
+        self.refresh()
+        if self.view().imported(name):
+            queue.remove(self.folder, session_id, name)
+            return Learned(name, session_id)
+        return self._made(queued, messages, use_model, now)
+
+    def _made(self, queued: Queued, messages: Sequence[Message], use_model: bool, now: datetime) -> Learned:
+        """The facts and the episode of what waited; only then does it leave the queue."""
+        from memctl.working import episodes
+
+        name, session_id = queued.queue_id, queued.session_id
+        said = episodes.spoken(messages)
+        learned = Learned(name, session_id)
+        if said:
+            draft, notes = self._draft(messages, use_model)
+            facts, more = self._facts(said, queued.at, use_model)
+            made = episodes.memory_of(draft, messages, name, session_id, queued.at)
+            episode = self._write_episode(made, session_id, name, now)
+            learned = Learned(name, session_id, episode, facts, (*notes, *more))
+        queue.remove(self.folder, session_id, name)
+        return learned
+
+    def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
+        from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
+        from memctl.lifecycle.extraction.extract import Utterance
+        from memctl.working.messages import USER
+
+        told = [Utterance(message.role, message.text, message.time or at) for message in said]
+        if not any(utterance.role == USER for utterance in told):
+            return 0, ()
+        report = self.extract(told, now=at, use_model=use_model, command="session")
+        return sum(report.counted(outcome) for outcome in (ADDED, UPDATED, CANDIDATE_KEPT)), report.notes
+
+    def _write_episode(self, made: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
+        """Write an episode, unless it is there; None where it was, or what it is made from was purged."""
+        whole = self._completed(made, now)
+        written: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            done = view.imported(name) or not queue.is_waiting(self.folder, session_id, name)
+            written[:] = [] if done else view.unused([whole])
+            return Change("session", tuple(written))
+
+        self._apply(decide, now, on_secret=MASK)
+        return written[0] if written else None
+
+    def _completed(self, memory: Memory, now: datetime) -> Memory:
+        """A record made by rules, complete and checked; in the store's first category where it has not that one."""
+        category = memory.category if memory.category in self.settings.categories else self.settings.categories[0]
+        given = frozenset({"kind", "importance", "category"})
+        drawn = self.gateway.ids(now, datetime.now(UTC))
+        return adding.check(
+            adding.completed(replace(memory, category=category), now, drawn, given), self.settings.categories
+        )
+
+    def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:
+        """A model's episode, the best of at most three; else the rules'."""
+        from memctl.working import episodes
+
+        ruled = episodes.by_rules(messages)
+        try:
+            model = self.llm if use_model else None
+            if model is None:
+                return ruled, ()
+            best, rating, complaint = ruled, episodes.GOOD_ENOUGH, ""
+            for _ in range(episodes.ATTEMPTS):
+                answer = model.complete(episodes.asked(messages, complaint), episodes.SCHEMA)
+                draft = episodes.from_model(answer, model.name)
+                rating, complaint = episodes.score(draft, messages)
+                if rating >= episodes.GOOD_ENOUGH:
+                    return draft, ()
+        except ProviderError as problem:
+            return ruled, (f"episode made by rules: {problem.message}",)
+        return best, (f"episode made by rules: the answer of {model.name} was no good three times ({complaint})",)

@@ -1,0 +1,114 @@
+"""Bringing one memory back from a revision: its exact record, and its reflection."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl import times
+from memctl.errors import NotFoundError, RefusedError
+from memctl.files import document, reflections
+from memctl.files.document import tombstones
+from memctl.gateway import View
+from memctl.lifecycle import differences, forgetting
+from memctl.lifecycle.differences import FileChange, RecordChange
+from memctl.lifecycle.past import FILE, RECORD, Key
+from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.secrets import ALLOW
+from memctl.usecases.history import SHARED, History, Past, present_value
+
+
+@dataclass(frozen=True)
+class Restored:
+    """A memory that is again what it was `then`: what that changes in its record (None: nothing) and in other files."""
+
+    memory: Memory
+    then: Past
+    record: RecordChange | None
+    files: tuple[FileChange, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+class Restoring(History):
+    """Restoring from a revision."""
+
+    def restore_from(
+        self, given: str, revision: str, *, dry_run: bool = False, now: datetime | None = None
+    ) -> Restored:
+        """Make one memory what it was in a revision: its exact record, and its reflection where the revision has it.
+
+        Raises:
+            NotFoundError: the revision does not hold it.
+            RefusedError: it was purged; the log cannot tell what it was; or its place was taken by another memory.
+        """
+        now = now or times.utc_now()
+        then = self.past(revision, now=now)
+        if then.clamped:
+            reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
+            raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
+        memory_id = _full_id(given, then, self.index.header())
+        raw = then.records[memory_id]
+        memory = document.decode_raw(raw)
+        records: list[RecordChange | None] = []
+
+        def decide(view: View) -> Change:
+            records[:] = [differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)]
+            return _restored(view, then, memory, raw, records[0])
+
+        change = self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        edits = [file for file in change.files if file.path.startswith(SHARED)]
+        files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
+        over = memory.expires_at and memory.expires_at <= now and not memory.pinned
+        note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if over else ""
+        return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
+
+
+def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:
+    found = [given] if given in then.records else [each for each in then.records if given and each.startswith(given)]
+    if len(found) == 1:
+        return found[0]
+    if given in tombstones(header):
+        raise RefusedError(f"{given} was purged: nothing brings it back")
+    what = f"{given!r} is the beginning of several memories" if found else f"no memory {given!r}"
+    hint = f"Did you mean {' or '.join(sorted(found)[:4])}?" if found else "`memctl log ID` tells when it was there."
+    raise NotFoundError(f"{what} in {then}", hint=hint)
+
+
+def _restored(view: View, then: Past, memory: Memory, raw: bytes, change: RecordChange | None) -> Change:
+    """The change that makes a record and its reflection what they were."""
+    _check_restore(view, then, memory)
+    puts = (memory,) if change else ()
+    edits = [*_reflection_back(view, then, memory), *_out_of_trash(view, memory)]
+    return Change("restore --from", puts, files=tuple(edits), raws={memory.memory_id: raw} if change else {})
+
+
+def _check_restore(view: View, then: Past, memory: Memory) -> None:
+    keys = [Key(RECORD, memory.memory_id), Key(FILE, memory.summary_md_ref)]
+    if unsure := next((key for key in keys if key in then.unsure), None):
+        hint = "Name an operation (`memctl log ID --ids`) or a git revision instead."
+        raise RefusedError(f"{unsure} was changed outside memctl, and the log does not know when", hint=hint)
+    if memory.memory_id in tombstones(view.header):
+        raise RefusedError(f"{memory.memory_id} was purged: nothing brings it back")
+    rivals = view.with_key(memory.category, memory.key) if memory.key and memory.status == ACTIVE else []
+    for rival in rivals:
+        if rival.status == ACTIVE and rival.memory_id != memory.memory_id:
+            hint = f"State the old one again (`memctl add --key {memory.key} --value …`), or forget the new one first."
+            raise RefusedError(f"{memory.key} has another value by now: {rival.memory_id}", hint=hint)
+
+
+def _reflection_back(view: View, then: Past, memory: Memory) -> list[FileEdit]:
+    path = memory.summary_md_ref
+    if not reflections.is_reference(path) or path not in then.files or then.files[path] is None:
+        return []
+    now = view.read(path)
+    owners = view.referring(path) - {memory.memory_id}
+    if now is not None and now != then.files[path] and owners:
+        raise RefusedError(f"{path} belongs to {', '.join(sorted(owners))} by now")
+    return [] if now == then.files[path] else [FileEdit(path, now, then.files[path])]
+
+
+def _out_of_trash(view: View, memory: Memory) -> list[FileEdit]:
+    path = forgetting.trash_path(memory.memory_id)
+    data = view.read(path)
+    return [] if data is None else [FileEdit(path, data, None)]

@@ -1,0 +1,89 @@
+"""What the components of a session's file hold: the conversation, the task at hand, what memctl notes of the two.
+
+Components of other programs (system E) stay as they are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+from memctl.errors import InvalidDataError
+from memctl.files.sessions import Session
+
+if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
+    from memctl.working.messages import Message
+    from memctl.working.tasks import Task
+
+MEMORY, OWN, TASK = "Memory", "memctl", "task"
+"""Components memctl writes: the conversation, what it notes of it, and the task at hand."""
+
+
+def memory_component(session: Session) -> str:
+    """The name of the component that holds the conversation: memctl's own, else the first of another program's."""
+    others = [name for name, state in session.components.items() if isinstance(state, Mapping) and "messages" in state]
+    return MEMORY if MEMORY in session.components or not others else others[0]
+
+
+def messages_of(session: Session) -> tuple[Message, ...]:
+    """The messages of a session.
+
+    Raises:
+        InvalidDataError: the component that holds them is broken.
+    """
+    from memctl.working.messages import from_state
+
+    try:
+        return from_state(session.components.get(memory_component(session), {"messages": []}))
+    except InvalidDataError as problem:
+        raise InvalidDataError(problem.reason, path=f"sessions/{session.session_id}.json", hint=problem.hint) from None
+
+
+def with_messages(session: Session, messages: Sequence[Message]) -> Session:
+    """The session with other messages."""
+    from memctl.working.messages import to_state
+
+    name = memory_component(session)
+    return session.with_component(name, to_state(messages, session.components.get(name)))
+
+
+def task_of(session: Session) -> Task | None:
+    """The task at hand of a session.
+
+    Raises:
+        InvalidDataError: the component is broken.
+    """
+    from memctl.working.task_state import from_state
+
+    state = session.components.get(TASK)
+    return None if state is None else from_state(state)
+
+
+def with_task(session: Session, task: Task | None) -> Session:
+    """The session at another task, or at none."""
+    from memctl.working.task_state import to_state
+
+    return session.with_component(TASK, to_state(task) if task else None)
+
+
+def queued_in(session: Session) -> list[str]:
+    """Queue ids a session knows to have left it."""
+    own = session.components.get(OWN)
+    found = own.get("queued") if isinstance(own, Mapping) else None
+    return [str(name) for name in found] if isinstance(found, list) else []
+
+
+def noting_queued(session: Session, names: Sequence[str]) -> Session:
+    own = session.components.get(OWN)
+    kept = {**(own if isinstance(own, Mapping) else {}), "queued": list(names)}
+    if not names:
+        kept.pop("queued")
+    return session.with_component(OWN, kept or None)
+
+
+def is_needed(session: Session) -> bool:
+    """Whether a session's file holds anything but an empty conversation: a task, or what is another program's."""
+    memory = memory_component(session)
+    state = session.components.get(memory)
+    more = set(state) - {"messages"} if isinstance(state, Mapping) else set()
+    return bool(set(session.components) - {memory, OWN} or more or session.extra)
