@@ -78,6 +78,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("data", type=Path, help="folder with NAME/memories.jsonl and NAME/questions.jsonl")
     parser.add_argument("--set", action="append", dest="sets", help="only this set; may be repeated")
+    parser.add_argument("--part", action="append", choices=PARTS, help="only this line, after that of the whole")
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--most", type=int, default=0, help="questions a store at most")
     options = parser.parse_args()
@@ -85,7 +86,9 @@ def main() -> int:
     sets = {name: load(options.data / name) for name in names}
     print("| R@10 | " + " | ".join(names) + " |\n|---|" + "---|" * len(names))
     whole: dict[str, float] = {}
-    for title, changes in PARTS.items():
+    chosen = ["the whole", *options.part] if options.part else PARTS
+    for title in chosen:
+        changes = PARTS[title]
         cells = []
         for name, data in sets.items():
             value = fmean(scores(data, changes, options.model, options.most))
