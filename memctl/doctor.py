@@ -35,10 +35,11 @@ LEFTOVER = "leftover"
 LOCKED = "locked"
 WAITING = "waiting"
 INDEX = "index"
+KIND = "kind"
 SECRET = "secret"
 
-BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED})
-"""Findings because of which a memory is not in any answer, or may not be."""
+BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND})
+"""Findings because of which a memory is not in any answer, or cannot be written."""
 
 
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
@@ -49,6 +50,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
         *_memory_file(store, readable),
         *_reflections(store, orphans=readable),
         *_unread(store.folder),
+        *_kinds(store.folder),
         *hand_edits.session_files(store.folder),
         *_secrets(store),
         *_permissions(store.folder),
@@ -207,7 +209,9 @@ def _without_record(view: View) -> Iterator[Problem]:
             yield Problem(found.path, message, 0, f"let {name} refer to it", ORPHAN)
         else:
             own = view.need(name).summary_md_ref if housekeeping.has_reflection(view, name) else "named by others, too"
-            message = f"names {name}, whose reflection is {own}; delete it, or take the `memory_id` out to make it a memory"
+            message = (
+                f"names {name}, whose reflection is {own}; delete it, or take the `memory_id` out to make it a memory"
+            )
             yield Problem(found.path, message, code=WAITING)
 
 
@@ -237,6 +241,20 @@ def _unread(folder: UserFolder) -> Iterator[Problem]:
         if not knowledge.is_document(name):
             message = "is no Markdown or text, and is not read; `memctl knowledge add` converts what it can"
             yield Problem(name, message, code=WAITING)
+
+
+def _kinds(folder: UserFolder) -> Iterator[Problem]:
+    """Links, pipes and folders where files have to be, and the other way round: to write there is refused."""
+    for path in (folder.feedback_log, folder.operations, folder.receipts, folder.lock):
+        if path.is_symlink() or (path.exists() and not path.is_file()):
+            name = path.relative_to(folder.root).as_posix()
+            yield Problem(
+                name, "is not a regular file, as it has to be: put the real file there, or delete it", code=KIND
+            )
+    for path in (folder.reflections, folder.knowledge, folder.sessions):
+        if path.is_symlink() or (path.exists() and not path.is_dir()):
+            name = path.relative_to(folder.root).as_posix()
+            yield Problem(name, "is not a folder, as it has to be: put the real folder there, or delete it", code=KIND)
 
 
 def _place(path: str, problem: str) -> tuple[int, str]:

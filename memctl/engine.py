@@ -244,15 +244,15 @@ class Engine:
 
         if given in tombstones(self.index.header()):
             return "It was purged: only its id is left, and nothing brings it back."
+        if not starting and any(t.memory.memory_id == given for t in self.trashed()):
+            return f"It is in the trash: `memctl restore {given}`."
+        if not starting and given and self.history(given):
+            return (
+                f"It is gone; `memctl log {given} --ids` tells how, `memctl restore {given} --from OP` brings it back."
+            )
         near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
-        if near:
-            return f"Did you mean {' or '.join(near)}{more}?"
-        if any(t.memory.memory_id == given for t in self.trashed()):
-            return f"It is in the trash: `memctl restore {given}`."
-        if self.history(given):
-            return f"It is gone; `memctl log {given} --ids` tells how, `memctl restore {given} --from OP` brings it back."
-        return "`memctl list` shows the ids."
+        return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."
 
     def trashed(self) -> list[forgetting.Trashed]:
         """What lies in the trash, the newest first."""

@@ -262,6 +262,8 @@ class Gateway:
 
     def _carry_out(self, prepared: _Prepared) -> None:
         _check_files(self.folder, prepared.change.files)
+        for line in prepared.change.lines:  # what cannot be written must be met before it is begun
+            atomic.check_regular(self.folder.resolve(line.path))
         layout.ensure_private(self.folder)
         journal.write_intent(self.folder.operations, prepared.operation)
         try:

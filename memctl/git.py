@@ -33,6 +33,14 @@ _ELSEWHERE = (
 """Where git stands when it calls a hook or a driver: perhaps in another repository than the memory's."""
 
 
+_PLAIN = tuple(
+    word
+    for setting in ("color.ui=false", "color.status=false", "core.quotePath=false", "log.showSignature=false")
+    for word in ("-c", setting)
+)
+"""What a person's own settings would put into what git prints."""
+
+
 # Asking git
 
 
@@ -43,7 +51,7 @@ def call(
 
     Args:
         hook: git has called us, and its variables say which index is meant.
-        spoken: in the user's language, and that of the hooks it runs; else in English, whose words can be judged.
+        spoken: as the user has set it up, in words and colours; else in English and plain, which can be read here.
 
     Raises:
         StorageError: there is no git, or no such folder.
@@ -51,9 +59,10 @@ def call(
     environment = {name: value for name, value in os.environ.items() if hook or name not in _ELSEWHERE}
     if not spoken:
         environment["LC_ALL"] = "C"
+    plain = () if spoken else _PLAIN
     try:
         return subprocess.run(
-            ["git", *arguments], cwd=folder, input=given, capture_output=True, check=False, env=environment
+            ["git", *plain, *arguments], cwd=folder, input=given, capture_output=True, check=False, env=environment
         )
     except FileNotFoundError:
         hint = "Install git, or look at the folder: memory works without git."
@@ -116,14 +125,14 @@ def content(folder: Path, revision: str, name: str) -> bytes | None:
 
 
 _UNDER_WAY = {
-    "rebase-merge": "rebase", "rebase-apply": "rebase", "MERGE_HEAD": "merge", "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
+    "rebase-apply/applying": "am", "rebase-apply": "rebase", "rebase-merge": "rebase", "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick", "REVERT_HEAD": "revert",
 }  # fmt: skip
 """What lies in git's folder while a command of git waits for a person."""
 
 
 def under_way(folder: Path) -> str:
-    """The command of git that waits for a person: `merge`, `rebase`, `cherry-pick`, `revert`; empty where none does."""
+    """The command of git that waits for a person (`merge`, `rebase`, `am`, …); empty where none does."""
     return next((what for name, what in _UNDER_WAY.items() if _git_path(folder, name).exists()), "")
 
 
@@ -387,6 +396,9 @@ def commit(folders: Sequence[UserFolder], message: str, *, allow_unsettled: bool
     told = message or _counts(folders)
     ask(where, "add", "--all", "--", *places)
     going = under_way(where)
+    if _git_path(where, "rebase-apply").exists():
+        hint = f"All is added: `git {going} --continue` commits it, with the message and the author it came with."
+        raise RefusedError(f"git commits this itself, in a {going}", hint=hint)
     if going != "merge" and call(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
         return _nothing(going)
     # During a merge git commits everything or nothing, and has made up a message.
@@ -587,11 +599,7 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
             data = atomic.read(path)
             if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
                 continue
-            base, ours, theirs, known = _sides(folder.root, path.name, data)
-            if path == folder.feedback_log:
-                merged = merge_texts.log(base, ours, theirs)
-            else:
-                merged = merge.memory_file(base, ours, theirs, base_known=known).data
+            merged = _settled_log(folder, data) if path == folder.feedback_log else _settled_memories(folder, data)
             copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{path.suffix}"
             atomic.replace(copy, data)
             atomic.replace(path, merged)
@@ -602,16 +610,39 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
     return Settled(tuple(files), tuple(left), tuple(kept), tuple(_marked_in(folder, names)))
 
 
+def _settled_log(folder: UserFolder, marked: bytes) -> bytes:
+    base, ours, theirs, _ = _sides(folder.root, folder.feedback_log.name, marked)
+    return merge_texts.log(base, ours, theirs)
+
+
+def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:
+    base, ours, theirs, known = _sides(folder.root, document.FILE_NAME, marked)
+    try:
+        return merge.memory_file(base, ours, theirs, base_known=known).data
+    except InvalidDataError:
+        # Markers within markers that were committed once: what git merged can be read where its result cannot.
+        first, mine, yours = _staged(folder.root, document.FILE_NAME)
+        if mine is None or yours is None:
+            raise
+        return merge.memory_file(first, mine, yours).data
+
+
 def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
     """Base, ours, theirs, and whether the base is known: a marked file need not tell it."""
     base, ours, theirs = merge_texts.marked_sides(marked)
-    staged = [content(folder, stage, name) for stage in (":1", ":2", ":3")] if _in_repository(folder) else [None] * 3
-    first, mine, yours = staged
+    first, mine, yours = _staged(folder, name)
     if mine is None or yours is None:
         return base, ours, theirs, base is not None
     if merge_texts.marked_sides(by_lines(first or b"", mine, yours)[0])[1:] == (ours, theirs):
         return first, mine, yours, True  # nobody has touched it since
     return (base if base is not None else first), ours, theirs, True
+
+
+def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Base, ours and theirs as git keeps them while a merge waits; None where it has none."""
+    if not _in_repository(folder):
+        return None, None, None
+    return content(folder, ":1", name), content(folder, ":2", name), content(folder, ":3", name)
 
 
 def _in_repository(folder: Path) -> bool:

@@ -325,7 +325,7 @@ def _named_otherwise(folder: UserFolder, session_id: str) -> dict[str, Any] | No
         found = json.loads((atomic.read(path) or b"").decode("utf-8-sig"))
         other = found.get("sessionId") if isinstance(found, dict) else None
         sessions.parse(json.dumps({**found, "sessionId": session_id}).encode(), session_id, "")
-    except (ValueError, MemctlError, TypeError):
+    except (ValueError, MemctlError, TypeError, RecursionError):
         return None
     return found if isinstance(other, str) and other != session_id else None
 

@@ -79,7 +79,9 @@ def obstacle(view: View, reflection: Reflection, record: Memory) -> str:
     if name in tombstones(view.header):
         return f"names {name}, which was purged; delete it, or take the `memory_id` out"
     if view.read(forgetting.trash_path(name)) is not None:
-        return f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or `memctl restore {name}`"
+        return (
+            f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or `memctl restore {name}`"
+        )
     return "" if adding.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
 
 

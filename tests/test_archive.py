@@ -326,7 +326,7 @@ HOSTILE: Mapping[str, bytes] = {
     "a long name": packed([GOOD, member("folder/" + "x" * 300)]),
     "a deep path": packed([GOOD, member("folder/" + "x/" * 1500 + "y")]),
     "an extended header with more": packed([GOOD, member("folder/x", pax_headers={"GNU.sparse.size": "9"})]),
-    "a wrong checksum": packed([GOOD], {"format": archive.FORMAT, "user": "alice", "files": [["memory.json", 57, "0" * 64]]}),
+    "a wrong checksum": packed([GOOD], {"format": archive.FORMAT, "user": "alice", "files": [["memory.json", len(GOOD[1]), "0" * 64]]}),
     "a file that is not listed": packed([GOOD], {"format": archive.FORMAT, "user": "alice", "files": []}),
     "a file that is missing": packed([], {"format": archive.FORMAT, "user": "alice", "files": [["a", 1, "0" * 64]]}),
     "a user that is a path": packed([GOOD], {"format": archive.FORMAT, "user": "../x", "files": []}),
@@ -350,6 +350,41 @@ def test_a_hostile_archive_writes_nothing(tmp_path: Path, name: str) -> None:
     with pytest.raises(InvalidDataError):
         restoring.restore(path, tmp_path / "store")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_verifying_alone_notices_a_wrong_checksum(tmp_path: Path) -> None:
+    """And the last words of gzip's own, behind everything that the manifest lists."""
+    for name in ("a wrong checksum", "a file that is not listed", "a file that is missing"):
+        (tmp_path / "evil.memctl").write_bytes(HOSTILE[name])
+        with pytest.raises(InvalidDataError, match=r"is damaged|is not listed|is missing"):
+            archive.verify(tmp_path / "evil.memctl")
+    good = packed([GOOD])
+    for at in range(1, 9):
+        spoilt = bytearray(good)
+        spoilt[-at] ^= 1
+        (tmp_path / "evil.memctl").write_bytes(spoilt)
+        with pytest.raises(InvalidDataError):
+            archive.verify(tmp_path / "evil.memctl")
+
+
+def test_a_bomb_is_not_unpacked_to_its_end(tmp_path: Path) -> None:
+    """What is packed as tightly as nothing that people write is let be, long before the sizes it may have."""
+    (tmp_path / "evil.memctl").write_bytes(gzip.compress(bytes(96 * 1024 * 1024), 9))
+    with pytest.raises(InvalidDataError, match="unpacks to far more"):
+        archive.verify(tmp_path / "evil.memctl")
+
+
+def test_an_archive_that_changes_while_it_is_read(tmp_path: Path) -> None:
+    """What was verified is what is written: the file is looked at again, byte for byte."""
+    path = tmp_path / "a.memctl"
+    path.write_bytes(packed([GOOD]))
+    verified = archive.verify(path)
+    path.write_bytes(packed([member(GOOD[0].name, GOOD[1].replace(b"alice", b"mallo"))]))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(restoring, "verify", lambda path: verified)
+        with pytest.raises(InvalidDataError, match="was changed while it was read"):
+            restoring.restore(path, tmp_path / "new")
+    assert list((tmp_path / "new").iterdir()) == []
 
 
 def test_a_forged_archive_is_refused_for_what_is_wrong_with_it_alone(tmp_path: Path) -> None:

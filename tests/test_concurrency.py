@@ -21,9 +21,10 @@ from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_han
 
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
-from memctl.files import atomic, codec, document, journal, layout, receipts
+from memctl.files import atomic, codec, document, journal, layout, receipts, recovery
+from memctl.gateway import View
 from memctl.index import database
-from memctl.models import Memory
+from memctl.models import Change, FileEdit, Memory
 
 Opener = Callable[..., MemoryStore]
 EACH = 400 if TORTURE else 100
@@ -424,6 +425,22 @@ def _readable(path: Path) -> list[tuple[dict[str, Any], bytes]]:
     return elements(path.read_bytes()) if path.stat().st_size else []
 
 
+def test_a_hand_edit_is_laid_aside_durably(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It is all that is left of what a person saved: its bytes and its name are synced before anything goes on."""
+    saved, real, synced = store.folder.displaced / "memory.json", os.fsync, []
+
+    def watched(handle: int) -> None:
+        synced.append(os.fstat(handle).st_ino)
+        real(handle)
+
+    store.folder.displaced.mkdir(exist_ok=True)
+    saved.write_bytes(b"by hand")
+    monkeypatch.setattr(os, "fsync", watched)
+    recovery.keep_hand_edit(saved)
+    (kept,) = store.folder.displaced.glob("hand-edit-*")
+    assert synced[-2:] == [kept.stat().st_ino, kept.parent.stat().st_ino]
+
+
 def test_a_hand_edit_in_the_same_instant_is_kept_with_ours(store: MemoryStore) -> None:
     """Between our look and our write there is time to begin anew, so that both changes are in the file."""
     memory = store.add("Old").memory
@@ -473,6 +490,23 @@ def test_a_reflection_changed_while_we_write_it(store: MemoryStore, moment: str)
             assert path.read_bytes() == by_hand
     displaced = [found.read_bytes() for found in store.folder.displaced.rglob("*") if found.is_file()]
     assert b"Precious words." in path.read_bytes() or any(b"Precious words." in data for data in displaced)
+
+
+def test_a_file_that_changed_since_the_decision(store: MemoryStore) -> None:
+    """It is refused, and nothing is laid aside: what a person saved stays where it was saved."""
+    memory = store.add("A thing", detail="# Mine").memory
+    name = store.get(memory.memory_id).summary_md_ref
+    path = store.folder.root / name
+
+    def decide(view: View) -> Change:
+        before = view.read(name)
+        write_by_hand(path, b"# By hand\n")
+        return Change("test", files=(FileEdit(name, before, b"# Ours\n"),))
+
+    with pytest.raises(ConflictError, match="changed by someone else"):
+        store.change(decide)
+    assert path.read_bytes() == b"# By hand\n"
+    assert not list(store.folder.displaced.glob("hand-edit-*"))
 
 
 # Lost updates: decisions rest on what is there under the lock, not on what a caller has read earlier

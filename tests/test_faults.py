@@ -15,6 +15,7 @@ import subprocess
 import sys
 import tempfile
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -34,13 +35,15 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, bootstrap, open_store
+from memctl import MemoryStore, bootstrap, doctor, open_store
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import atomic, journal, layout
+from memctl.files import atomic, journal, layout, lock
 from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.gateway import View
 from memctl.index import database
 from memctl.lifecycle import adding
-from memctl.models import Filters, Memory, Query
+from memctl.models import Change, Filters, Memory, Query
+from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 
 Opener = Callable[..., MemoryStore]
 
@@ -388,6 +391,21 @@ def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
     assert done == {True, False}
 
 
+def test_a_disk_that_takes_a_few_bytes_at_a_time(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The system may write less than it was given; then it is given the rest."""
+    real = os.write
+    monkeypatch.setattr(os, "write", lambda handle, data: real(handle, bytes(data[:7])))
+    store = opener()
+    memory = store.add("Alice likes tea.", detail="# Tea\n\nGreen, from Uji.").memory
+    receipt = store.query("tea").receipt
+    store.feedback_on_answer(receipt, "good", used=[memory.memory_id], reason="It was right.")
+    assert found(store, "tea")[0] == "Alice likes tea."
+    store.undo_many(2)
+    assert contents(store) == []
+    assert journal.unfinished(store.folder.operations) is None
+    same_as_rebuilt(store)
+
+
 def test_asking_when_the_index_cannot_grow(opener: Opener) -> None:
     """A changed file that the index has no room for: an answer, or a sentence, but no traceback."""
     for size in (0, 1000, 5000, 20_000, 60_000, 150_000):
@@ -641,10 +659,101 @@ def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -
     assert not (store.folder.reflections / "n1.md").exists()
 
 
+def test_what_a_person_wrote_after_a_crash_stays(filled: MemoryStore) -> None:
+    """Half of a change was there when the process died: the rest follows, but for a file that somebody went on with."""
+    one, two = (filled.folder.reflections / name for name in ("n1.md", "n2.md"))
+    record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
+    files = (FileStep("reflections/n1.md", b"# Old\n", b"# New\n"), FileStep("reflections/n2.md", None, b"# N2\n"))
+    change = Operation("op_1", "2025-01-01T00:00:00Z", "add", (RecordStep("n1", None, record),), files)
+    journal.write_intent(filled.folder.operations, change)
+    two.write_bytes(b"# N2\n")
+    one.write_bytes(b"# By hand\n")
+    filled.add("Something else")
+    assert "From the intent." in contents(filled)
+    assert one.read_bytes() == b"# By hand\n"
+    same_as_rebuilt(filled)
+
+
+def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: MemoryStore) -> None:
+    """Another process died while this one waited: its change is completed before this one decides."""
+    filled.refresh()
+    record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
+    steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
+    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
+    (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
+    seen = []
+
+    def decide(view: View) -> Change:
+        seen.append(view.get("n1"))
+        return Change("nothing")
+
+    filled.gateway.apply(decide, datetime(2025, 1, 1, tzinfo=UTC))
+    assert [memory and memory.content for memory in seen] == ["From the intent."]
+
+
+def test_what_was_never_begun_is_no_history(filled: MemoryStore) -> None:
+    """A change that was noted and not made is dropped: it is not told of, and not taken back."""
+    filled.add("One.")
+    known = [operation.op for operation in filled.history()]
+    step = RecordStep("n1", None, '{"memory_id": "n1", "content": "Never."}')
+    journal.write_intent(filled.folder.operations, Operation("op_never", "2025-01-01T00:00:00Z", "add", (step,), ()))
+    filled.add("Two.")
+    assert [operation.op for operation in filled.history()][:-1] == known
+    assert filled.undo_many(2).stopped is None
+    assert not {"One.", "Two.", "Never."} & set(contents(filled))
+
+
+def test_what_a_kill_left_of_a_swap_is_kept(filled: MemoryStore) -> None:
+    """Between the two steps of a swap what an editor saved last lies under a temporary name, and nowhere else."""
+    data = json.loads(filled.folder.memory_file.read_text())
+    data["memories"].append({"memory_id": "hand", "content": "By hand"})
+    left = filled.folder.root / f"{atomic.TEMPORARY_PREFIX}0123456789ab"
+    left.write_text(json.dumps(data))
+    filled.add("new")
+    assert not left.exists()
+    (kept,) = filled.folder.displaced.glob("hand-edit-*")
+    assert json.loads(kept.read_text()) == data
+
+
+def test_a_swap_that_cannot_be_ended_is_taken_back(tmp_path: Path) -> None:
+    """What is displaced cannot be laid aside: it goes back to where it was."""
+    path = tmp_path / "file"
+    path.write_bytes(b"old")
+    with pytest.raises(StorageError):
+        atomic.replace(path, b"new", keep=tmp_path / "missing" / "file")
+    assert path.read_bytes() == b"old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_uses_that_cannot_be_counted_are_not_none(filled: MemoryStore) -> None:
+    """Else everything would look unused, and fade."""
+    filled.query("tea")
+    filled.folder.receipts.unlink()
+    filled.folder.receipts.mkdir()
+    before = filled.folder.memory_file.read_bytes()
+    with pytest.raises(StorageError, match="receipts"):
+        filled.decay(now=datetime(2040, 1, 1, tzinfo=UTC))
+    assert filled.folder.memory_file.read_bytes() == before
+
+
+def test_a_reader_does_not_wait_to_mend(filled: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Something is unfinished, and somebody has the lock: that one mends it, and the answer is given now."""
+
+    def waited(seconds: float) -> None:
+        raise AssertionError("it waits")
+
+    step = RecordStep("n1", None, '{"memory_id": "n1", "content": "Never."}')
+    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", (step,), ()))
+    with lock.exclusive(filled.folder.lock, timeout=0):
+        monkeypatch.setattr(time, "sleep", waited)
+        assert found(filled, "tea")[0] == "Alice likes tea."
+
+
 JUNK = (
     b"\xff\xfe", b"{}\n", b"[1]\n", b"null\n", b'{"op": 1, "phase": "intent"}\n', b"\0" * 5000, b"{" * 100_000,
     b'{"op": "a", "phase": "intent", "records": 5}\n',
     b'{"op": "a", "phase": "intent", "at": 1, "command": 2, "files": []}\n',
+    b'{"op": "torn", "phase": "int', b'{"op": "torn", "phase": "done"}',
 )  # fmt: skip
 
 
@@ -655,6 +764,7 @@ def test_junk_in_the_log(filled: MemoryStore, junk: bytes) -> None:
     assert found(filled, "tea")[0] == "Alice likes tea."
     filled.add("new")
     assert "new" in contents(filled)
+    assert filled.history()[-1].command == "add"
     filled.undo()
     assert "new" not in contents(filled)
 
@@ -1121,10 +1231,16 @@ def test_what_is_purged_is_nowhere(store: MemoryStore, tmp_path: Path) -> None:
     store.feedback(memory.memory_id, "down", reason=f"There is no {SECRET}.")
     receipts = store.folder.receipts
     receipts.with_suffix(".old.jsonl").write_bytes(receipts.read_bytes())
+    vectors = [path.with_name(EMBEDDINGS) for path in store.spare_indexes]
+    for path in vectors:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_bytes(b"of the model that was used before")
     before = {Path(name).name for name in _holding(tmp_path, SECRET)}
     assert before >= {"memory.json", "operations.jsonl", "feedback.jsonl", receipts.name, "receipts.old.jsonl"}
     store.purge([memory.memory_id])
     assert _holding(tmp_path, SECRET) == []
+    assert vectors
+    assert not any(path.exists() for path in vectors)
     store.close()
     assert _holding(tmp_path, SECRET) == []
 
@@ -1138,6 +1254,29 @@ def test_what_is_purged_is_named_by_nothing(store: MemoryStore) -> None:
     assert store.folder.memory_file.read_text().count(gone.memory_id) == 1, "its tombstone"
     assert (store.get(kept.memory_id).supersedes, store.get(kept.memory_id).conflicts_with) == ((), ())
     same_as_rebuilt(store)
+
+
+def test_a_tombstone_outlasts_what_is_written_beside_it(store: MemoryStore) -> None:
+    gone = store.add(f"Alice has {SECRET}.").memory
+    store.add("Something else")
+    store.purge([gone.memory_id])
+    store.change(lambda view: Change("test", header={"note": "seen"}))
+    data = json.loads(store.folder.memory_file.read_text())
+    assert (data["tombstones"], data["note"]) == ([gone.memory_id], "seen")
+    store.undo()
+    assert json.loads(store.folder.memory_file.read_text())["tombstones"] == [gone.memory_id]
+
+
+def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
+    """An entry that is not what the file says, while everything about the file looks the same."""
+    filled.refresh()
+    filled.index.connection.execute("UPDATE entries SET hash = 'x' WHERE ref = (SELECT min(ref) FROM entries)")
+    assert [problem for problem in doctor.examine(filled) if problem.code == doctor.INDEX] == []
+    (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == doctor.INDEX)
+    assert problem.message.startswith("1 entries differ from the files")
+    doctor.mend(filled, [problem])
+    assert [problem for problem in doctor.examine(filled, deep=True) if problem.code == doctor.INDEX] == []
+    same_as_rebuilt(filled)
 
 
 def test_what_is_purged_stays_purged(store: MemoryStore, opener: Opener) -> None:

@@ -372,6 +372,24 @@ def test_markers_are_settled_as_the_driver_would(staged: bool, style: str, tmp_p
     assert texts(laptop) == {"Chai", "Mate only here", "Chai only here"}
 
 
+def test_markers_within_markers_are_settled(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store", driver=False)
+    memory = added(folder, "Alice drinks tea")
+    committed(folder)
+    for number, text in enumerate(("mate", "chai", "water")):
+        run(folder.root, "switch", "--quiet", "--create", text, "main")
+        edited(folder, memory.memory_id, START + timedelta(days=number), content=f"Alice drinks {text}")
+        committed(folder)
+    run(folder.root, "merge", "mate", fails=True)
+    committed(folder, "With markers in it")
+    run(folder.root, "merge", "chai", fails=True)
+    memctl(folder.root, "git", "settle")
+
+    told = json.dumps(json.loads(folder.memory_file.read_bytes()))
+    assert all(f"Alice drinks {text}" in told for text in ("mate", "chai", "water"))
+    synced(folder)
+
+
 def test_what_a_person_did_between_the_markers_counts(tmp_path: Path) -> None:
     laptop, _ = marked(tmp_path)
     text = laptop.memory_file.read_text("utf-8")
@@ -593,6 +611,18 @@ def test_a_git_that_speaks_another_language(tmp_path: Path, monkeypatch: pytest.
     assert "Another git process" in told, "what git advises is handed on"
 
 
+def test_a_git_with_settings_of_ones_own(tmp_path: Path) -> None:
+    folder = repository(tmp_path / "store")
+    for setting in ("color.ui", "color.status", "log.showSignature", "diff.relative"):
+        run(folder.root, "config", setting, "always" if "color" in setting else "true")
+    (folder.reflections / "猫.md").write_text("# 猫\n\n两只。\n", "utf-8")
+    run(folder.root, "add", "--intent-to-add", "reflections/猫.md")
+
+    assert " A reflections/猫.md" in memctl(folder.root, "git", "status").splitlines()
+    memctl(folder.root, "git", "commit", "-m", "Cats")
+    assert [each["subject"] for each in git.history(folder, 5)] == ["Cats"]
+
+
 def test_a_user_who_came_after_init_is_made_ready_by_the_first_commit(tmp_path: Path) -> None:
     store = tmp_path / "store"
     store.mkdir()
@@ -704,6 +734,22 @@ def test_a_commit_while_a_rebase_stops_for_it(tmp_path: Path, monkeypatch: pytes
     assert run(folder.root, "log", "--format=%s").split("\n")[:4] == ["three", "Memories: 1 added", "two", "one"]
     assert texts(folder) == {"one", "two", "between", "three"}
     synced(folder)
+
+
+def test_a_patch_is_committed_by_git(tmp_path: Path) -> None:
+    laptop, desktop, memory = two_machines(tmp_path)
+    for number, (folder, text) in enumerate(((laptop, "mate"), (desktop, "chai"))):
+        edited(folder, memory.memory_id, START + timedelta(days=number), content=f"Alice drinks {text}")
+        committed(folder, text)
+    patch = run(laptop.root, "format-patch", "-1", "--output-directory", str(tmp_path)).strip()
+    run(desktop.root, "am", "--3way", patch, fails=True)
+    memctl(desktop.root, "git", "commit", code=7)
+    memctl(desktop.root, "conflicts", "resolve", memory.memory_id, "--theirs")
+
+    assert "`git am --continue` commits it" in memctl(desktop.root, "git", "commit", code=7)
+    run(desktop.root, "am", "--continue")
+    assert run(desktop.root, "log", "-1", "--format=%s").strip() == "mate"
+    assert texts(desktop) == {"Alice drinks mate"}
 
 
 def test_two_values_of_one_fact_are_told(tmp_path: Path) -> None:

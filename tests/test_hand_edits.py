@@ -443,7 +443,11 @@ def test_files_that_somebody_takes_for_reflections(store: MemoryStore) -> None:
     for name in ("NOTE.MD", "note.txt", "note.md~", "picture.png", ".hidden.txt", "sub/deep.markdown"):
         saved(store.folder.reflections / name, "words")
     told = doctor.examine(store)
-    assert [each.path for each in told] == ["reflections/NOTE.MD", "reflections/note.txt", "reflections/sub/deep.markdown"]
+    assert [each.path for each in told] == [
+        "reflections/NOTE.MD",
+        "reflections/note.txt",
+        "reflections/sub/deep.markdown",
+    ]
     assert {each.code for each in told} == {doctor.WAITING}
 
 
@@ -571,7 +575,8 @@ def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, 
 
 
 @pytest.mark.parametrize(
-    "written", ["01/06/2025", "6/1/2025", "in June", "31.02.2025", "32. 1. 2025", True, [2025, 6, 1], 10**30, 2025, 20250601]
+    "written",
+    ["01/06/2025", "6/1/2025", "in June", "31.02.2025", "32. 1. 2025", True, [2025, 6, 1], 10**30, 2025, 20250601],
 )
 def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: MemoryStore) -> None:
     store.add("Alice drinks tea", now=NOW)
@@ -605,7 +610,22 @@ def test_a_written_date_is_read_as_it_was_meant(moment: datetime) -> None:
 def damages(rng: random.Random, store: MemoryStore) -> None:
     """What a person may do to the files in one bad hour."""
     path = store.folder.memory_file
-    kinds = ("date", "id", "paste", "copy", "unlink", "orphan", "no id", "no date", "user", "mode", "session", "bad", "moved", "twin")
+    kinds = (
+        "date",
+        "id",
+        "paste",
+        "copy",
+        "unlink",
+        "orphan",
+        "no id",
+        "no date",
+        "user",
+        "mode",
+        "session",
+        "bad",
+        "moved",
+        "twin",
+    )
     for kind in rng.sample(kinds, rng.randint(1, len(kinds))):
         records = elements(path.read_bytes())
         record, raw = rng.choice(records)
@@ -702,6 +722,18 @@ def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
     saved(store.folder.memory_file, store.folder.memory_file.read_bytes()[:-5])
     before = tracked(store.folder.root)
     assert doctor.mend(store, doctor.examine(store), NOW) == []
+    assert tracked(store.folder.root) == before
+
+
+def test_what_looks_like_an_accident_is_not_mended_around(store: MemoryStore) -> None:
+    """Most records are gone, and of those that are left one could be mended: first somebody has to say what is right."""
+    store.add_many([Memory("", f"Thing {number}") for number in range(40)], now=NOW)
+    saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
+    before = tracked(store.folder.root)
+    problems = doctor.examine(store)
+    assert doctor.UNREADABLE in {problem.code for problem in problems}
+    assert [problem for problem in problems if problem.fix]
+    assert doctor.mend(store, problems, NOW) == []
     assert tracked(store.folder.root) == before
 
 

@@ -591,7 +591,9 @@ def test_what_is_nearly_a_date_is_explained_as_one(revision: str, store: MemoryS
         store.past(revision)
 
 
-@pytest.mark.parametrize("written", ["2026-03-01", "20260301", "2026/3/1", "today", "今天", "March 1, 2026", "2026年3月1日"])
+@pytest.mark.parametrize(
+    "written", ["2026-03-01", "20260301", "2026/3/1", "today", "今天", "March 1, 2026", "2026年3月1日"]
+)
 def test_as_of_a_day_is_as_of_its_end(written: str, store: MemoryStore) -> None:
     assert times.end_of(written, START) == datetime(2026, 3, 1, 23, 59, 59, tzinfo=UTC)
 

@@ -247,6 +247,26 @@ def test_the_same_said_on_both_sides_counts_twice_and_picked_into_both_once():
     assert three({}, once, once)[0].mentions == 2
 
 
+def test_what_two_machines_consolidated_is_no_conflict():
+    said = {"metadata": {"consolidated_into": "mem_1"}}, {"metadata": {"consolidated_into": "mem_2"}}
+    done, conflicts = three({}, *said)
+    assert done.metadata == {"consolidated_into": "mem_2"}
+    assert not conflicts
+
+    def made(text: str, *points: str, day: int = 5) -> dict:
+        metadata = {"text_hash": codec.text_hash(text), "key_points": list(points), "successes": 1}
+        return {"content": text, "updated_at": START + timedelta(days=day), "metadata": metadata}
+
+    base, one, two = made("A", "a", day=1), made("A and B", "x", "y"), made("A and C", "b", "c")
+    for ours, theirs in ((one, two), (two, one)):
+        done, conflicts = three(base, ours, theirs)
+        assert done.content == "A and C"
+        assert done.metadata == two["metadata"]
+        assert not conflicts
+    _, conflicts = three(base, one, {**two, "content": "A person's"})
+    assert "content" in {each["field"] for each in conflicts}
+
+
 def test_a_state_is_taken_whole():
     gone = {"status": "superseded", "superseded_by": "x", "valid_to": LATER, "updated_at": LATER}
     faded = {"status": "archived", "archived_at": LATEST, "archived_reason": "old", "updated_at": LATEST}
@@ -388,6 +408,15 @@ def test_a_layout_of_ones_own_stays():
     theirs = b'[\n\t{"memory_id": "a", "content": "AA"}\n]\n'
 
     assert merged(base, ours, theirs) == ours.replace(b'"A"', b'"AA"')
+
+
+def test_an_order_or_layout_that_both_changed_depends_on_no_side():
+    one, two, three = memory(1), memory(2), memory(3)
+    base, ours, theirs = memory_file(one, two, three), memory_file(two, one, three), memory_file(one, three, two)
+    assert merged(base, ours, theirs) == merged(base, theirs, ours) == base
+
+    spaced, tabbed = base.replace(b"\n    {", b"\n      {"), base.replace(b"\n    {", b"\n\t{")
+    assert merged(base, spaced, tabbed) == merged(base, tabbed, spaced) in (spaced, tabbed)
 
 
 # Conflict markers

@@ -141,7 +141,7 @@ BROKEN: Mapping[str, tuple[str, str, int]] = {
     "two documents": ("---\na: 1\n--- b\nc: 2\n---\nBody\n", "", 0),
     "an alias": ("---\na: &x [1]\nb: *x\n---\n", "alias", 2),
     "a tag for code": ("---\na: !!python/object/apply:os.system [exit]\n---\n", "broken", 2),
-    "an impossible date": ("---\na: 2025-02-31\n---\n", "broken", 1),
+    "an impossible date": ("---\na: 2025-02-31\n---\n", "broken", 2),
     "a control character": ("---\na: \x07\n---\n", "broken", 0),
     "a NUL": ("---\na: \0\n---\n", "broken", 0),
     "an unhashable name": ("---\n[a]: {b: c}\n? {a: 1}\n: x\n---\n", "broken", 0),

@@ -18,6 +18,7 @@ from memctl import Memory, MemoryStore, config, doctor, secrets
 from memctl.agent.memory import AgentMemory
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.lifecycle.extraction.extract import Utterance
+from memctl.models import Change, FileEdit, LineEdit
 from memctl.secrets import ALLOW, MASK, REFUSE
 
 SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
@@ -243,6 +244,7 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
     calls = [{"id": "c1", "type": "function", "function": {"name": "login", "arguments": f'{{"token": "{TOKEN}"}}'}}]
     return {
         "feedback": lambda: store.feedback(memory.memory_id, "down", reason=f"no, it is {TOKEN}"),
+        "forgetting": lambda: store.forget([store.add("x").memory.memory_id], reason=f"it was {TOKEN}"),
         "message": lambda: conversation.add(f"Use {TOKEN}"),
         "assistant": lambda: conversation.add({"role": "assistant", "content": [{"type": "text", "text": TOKEN}]}),
         "call": lambda: conversation.add({"role": "assistant", "content": None, "tool_calls": calls}),
@@ -267,8 +269,8 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
     }  # fmt: skip
 
 
-MASKED_ALWAYS = {"call", "result", "call in a task", "strategy", "report", "reflection"}
-"""What programs write, who cannot be asked."""
+MASKED_ALWAYS = {"forgetting", "call", "result", "call in a task", "strategy", "report", "reflection"}
+"""What programs write, who cannot be asked; and what must not be kept from being forgotten."""
 
 
 def test_no_other_words_bring_a_secret_in(store: MemoryStore, tmp_path: Path) -> None:
@@ -281,6 +283,19 @@ def test_no_other_words_bring_a_secret_in(store: MemoryStore, tmp_path: Path) ->
             assert TOKEN not in f"{problem.value.message} {problem.value.hint}", name
     nowhere(store, TOKEN)
     same_as_rebuilt(store)
+
+
+def test_nor_does_any_part_of_a_change_alone(store: MemoryStore) -> None:
+    """Whatever command made it up: its records, its files and the lines it adds are each looked at."""
+    parts = {
+        "record": Change("x", puts=(Memory("m1", f"Use {TOKEN}"),)),
+        "file": Change("x", files=(FileEdit("reflections/a.md", None, f"# Use {TOKEN}\n".encode()),)),
+        "line": Change("x", lines=(LineEdit("feedback.jsonl", json.dumps({"reason": TOKEN}).encode(), added=True),)),
+    }
+    for change in parts.values():
+        with pytest.raises(RefusedError):
+            store.change(lambda view, change=change: change)
+        nowhere(store, TOKEN)
 
 
 @pytest.mark.parametrize("policy", [MASK, ALLOW])

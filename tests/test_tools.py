@@ -279,6 +279,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("search_memory", {"query": "x", "full": "maybe"}, "`full` must be true or false"),
     ("search_memory", {"query": "x" * 9000}, "at most 8,000"),
     ("search_memory", '{"query": ', "not valid JSON"),
+    ("search_memory", '{"query": ' + "[" * 60_000, "not valid JSON"),
     ("search_memory", "[1]", "must be an object"),
     ("search_memory", 7, "must be an object"),
     ("search_memory", {"query": "x", "user": "bob"}, "not shared with you"),

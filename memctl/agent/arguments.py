@@ -68,7 +68,7 @@ def _parsed(given: Any) -> Mapping[str, Any]:
     if isinstance(given, str):
         try:
             given = json.loads(given) if given.strip() else {}
-        except ValueError as problem:
+        except (ValueError, RecursionError) as problem:
             raise Unfit(f"the arguments are not valid JSON ({problem})") from None
     if given is None:
         return {}
@@ -148,7 +148,7 @@ def _json(value: Any, kind: type) -> Any:
     if isinstance(value, str):
         try:
             value = json.loads(value)
-        except ValueError:
+        except (ValueError, RecursionError):
             return None
     return value if isinstance(value, kind) else None
 

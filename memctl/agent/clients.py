@@ -171,6 +171,8 @@ def _in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> st
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
         found = json.loads(text.removeprefix("\ufeff"))
+    except RecursionError:
+        raise InvalidDataError("is nested too deeply", path=str(path), hint=_BY_HAND) from None
     except json.JSONDecodeError as problem:
         place = {"line": problem.lineno, "column": problem.colno}
         hint = f"It may hold comments. {_BY_HAND}"

@@ -195,7 +195,7 @@ def _value(value: str | None, mode: str) -> Any:
         return value
     try:
         found = json.loads(value)
-    except ValueError:
+    except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
         raise UsageError(

@@ -207,8 +207,8 @@ def maintain(
         for line in step.done:
             render.say(f"  {render.one_line(line, 160)}")
     if not dry_run and (refused := [step.name for step in steps if step.refused]):
-        hint = "Look at it with `memctl maintain --dry-run`; go on with --allow-mass-change."
-        raise RefusedError(f"not done, because it would change a large share: {', '.join(refused)}", hint=hint)
+        hint = "The reasons stand above; what would change a large share is done with --allow-mass-change."
+        raise RefusedError(f"not done: {', '.join(refused)}", hint=hint)
 
 
 def _counted(step: Step, dry_run: bool) -> str:

@@ -206,7 +206,7 @@ def _message(role: str, text: str, result_of: str, call: str, tool: str, argumen
         return text
     try:
         given = json.loads(arguments or "{}")
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(f"--args is not valid JSON: {problem}") from None
     function = {"name": tool, "arguments": given}
     return {"role": role, "content": text, "tool_calls": [{"id": call, "type": "function", "function": function}]}

@@ -106,7 +106,7 @@ def _object(text: str) -> dict[str, Any]:
 
     try:
         found = json.loads(text or "{}")
-    except ValueError as problem:
+    except (ValueError, RecursionError) as problem:
         raise UsageError(f"--args is not valid JSON: {problem}") from None
     if not isinstance(found, dict):
         raise UsageError("--args must be a JSON object of arguments by name")

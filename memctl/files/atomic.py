@@ -111,10 +111,10 @@ def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
             return file.read()
     except FileNotFoundError:
         return None
-    except (OSError, ValueError) as problem:
-        number = problem.errno if isinstance(problem, OSError) else None
-        reason = _NO_FILE if number in _NO_FILES else os.strerror(number) if number else str(problem)
-        raise StorageError(f"cannot read {path}: {reason}", hint="Check its permissions.") from None
+    except OSError as problem:
+        raise unread(problem, path) from None
+    except ValueError as problem:
+        raise StorageError(f"cannot read {path}: {problem}") from None
 
 
 def regular(name: str, flags: int) -> int:
@@ -128,6 +128,25 @@ def regular(name: str, flags: int) -> int:
         os.close(handle)
         raise OSError(errno.ENXIO, _NO_FILE, name)
     return handle
+
+
+def check_regular(path: Path) -> None:
+    """Refuse what is there and is no regular file.
+
+    Raises:
+        StorageError: it is a link, a folder, a pipe, a device.
+    """
+    with told(path):
+        if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
+            raise StorageError(f"cannot write {path}: {_NO_FILE}")
+
+
+def unread(problem: OSError, path: Path) -> StorageError:
+    """The system's refusal to read, with what to do."""
+    if problem.errno in _NO_FILES:
+        return StorageError(f"cannot read {path}: {_NO_FILE}")
+    reason = os.strerror(problem.errno) if problem.errno else str(problem)
+    return StorageError(f"cannot read {path}: {reason}", hint="Check its permissions.")
 
 
 _NO_FILE = "it is not a regular file (put the real file there)"

@@ -142,7 +142,7 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
     for line in data.splitlines(keepends=True):
         try:
             found: dict[str, Any] = json.loads(line)
-        except ValueError:
+        except (ValueError, RecursionError):
             continue
         if not isinstance(found, dict):
             continue

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from memctl.errors import MemctlError, StorageError
+from memctl.errors import MemctlError
 from memctl.files import atomic
 from memctl.models import LineEdit
 
@@ -149,7 +149,7 @@ def _from_the_end(path: Path) -> Iterator[bytes]:
     except FileNotFoundError:
         return
     except OSError as problem:
-        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
+        raise atomic.unread(problem, path) from None
 
 
 def read(path: Path) -> list[Operation]:
@@ -171,7 +171,7 @@ def _lines(path: Path) -> Iterator[dict[str, Any]]:
     except FileNotFoundError:
         return
     except OSError as problem:
-        raise StorageError(f"cannot read {path}: {problem.strerror}", hint="Check its permissions.") from None
+        raise atomic.unread(problem, path) from None
 
 
 def _parse(line: bytes) -> dict[str, Any] | None:

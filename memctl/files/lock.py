@@ -157,6 +157,9 @@ def _opened(path: Path) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
     except OSError as problem:
+        if problem.errno in (errno.EISDIR, errno.ELOOP):
+            reason = "it is not a regular file (delete it: memctl makes it anew)"
+            raise StorageError(f"cannot write {path}: {reason}") from None
         raise atomic.storage_error(problem, path) from None
 
 
@@ -211,7 +214,7 @@ def _note(handle: int) -> Holder | None:
         found = json.loads(os.pread(handle, _LONGEST_NOTE, 0))
         told = {name: str(found[name]) for name in ("host", "command", "since")}
         return Holder(int(found["pid"]), **told, boot=str(found.get("boot", "")), start=str(found.get("start", "")))
-    except (OSError, ValueError, KeyError, TypeError, AttributeError):
+    except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 

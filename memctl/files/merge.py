@@ -54,9 +54,13 @@ _STATE = ("status", "archived_at", "archived_reason", "superseded_by", "valid_to
 
 _NEWER = (
     *_STATE, "confidence", "importance", "reward", "valid_from", "pinned", "needs_revision", "layer", "source",
-    "session_id", "imported_at",
+    "session_id", "imported_at", "metadata/consolidated_into", "metadata/skill_in", "metadata/last_failure",
 )  # fmt: skip
 """Figures and bookkeeping: where both sides changed them, the record that was changed last decides."""
+
+_TEXT_HASH = "text_hash"
+_OWN_TEXT = ("content", f"metadata/{_TEXT_HASH}", "metadata/key_points", "metadata/topic", "metadata/steps")
+"""What consolidation writes: made anew from its sources, so nothing of a person's is in it."""
 
 _USE = ("access_count", "last_accessed_at", "updated_at")
 """What being read and counted changes: no reason to keep what the other side deleted."""
@@ -282,6 +286,9 @@ class _Fields(Values):
         one, two = _changed_at(ours), _changed_at(theirs)
         super().__init__(memory_id, (one > two) - (one < two), [])
         self.has_base = base is not None
+        self.own_text = _is_own_text(ours) and _is_own_text(theirs)
+        if self.own_text and not self.newer:  # a text and its hash come from one side
+            self.newer = (ours.content > theirs.content) - (ours.content < theirs.content)
         self.base, self.ours, self.theirs = (codec.encode(m) if m else {} for m in (base, ours, theirs))
 
     def merged(self) -> dict[str, Any]:
@@ -305,11 +312,16 @@ class _Fields(Values):
             return max(count(ours, 0), count(theirs, 0))
         if path in _LATEST or path in _EARLIEST:
             return by_time(ours, theirs, earliest=path in _EARLIEST)
-        if path in _NEWER:
+        if path in _NEWER or (self.own_text and path in _OWN_TEXT):
             return self.chosen(ours, theirs)
         if path in _SETS:
             return united(*([] if each is ABSENT else each for each in (base, ours, theirs)))
         return super().value(path, base, ours, theirs)
+
+
+def _is_own_text(memory: Memory) -> bool:
+    """Whether consolidation wrote the content, and nobody changed it since."""
+    return memory.metadata.get(_TEXT_HASH) == codec.text_hash(memory.content)
 
 
 def _changed_at(memory: Memory) -> str:

@@ -41,7 +41,7 @@ def write(path: Path, query: str, ids: Sequence[str], used: Sequence[str], now: 
         atomic.make_directory(path.parent)
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, atomic.FILE_MODE)
         try:
-            os.write(handle, line.encode("utf-8", "replace") + b"\n")
+            atomic.write_all(handle, line.encode("utf-8", "replace") + b"\n")
             if os.fstat(handle).st_size > LIMIT:
                 _lay_aside(handle, path)
         finally:

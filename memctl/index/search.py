@@ -45,17 +45,20 @@ _BELIEVED = """e.path = 'memory.json' AND e.problem = '' AND e.status != 'candid
 """What took another's place says when: `valid_to` of the old one is about the world, not about what was known."""
 
 _VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
-    AND coalesce((WITH RECURSIVE later(ref) AS (
-                    SELECT e.superseded_by WHERE e.status = 'superseded'
-                    UNION SELECT n.superseded_by FROM later JOIN entries n ON n.ref = later.ref
-                    WHERE n.path = 'memory.json' AND n.status = 'superseded')
-                  SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
-                  ELSE coalesce(e.expires, 1e12) END AS ends FROM later JOIN entries s ON s.ref = later.ref
-                  WHERE s.path = 'memory.json' ORDER BY ends LIMIT 1),
-                 e.valid_to, 1e12) > ?"""
-"""From when on something was so, and until when. What was replaced ended where what replaced it begins, or what replaced
-that, if it was known by the second argument; a date of beginning that nobody gave is that of the event, else of the
-writing."""
+    AND CASE WHEN coalesce((SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
+                            ELSE coalesce(e.expires, 1e12) END FROM entries s
+                            WHERE e.status = 'superseded' AND s.path = 'memory.json' AND s.ref = e.superseded_by),
+                           e.valid_to, 1e12) > ?
+    THEN NOT EXISTS (WITH RECURSIVE later (ref) AS (
+                         SELECT e.superseded_by WHERE e.status = 'superseded'
+                         UNION SELECT n.superseded_by FROM later CROSS JOIN entries n INDEXED BY entries_path
+                         WHERE n.path = 'memory.json' AND n.ref = later.ref AND n.status = 'superseded')
+                     SELECT 1 FROM later CROSS JOIN entries s INDEXED BY entries_path
+                     WHERE s.path = 'memory.json' AND s.ref = later.ref AND s.begins <= ? AND s.valid_from <= ?)
+    END"""
+"""From when on something was so, and until when; takes the time, when it was known, and both again. What was replaced
+ended where what replaced it begins, or what replaced that, if it was known; a date of beginning that nobody gave is
+that of the event, else of the writing. The way to what came later is long: it is gone only where the rest holds."""
 
 _KNOWN = "e.status != 'candidate' AND e.begins <= ? AND (e.status != 'archived' OR e.ends > ?)"
 """What was known at a time, also of what was over by then."""
@@ -69,7 +72,7 @@ def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
     if filters.valid_at:
         valid = filters.valid_at.timestamp()
         told = [_VALID, _KNOWN] if filters.as_of else [_VALID]
-        return told, [valid, known, valid, *([known] * 2 if filters.as_of else ())]
+        return told, [valid, known] * 2 + [valid] + ([known] * 2 if filters.as_of else [])
     if filters.as_of:
         return [_BELIEVED], [known] * 3
     if filters.expired:

@@ -150,6 +150,6 @@ def _plain(data: bytes) -> Any:
     if data[:1] in (b"{", b"["):
         try:
             return json.loads(data)
-        except ValueError:
+        except (ValueError, RecursionError):
             pass
     return data.replace(b"\r\n", b"\n")

@@ -88,8 +88,13 @@ class Changing(Asking):
     def forget(
         self, ids: Sequence[str], *, reason: str = forgetting.FORGOTTEN, now: datetime | None = None
     ) -> list[Memory]:
-        """Move memories to the trash; `restore` and `undo` bring them back."""
+        """Move memories to the trash; `restore` and `undo` bring them back.
+
+        A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
+        """
         now = now or times.utc_now()
+        allowed = self.settings.secrets == secrets.ALLOW
+        reason = secrets.guarded(reason, secrets.ALLOW if allowed else secrets.MASK)
         self.refresh()
         wanted = [self.full_id(given) for given in ids]
         gone: list[Memory] = []

@@ -243,7 +243,7 @@ def _decided(entry: Mapping[str, Any], side: str, text: str | None) -> Any:
 
     try:
         return json.loads(text)
-    except ValueError:
+    except (ValueError, RecursionError):
         raise UsageError(f"{entry['field']} is no text, and {text!r} is no JSON", hint="Write 5, true, [1].") from None
 
 

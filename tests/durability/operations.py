@@ -87,6 +87,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     **CHANGES,
     "undo three": lambda store: _all(store.undo_many(3, now=NOW)),
     "redo two": lambda store: _all(store.redo_many(2, now=NOW)),
+    "add to a new log": lambda store: store.add("Bob has a cat.", now=NOW),
     "consolidate": lambda store: store.consolidate(same=[(PLAIN, DUPLICATE)], now=NOW),
     "maintain": lambda store: store.maintain(now=NOW),
     "import": _import,
@@ -135,6 +136,7 @@ IN_FOLDER: dict[str, Callable[[Path], Any]] = {
 
 BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     **BEFORE_CHANGES,
+    "add to a new log": lambda store: store.folder.operations.unlink(),
     "settle": _markers,
     "mend": _leave_litter,
     "import over an empty user": lambda store: layout.create_user(store.folder.root.parent, "dave"),

@@ -113,7 +113,8 @@ def test_the_number_of_a_dead_holder_is_used_again(store: MemoryStore) -> None:
     assert "fuser" in caught.value.hint
 
 
-@pytest.mark.parametrize("note", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}', "\0" * 300, "9" * 5000])
+@pytest.mark.parametrize("note", ["", "{", "[]", '{"pid": "x"}', '{"pid": 1}', "\0" * 300, "9" * 5000, "[" * 4000,
+                                  '{"pid": 1e999, "host": "a", "command": "b", "since": "c"}'])  # fmt: skip
 def test_a_note_that_says_nothing(note: str, store: MemoryStore) -> None:
     with taken(store.folder.lock):
         store.folder.lock.write_text(note)
