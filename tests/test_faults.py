@@ -1267,6 +1267,32 @@ def test_a_tombstone_outlasts_what_is_written_beside_it(store: MemoryStore) -> N
     assert json.loads(store.folder.memory_file.read_text())["tombstones"] == [gone.memory_id]
 
 
+def test_whatever_is_made_is_private(opener: Opener) -> None:
+    """Whatever the user's own mask would allow: files to read and write for the owner, folders to enter, no more."""
+    before = os.umask(0)
+    try:
+        store = opener()
+        memory = store.add("Alice likes tea.", detail="# Tea").memory
+        store.conversation("chat").add("Hello")
+        store.feedback(memory.memory_id, "up")
+        store.query("tea")
+        store.forget([memory.memory_id])
+        modes = {path: path.stat().st_mode & 0o777 for path in [store.folder.root, *store.folder.root.rglob("*")]}
+    finally:
+        os.umask(before)
+    assert store.index.path in modes
+    assert {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077} == {}
+
+
+@pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
+def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
+    filled.folder.memory_file.chmod(mode)
+    (problem,) = (problem for problem in doctor.examine(filled) if problem.code == doctor.PERMISSION)
+    assert (problem.path, f"mode {mode:o}" in problem.message) == ("memory.json", True)
+    doctor.mend(filled, [problem])
+    assert filled.folder.memory_file.stat().st_mode & 0o777 == 0o600
+
+
 def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
     """An entry that is not what the file says, while everything about the file looks the same."""
     filled.refresh()

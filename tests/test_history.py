@@ -22,6 +22,7 @@ from test_crash import NOW as CRASH_NOW
 from test_crash import Nursery, _reference, opened, prepared, truth
 
 from memctl import MemoryStore, open_store, times
+from memctl.cli.main import main
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from memctl.files import revisions
 from memctl.files.journal import Operation, RecordStep
@@ -620,6 +621,17 @@ def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: Memor
     store.restore_from(beginning, store.history(one.memory_id)[0].op, now=day(2))
     assert store.get(one.memory_id) == one
     same_as_rebuilt(store)
+
+
+@pytest.mark.parametrize("option", ["--as-of", "--valid-at", "--since", "--until"])
+@pytest.mark.parametrize("given", ["", " "])
+def test_an_empty_time_is_not_the_present(
+    option: str, given: str, store: MemoryStore, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """As a script gives it whose variable is not set."""
+    root = str(store.folder.root.parent)
+    assert main(["--store", root, "--user", "alice", "list", option, given]) == 2
+    assert capsys.readouterr().out == ""
 
 
 # What was valid
