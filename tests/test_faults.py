@@ -1286,10 +1286,12 @@ def test_whatever_is_made_is_private(opener: Opener) -> None:
 
 @pytest.mark.parametrize("mode", [0o640, 0o604, 0o620])
 def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
+    filled.folder.root.chmod(0o755)
     filled.folder.memory_file.chmod(mode)
-    (problem,) = (problem for problem in doctor.examine(filled) if problem.code == doctor.PERMISSION)
-    assert (problem.path, f"mode {mode:o}" in problem.message) == ("memory.json", True)
-    doctor.mend(filled, [problem])
+    told = [problem for problem in doctor.examine(filled) if problem.code == doctor.PERMISSION]
+    assert [problem.path for problem in told] == [".", "memory.json"]
+    assert f"mode {mode:o}" in told[1].message
+    doctor.mend(filled, told)
     assert filled.folder.memory_file.stat().st_mode & 0o777 == 0o600
 
 

@@ -98,7 +98,18 @@ def _check_kind(path: Path) -> None:
             raise StorageError(f"{name} is not a regular file", hint="Delete it: the index is made anew.")
 
 
+def _make_private(path: Path) -> None:
+    """Make a file that is not there, for its owner alone: SQLite gives the log beside it the same mode.
+
+    One that is there is not opened: to close it would take off the locks that this process has on it.
+    """
+    with suppress(OSError):  # SQLite says what is wrong
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
+
+
 def _connect(path: Path) -> Connection:
+    if str(path) != ":memory:":
+        _make_private(path)
     connection = Connection(str(path), vfs=CHECKING if checks_pages() else None)
     connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
