@@ -6,7 +6,9 @@ other end.
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
+import gc
 import json
 import os
 import pickle
@@ -77,10 +79,7 @@ class Nursery:
 
 
 def _main() -> None:
-    from durability import operations
-
-    with tempfile.TemporaryDirectory() as folder, operations.opened(Path(folder)) as store:
-        store.query("warm")
+    _warm()
     for line in sys.stdin:
         order = json.loads(line)
         inlet, outlet = os.pipe()
@@ -96,6 +95,19 @@ def _main() -> None:
         _, status = os.waitpid(child, 0)
         killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
         print(json.dumps({"killed": True} if killed else _heard(said, status)), flush=True)
+
+
+def _warm() -> None:
+    """Import, compile and load here what each child would have to, which costs more than what it is there for."""
+    from durability import operations
+
+    with tempfile.TemporaryDirectory() as folder:
+        operations.template(Path(folder))
+        with operations.opened(Path(folder)) as store:
+            for act in operations.IN_STORE.values():
+                with contextlib.suppress(Exception):
+                    act(store)
+    gc.freeze()
 
 
 def _heard(said: bytes, status: int) -> dict[str, Any]:
