@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
 
-from memctl import MemoryStore, doctor, git, open_store
+from memctl import MemoryStore, doctor, open_store
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
 from memctl.files import document, layout
 from memctl.files.layout import UserFolder
+from memctl.git import asking, commits, installation, settling
 from memctl.models import Memory
 
 MEMCTL = Path(sys.executable).with_name("memctl")
@@ -72,7 +73,7 @@ def repository(root: Path, *, driver: bool = True, at: Path | None = None) -> Us
     run(where, "init", "--quiet", "--initial-branch=main")
     layout.prepare_git(folder)
     if driver:
-        git.install(where)
+        installation.install(where)
     return folder
 
 
@@ -82,7 +83,7 @@ def clone(folder: UserFolder, root: Path, *, driver: bool = True) -> UserFolder:
     run(root, "clone", "--quiet", str(folder.root), folder.name)
     made = UserFolder(root / folder.name)
     if driver:
-        git.install(made.root)
+        installation.install(made.root)
     return made
 
 
@@ -410,7 +411,7 @@ def test_init_makes_everything_and_again_changes_nothing(tmp_path: Path) -> None
 
     assert "made the repository" in said
     assert (folder.root / ".gitattributes").read_text() == "*.png binary\n" + layout.GITATTRIBUTES
-    assert all(finding.ok for finding in git.check(folder))
+    assert all(finding.ok for finding in installation.check(folder))
     before = tracked(folder.root)
     again = memctl(folder.root, "git", "init", "--hooks")
     assert "found the repository" in again
@@ -425,12 +426,12 @@ def test_hooks_of_others_are_never_overwritten(tmp_path: Path) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 0\n")
     with pytest.raises(RefusedError, match="a pre-commit hook already"):
-        git.install(folder.root, hooks=True)
+        installation.install(folder.root, hooks=True)
 
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
     assert not ok(folder.root, "config", "merge.memctl.driver"), "refused before anything was changed"
     hook.write_text("#!/bin/sh\nmemctl git hook pre-commit || exit 1\n")
-    git.install(folder.root, hooks=True)
+    installation.install(folder.root, hooks=True)
     assert hook.read_text() == "#!/bin/sh\nmemctl git hook pre-commit || exit 1\n"
 
 
@@ -438,9 +439,9 @@ def test_check_tells_what_is_missing(tmp_path: Path) -> None:
     with open_store(tmp_path / "store", "alice", create=True):
         folder = UserFolder(tmp_path / "store" / "alice")
     with pytest.raises(NotFoundError, match="no git repository"):
-        list(git.check(folder))
+        list(installation.check(folder))
     run(folder.root, "init", "--quiet")
-    missing = {finding.name for finding in git.check(folder) if finding.wanted and not finding.ok}
+    missing = {finding.name for finding in installation.check(folder) if finding.wanted and not finding.ok}
 
     assert missing == {"attributes", "merge driver", "diff driver"}
     assert "3 things are missing" in memctl(folder.root, "git", "check", code=3)
@@ -454,7 +455,7 @@ TOKEN = "gh" + "p_" + "016C7e2A9b1D4f3H6j5K8m0N2p4Q6r8S0t2V"
 
 def test_the_hook_refuses_what_should_not_be_committed(tmp_path: Path) -> None:
     folder = repository(tmp_path / "store")
-    git.install(folder.root, hooks=True)
+    installation.install(folder.root, hooks=True)
     added(folder, "Alice drinks tea")
     committed(folder)
     good = folder.memory_file.read_bytes()
@@ -481,7 +482,7 @@ def test_the_hook_looks_for_secrets_in_all_files_of_users(depth: str, tmp_path: 
     store.mkdir()
     folder = repository(store, at=store if depth == "store" else None)
     top = store if depth == "store" else folder.root
-    git.install(top, hooks=True)
+    installation.install(top, hooks=True)
     folder.knowledge.mkdir()
     document = folder.knowledge / "deploying.md"
     document.write_text(f"# Deploying\n\nUse {TOKEN}.\n")
@@ -499,7 +500,7 @@ def test_the_hook_looks_for_secrets_in_all_files_of_users(depth: str, tmp_path: 
 
 def test_the_hooks_sync(tmp_path: Path) -> None:
     laptop, desktop, _ = two_machines(tmp_path)
-    git.install(laptop.root, hooks=True)
+    installation.install(laptop.root, hooks=True)
     synced(laptop)
     added(desktop, "On the desktop")
     committed(desktop)
@@ -552,8 +553,8 @@ def test_in_a_worktree(tmp_path: Path) -> None:
     run(other.root, "merge", "--no-edit", "main")
 
     assert elements(other.memory_file.read_bytes())[0][0]["tags"] == ["a", "b"]
-    assert all(finding.ok for finding in git.check(other) if finding.wanted)
-    git.install(other.root, hooks=True)
+    assert all(finding.ok for finding in installation.check(other) if finding.wanted)
+    installation.install(other.root, hooks=True)
     synced(other)
 
 
@@ -575,7 +576,7 @@ def test_in_a_submodule(tmp_path: Path) -> None:
     pulled(inside, folder)
 
     assert elements(inside.memory_file.read_bytes())[0][0]["tags"] == ["a", "b"]
-    assert all(finding.ok for finding in git.check(inside))
+    assert all(finding.ok for finding in installation.check(inside))
     synced(inside)
 
 
@@ -590,8 +591,8 @@ def test_a_hook_of_another_repository_does_not_lead_astray(tmp_path: Path, monke
     monkeypatch.setenv("GIT_INDEX_FILE", str(tmp_path / "project" / ".git" / "index"))
     memctl(folder.root, "git", "commit")
 
-    assert len(git.history(folder, 5)) == 1
-    assert git.top(folder.root) == folder.root
+    assert len(commits.history(folder, 5)) == 1
+    assert asking.top(folder.root) == folder.root
 
 
 # What people do with git
@@ -620,7 +621,7 @@ def test_a_git_with_settings_of_ones_own(tmp_path: Path) -> None:
 
     assert " A reflections/猫.md" in memctl(folder.root, "git", "status").splitlines()
     memctl(folder.root, "git", "commit", "-m", "Cats")
-    assert [each["subject"] for each in git.history(folder, 5)] == ["Cats"]
+    assert [each["subject"] for each in commits.history(folder, 5)] == ["Cats"]
 
 
 def test_a_user_who_came_after_init_is_made_ready_by_the_first_commit(tmp_path: Path) -> None:
@@ -789,11 +790,11 @@ def test_hooks_that_other_repositories_run_are_not_set(tmp_path: Path) -> None:
     shared = tmp_path / "hooks of all"
     run(folder.root, "config", "core.hooksPath", str(shared))
     with pytest.raises(RefusedError, match="other repositories, too") as refused:
-        git.install(folder.root, hooks=True)
+        installation.install(folder.root, hooks=True)
     assert not shared.exists()
     assert str(folder.root / ".git" / "hooks") in refused.value.hint
     run(folder.root, "config", "core.hooksPath", ".hooks")
-    git.install(folder.root, hooks=True)
+    installation.install(folder.root, hooks=True)
     assert (folder.root / ".hooks" / "pre-commit").exists()
 
 
@@ -803,15 +804,15 @@ def test_a_hook_that_git_passes_over(tmp_path: Path) -> None:
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(tmp_path / "gone")
     with pytest.raises(RefusedError, match="pre-commit hook already"):
-        git.install(folder.root, hooks=True)
+        installation.install(folder.root, hooks=True)
     assert not (tmp_path / "gone").exists()
     hook.unlink()
-    git.install(folder.root, hooks=True)
+    installation.install(folder.root, hooks=True)
     hook.chmod(0o644)
-    (found,) = [finding for finding in git.check(folder) if finding.name == "hooks"]
+    (found,) = [finding for finding in installation.check(folder) if finding.name == "hooks"]
     assert found.told == "post-merge, post-checkout"
-    assert git.install(folder.root, hooks=True) == ["hooks: pre-commit"]
-    assert all(finding.ok for finding in git.check(folder))
+    assert installation.install(folder.root, hooks=True) == ["hooks: pre-commit"]
+    assert all(finding.ok for finding in installation.check(folder))
 
 
 def test_a_hook_that_cannot_ask_git_does_not_let_pass(tmp_path: Path) -> None:
@@ -1100,7 +1101,7 @@ class History:
 
     def state(self, revision: str = "") -> dict[str, dict]:
         """Records by id, by a reader of its own."""
-        data = git.content(self.root, revision, "memory.json") if revision else self.folder.memory_file.read_bytes()
+        data = asking.content(self.root, revision, "memory.json") if revision else self.folder.memory_file.read_bytes()
         return {record["memory_id"]: record for record, _ in elements(data or b"[]")}
 
     def brought_together(
@@ -1173,7 +1174,7 @@ def as_without(history: History) -> None:
 
 def as_with_settle(history: History) -> None:
     """Settle with memctl what git could not merge."""
-    history.seen["markers"] += bool(git.settle(history.folder).files)
+    history.seen["markers"] += bool(settling.settle(history.folder).files)
     as_it_can_be_read(history)
 
 

@@ -10,9 +10,9 @@ from conftest import cases, count_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import git
 from memctl.errors import InvalidDataError
 from memctl.files import codec, document, edit, merge, merge_texts, reflections
+from memctl.git import merging
 from memctl.models import Memory
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
@@ -477,7 +477,7 @@ def test_two_generated_bodies_of_two_memories_with_one_id_both_stay():
         reflections.render_generated({"memory_id": "m", "created_at": f"2026-01-0{day}"}, f"# {day}\n\nBody {day}.")
         for day in (1, 2)
     )
-    data, marked = merge_texts.reflection(None, mine, yours, git.by_lines)
+    data, marked = merge_texts.reflection(None, mine, yours, merging.by_lines)
     assert marked
     assert b"Body 1." in data
     assert b"Body 2." in data

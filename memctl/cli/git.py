@@ -32,10 +32,10 @@ def init(hooks: Hooks = False) -> None:
 
 
 def _ready(root: Path, folders: list[UserFolder], hooks: bool) -> None:
-    from memctl import git
+    from memctl.git import installation
 
-    where, new, written = git.initialise(root, folders)
-    done = git.install(where, hooks=hooks)
+    where, new, written = installation.initialise(root, folders)
+    done = installation.install(where, hooks=hooks)
     if current.json:
         render.as_json({"repository": str(where), "new": new, "files": written, "changed": done})
         return
@@ -50,13 +50,13 @@ def made_ready(folder: UserFolder) -> dict[str, Any]:
     """What `memctl init --git` does: as `init`, for one folder."""
     import shutil
 
-    from memctl import git
     from memctl.files import layout
+    from memctl.git import installation
 
     if shutil.which("git") is None:
         return {"repository": "", "new": False, "files": layout.prepare_git(folder)}
-    where, new, written = git.initialise(folder.root, [folder])
-    git.install(where)
+    where, new, written = installation.initialise(folder.root, [folder])
+    installation.install(where)
     return {"repository": str(where), "new": new, "files": [Path(name).name for name in written]}
 
 
@@ -67,18 +67,18 @@ def install(hooks: Hooks = False) -> None:
 
     Example: memctl git install
     """
-    from memctl import git
+    from memctl.git import asking, installation, settling
 
     folders = _folders()
-    where = git.need(folders[0].root)
-    done = git.install(where, hooks=hooks)
+    where = asking.need(folders[0].root)
+    done = installation.install(where, hooks=hooks)
     if current.json:
         render.as_json({"repository": str(where), "changed": done})
         return
     for told in done or ["everything is set already"]:
         render.say(told)
     for folder in folders:
-        if git.marked(folder):
+        if settling.marked(folder):
             render.say(
                 f"{folder.name}: git left conflict markers; `memctl git settle --user {folder.name}` settles them"
             )
@@ -89,18 +89,18 @@ def status() -> None:
 
     Example: memctl git status
     """
-    from memctl import git
+    from memctl.git import asking, commits, installation
 
     told = []
     for folder in _folders():
-        git.need(folder.root)
-        found = git.uncommitted(folder)
+        asking.need(folder.root)
+        found = commits.uncommitted(folder)
         told.append(
             {
                 "user": folder.name,
-                "files": git.status(folder),
+                "files": commits.status(folder),
                 **vars(found),
-                "merges": vars(git.merges(folder)),
+                "merges": vars(installation.merges(folder)),
             }
         )
     if current.json:
@@ -136,18 +136,18 @@ def commit(
 
     Example: memctl git commit -m "Notes from Monday"
     """
-    from memctl import git
+    from memctl.git import asking, commits, installation
 
     folders = _folders()
-    git.need(folders[0].root)
-    written = git.complete(folders)
-    name, told = git.commit(folders, message, allow_unsettled=unsettled)
+    asking.need(folders[0].root)
+    written = installation.complete(folders)
+    name, told = commits.commit(folders, message, allow_unsettled=unsettled)
     if current.json:
         render.as_json({"commit": name, "message": told, "files": written})
     if written:
         render.say(f"wrote {', '.join(written)}")
     render.say(f"committed {name}: {render.one_line(told)}" if name else "nothing to commit")
-    if name and (going := git.under_way(folders[0].root)):
+    if name and (going := asking.under_way(folders[0].root)):
         render.say(f"`git {going} --continue` goes on")
 
 
@@ -160,12 +160,12 @@ def log(
 
     Example: memctl git log -n 5
     """
-    from memctl import git
+    from memctl.git import asking, commits
 
     found: list[dict[str, str]] = []
     for folder in _folders():
-        git.need(folder.root)
-        found += [each for each in git.history(folder, number) if each not in found]
+        asking.need(folder.root)
+        found += [each for each in commits.history(folder, number) if each not in found]
     if current.json:
         render.as_json(found)
         return
@@ -178,10 +178,10 @@ def check() -> None:
 
     Example: memctl git check
     """
-    from memctl import git
     from memctl.errors import InvalidDataError
+    from memctl.git import installation
 
-    found = [(folder.name, finding) for folder in _folders() for finding in git.check(folder)]
+    found = [(folder.name, finding) for folder in _folders() for finding in installation.check(folder)]
     if current.json:
         render.as_json([{"user": name, **vars(finding)} for name, finding in found])
     for name, finding in found:
@@ -205,12 +205,12 @@ def settle() -> None:
 
     Example: memctl git settle
     """
-    from memctl import git
     from memctl.bootstrap import open_store
+    from memctl.git import settling
 
     told = []
     for folder in _folders():
-        done = git.settle(folder)
+        done = settling.settle(folder)
         told.append({"user": folder.name, **vars(done)})
         if done.files:
             with open_store(folder.root.parent, folder.name) as store:
@@ -244,9 +244,9 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> None:
 
     Example: memctl git merge-driver BASE OURS THEIRS memory.json
     """
-    from memctl import git
+    from memctl.git import merging
 
-    code, told = git.merge_driver(base, ours, theirs, name)
+    code, told = merging.merge_driver(base, ours, theirs, name)
     if told:
         render.warn(told)
     raise typer.Exit(code)
@@ -257,12 +257,12 @@ def diff_driver(path: Path) -> None:
 
     Example: memctl git diff-driver alice/memory.json
     """
-    from memctl import git
     from memctl.errors import MemctlError
+    from memctl.git import diffs
 
     data = path.read_bytes()
     try:
-        text = git.readable(data)
+        text = diffs.readable(data)
     except MemctlError:
         text = data.decode("utf-8", "replace")
     sys.stdout.buffer.write(render.clean(text).encode("utf-8", "replace"))
@@ -273,14 +273,14 @@ def hook(name: str) -> None:
 
     Example: memctl git hook pre-commit
     """
-    from memctl import git
     from memctl.errors import RefusedError
+    from memctl.git import hooks
 
     if name != "pre-commit":
         _sync_all()
         return
     here = Path.cwd()
-    if wrong := git.wrong_in(here, *git.staged(here)):
+    if wrong := hooks.wrong_in(here, *hooks.staged(here)):
         for told in wrong:
             render.warn(told)
         many = "1 thing" if len(wrong) == 1 else f"{len(wrong)} things"
@@ -290,12 +290,12 @@ def hook(name: str) -> None:
 
 def _sync_all() -> None:
     """Bring every index in this working tree up to date; git goes on whatever comes of it."""
-    from memctl import git
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
+    from memctl.git import asking, hooks
 
-    where = git.top(Path.cwd())
-    for folder in git.folders_in(where) if where else ():
+    where = asking.top(Path.cwd())
+    for folder in hooks.folders_in(where) if where else ():
         try:
             with open_store(folder.parent, folder.name) as store:
                 report = store.sync()

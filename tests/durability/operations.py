@@ -16,8 +16,9 @@ from test_crash import OPERATIONS as CHANGES
 from test_crash import SEVERAL as SEVERAL_CHANGES
 from test_crash import _new_ids as fixed_ids
 
-from memctl import MemoryStore, config, doctor, git, open_store
+from memctl import MemoryStore, config, doctor, open_store
 from memctl.files import atomic, layout
+from memctl.git import settling
 from memctl.models import Memory, Query
 from memctl.transfer import archive, formats, restoring
 from memctl.usecases.undoing import Taken
@@ -115,7 +116,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "complete a task": lambda store: store.complete_task("It works again.", session_id="job", now=LATER),
     "fail a task": lambda store: store.fail_task("No way.", session_id="job", now=LATER),
     "query": lambda store: store.query("tea", now=NOW),
-    "settle": lambda store: git.settle(store.folder),
+    "settle": lambda store: settling.settle(store.folder),
     "reindex": lambda store: store.reindex(),
     "mend": lambda store: doctor.mend(store, doctor.examine(store, deep=True), NOW),
     "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),

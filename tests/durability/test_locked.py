@@ -16,10 +16,11 @@ import pytest
 from conftest import count_cases
 
 from durability import operations
-from memctl import MemoryStore, git
+from memctl import MemoryStore
 from memctl.errors import LockedError
 from memctl.files import atomic, erase, lock, sessions
 from memctl.files.layout import UserFolder
+from memctl.git import settling
 
 OF_SESSIONS = [*(name for name in operations.OF_SESSIONS if name != "maintain"), "save a component"]
 """What takes the locks of sessions first; messages are queued, and wait there for who writes memories."""
@@ -35,7 +36,7 @@ def _save(store: MemoryStore) -> None:
 
 OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     **operations.IN_STORE,
-    "settle": lambda store: git.settle(store.folder, timeout=0),
+    "settle": lambda store: settling.settle(store.folder, timeout=0),
     "save a component": _save,
 }
 

@@ -1,0 +1,213 @@
+"""What memctl sets up in a clone: drivers, hooks, ignore and attributes files; and whether they are there.
+
+Settings go into the repository's own configuration.
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+import shutil
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.errors import InvalidDataError, RefusedError
+from memctl.files import atomic, document, layout, reflections
+from memctl.files.layout import UserFolder
+from memctl.git import asking, settling
+
+DRIVER = "memctl"
+HOOKS = ("pre-commit", "post-merge", "post-checkout")
+_MARK = "# written by `memctl git install --hooks`"
+
+
+def settings() -> dict[str, str]:
+    """What memctl sets in a repository's configuration."""
+    # Without memctl, git's own merge: exit codes of a program that is not there would look like a settled conflict;
+    # and the file as it is.
+    fallback = '"$M" --version >/dev/null 2>&1 || exec git merge-file %A %O %B'
+    shown = '"$M" git diff-driver "$1" 2>/dev/null; C=$?; [ $C -lt 126 ] && exit $C; cat'  # git appends the file
+    return {
+        f"merge.{DRIVER}.name": "memory files, by record and field",
+        f"merge.{DRIVER}.driver": f'{_found().replace("%", "%%")}; {fallback}; "$M" git merge-driver %O %A %B %P',
+        f"diff.{DRIVER}.textconv": f"{_found()}; {shown}",
+    }
+
+
+def _found() -> str:
+    """Shell that finds memctl: this one, and where that has moved, the one on the PATH."""
+    beside = Path(sys.executable).with_name("memctl")
+    here = str(beside) if beside.exists() else shutil.which("memctl") or "memctl"
+    return f'M={shlex.quote(here)}; [ -x "$M" ] || M=memctl'
+
+
+def install(folder: Path, *, hooks: bool = False) -> list[str]:
+    """Configure a clone: its own settings, and hooks where they are wanted.
+
+    Returns:
+        what was changed, in sentences.
+
+    Raises:
+        RefusedError: there is a hook already that does not call memctl; nothing was changed.
+    """
+    where = asking.need(folder)
+    scripts = {name: asking.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
+    for name, path in scripts.items():
+        _check_hook(where, name, path)
+    changed = []
+    for name, value in settings().items():
+        if (
+            asking.call(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace").rstrip("\n")
+            != value
+        ):
+            asking.ask(where, "config", "--local", name, value)
+            changed.append(name)
+    done = [f"set {', '.join(changed)}"] if changed else []
+    written = [name for name, path in scripts.items() if not _runs_memctl(path) and _write_hook(path, name)]
+    return [*done, *([f"hooks: {', '.join(written)}"] if written else [])]
+
+
+def _check_hook(where: Path, name: str, path: Path) -> None:
+    """Whether memctl may write that hook.
+
+    Raises:
+        RefusedError: somebody else's is there, or other repositories would run it, too.
+    """
+    if _calls_memctl(path):
+        return
+    if os.path.lexists(path):
+        hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
+        raise RefusedError(f"there is a {name} hook already: {path}", hint=hint)
+    common = (where / asking.ask(where, "rev-parse", "--git-common-dir")).resolve()
+    if not any(path.resolve().is_relative_to(own) for own in (where.resolve(), common)):
+        own_place = shlex.quote(str(common / "hooks"))
+        hint = f"Hooks of its own for this repository: `git config --local core.hooksPath {own_place}`, then again."
+        raise RefusedError(f"core.hooksPath leads to hooks of other repositories, too: {path.parent}", hint=hint)
+
+
+def _calls_memctl(path: Path) -> bool:
+    found = atomic.read_given(path) or b""
+    return b"memctl" in found and b"git hook" in found
+
+
+def _runs_memctl(path: Path) -> bool:
+    """Whether git runs it, too: one without the right to be run is passed over."""
+    return _calls_memctl(path) and os.access(path, os.X_OK)
+
+
+def _write_hook(path: Path, name: str) -> bool:
+    """Write a hook; one that calls memctl already only gets the right to be run."""
+    if not _calls_memctl(path):
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(_script(name), "utf-8")
+    path.chmod(path.stat().st_mode | stat.S_IXUSR | stat.S_IXGRP | stat.S_IXOTH)
+    return True
+
+
+def _script(name: str) -> str:
+    missing = f'echo "memctl is not there: the {name} hook did nothing" >&2'
+    script = f'#!/bin/sh\n{_MARK}\n{_found()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
+    return script + f'exec "$M" git hook {name}\n'
+
+
+def complete(folders: Iterable[UserFolder]) -> list[str]:
+    """Write the ignore and attributes files where they are missing: of a user who came after `memctl git init`.
+
+    Returns:
+        the files written.
+    """
+    lacking = [folder for folder in folders if not (_attributes(folder).ok and _ignores_private(folder))]
+    return [f"{folder.name}/{name}" for folder in lacking for name in layout.prepare_git(folder)]
+
+
+def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:
+    """Make folders ready for git; a repository is made where they are in none.
+
+    Args:
+        root: where it is made.
+
+    Returns:
+        the working tree, whether it is new, and the files written.
+    """
+    where = asking.top(root)
+    if where is None:
+        asking.ask(root, "init", "--quiet")
+        if asking.call(root, "config", "init.defaultBranch").returncode:
+            asking.ask(root, "symbolic-ref", "HEAD", "refs/heads/main")
+    written = []
+    for folder in folders:
+        layout.ensure_private(folder)
+        written += [f"{folder.name}/{name}" for name in layout.prepare_git(folder)]
+    return where or asking.need(root), where is None, written
+
+
+# Whether it is there
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that git needs for memory files: whether it is so, and what to do where it is not.
+
+    `wanted` is False for what a person may do without.
+    """
+
+    name: str
+    ok: bool
+    told: str
+    fix: str = ""
+    wanted: bool = True
+
+
+def check(folder: UserFolder) -> Iterator[Finding]:
+    """What git needs to merge and show this user's files well, and whether it is there."""
+    where = asking.need(folder.root)
+    yield Finding("repository", True, str(where))
+    yield _attributes(folder)
+    for name, what in ((f"merge.{DRIVER}.driver", "merge driver"), (f"diff.{DRIVER}.textconv", "diff driver")):
+        set_ = asking.call(where, "config", "--get", name).returncode == 0
+        yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
+    hooked = [name for name in HOOKS if _runs_memctl(asking.git_path(where, f"hooks/{name}"))]
+    told = ", ".join(hooked) or "none (optional)"
+    yield Finding("hooks", len(hooked) == len(HOOKS), told, "memctl git install --hooks", wanted=False)
+    seen = asking.call(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
+    yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "take it out of .gitignore")
+    yield _private(folder)
+    yield merges(folder)
+
+
+def _private(folder: UserFolder) -> Finding:
+    if asking.call(folder.root, "ls-files", "--", *_PRIVATE).stdout:
+        return Finding("private files", False, "tracked", "git rm -r --cached .memctl sessions")
+    if not _ignores_private(folder) and _attributes(folder).ok:  # else that is told, and mended by the same command
+        return Finding("private files", False, "not in .gitignore", "memctl git init")
+    return Finding("private files", True, "not tracked")
+
+
+_PRIVATE = (".memctl", "sessions")
+
+
+def _ignores_private(folder: UserFolder) -> bool:
+    asked = (asking.call(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
+    return not any(done.returncode for done in asked)
+
+
+def _attributes(folder: UserFolder) -> Finding:
+    names = (document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name)
+    said = asking.ask(folder.root, "check-attr", "merge", "--", *names)
+    missing = [name for name in names if f"{name}: merge: {DRIVER}" not in said]
+    told = f"missing for {', '.join(missing)}" if missing else "name the driver"
+    return Finding("attributes", not missing, told, "memctl git init")
+
+
+def merges(folder: UserFolder) -> Finding:
+    """Whether memory.json waits for a person after a merge."""
+    data = atomic.read(folder.memory_file) or document.empty(folder.name)
+    try:
+        waiting = settling.unsettled(data)
+    except InvalidDataError as problem:
+        return Finding("merges", False, str(problem), problem.hint)
+    told = f"{len(waiting)} to settle" if waiting else "nothing to settle"
+    return Finding("merges", not waiting, told, "memctl conflicts")

@@ -1,0 +1,82 @@
+"""The merge driver, which git calls to merge memory files; and git's own merge by lines, for what has no records."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Mapping
+from pathlib import Path
+
+from memctl.errors import InvalidDataError, StorageError
+from memctl.files import document, merge, merge_texts, merge_values
+from memctl.git import asking
+from memctl.models import ACTIVE
+
+
+def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, str]:
+    """Merge three files into `ours`.
+
+    Args:
+        name: the file's path in the repository.
+
+    Returns:
+        git's exit code (1: there are conflicts) and a sentence for the user.
+    """
+    versions = (base.read_bytes(), ours.read_bytes(), theirs.read_bytes())
+    try:
+        data, conflict, told = _merged(*versions, name)
+    except (InvalidDataError, RecursionError) as problem:
+        data, conflict = by_lines(*versions)[0], True
+        told = f"merged by lines, for a side cannot be read: {problem}"
+    ours.write_bytes(data)
+    return int(conflict), f"{name}: {told}" if told else ""
+
+
+def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
+    """The merged file, whether it holds a conflict, and what to tell."""
+    if name.endswith(".jsonl"):
+        return merge_texts.log(base, ours, theirs), False, ""
+    if name.endswith(".md"):
+        data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
+        return data, marked, "both sides changed the same lines; settle them by hand" if marked else ""
+    done = merge.memory_file(base, ours, theirs)
+    if places := "; ".join(_told(entry) for entry in done.conflicts):
+        then = "`memctl conflicts` settles it; then `memctl git commit`, or `git add`"
+        return done.data, True, f"{places} ({then})"
+    keys = ", ".join(_newly_open(done.data, ours, theirs))
+    return done.data, False, f"both sides gave a value to {keys} (`memctl conflicts` shows them)" if keys else ""
+
+
+def _newly_open(merged: bytes, *sides: bytes) -> list[str]:
+    """Keys of facts that have one value on each side, and several together."""
+    if not (found := _open_values(merged)):
+        return []
+    return sorted(found.difference(*(_open_values(merge.settled(side)) for side in sides)))
+
+
+def _open_values(data: bytes) -> set[str]:
+    """Keys of facts that have more than one active value."""
+    values: dict[str, set[str]] = {}
+    for memory in document.parse(data).memories.values():
+        if memory.key and memory.status == ACTIVE:
+            values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
+    return {key for key, said in values.items() if len(said) > 1}
+
+
+def _told(entry: Mapping[str, object]) -> str:
+    who = entry["memory_id"] or "the file"
+    if not entry["field"]:
+        return f"{who} was deleted on one side and changed on the other"
+    return f"both sides changed {entry['field']} of {who}"
+
+
+def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
+    """Git's own merge by lines: the text, and whether it holds conflict markers."""
+    with tempfile.TemporaryDirectory() as directory:
+        paths = [Path(directory) / name for name in ("ours", "base", "theirs")]
+        for path, data in zip(paths, (ours, base, theirs), strict=True):
+            path.write_bytes(data)
+        labels = [word for path in paths for word in ("-L", path.name)]
+        done = asking.call(Path(directory), "merge-file", "-p", *labels, *map(str, paths))
+    if done.returncode > 127:
+        raise StorageError(f"git merge-file: {asking.complaint(done.stderr)[0]}")
+    return done.stdout, done.returncode > 0

@@ -1,0 +1,116 @@
+"""What merges left for a person: conflicts, conflict markers; and settling what git merged by lines."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from memctl.errors import InvalidDataError
+from memctl.files import atomic, codec, document, lock, merge, merge_texts, merge_values
+from memctl.files.layout import UserFolder
+from memctl.git import asking, merging
+
+
+def unsettled(data: bytes) -> list[str]:
+    """Ids of the conflicts that merges left in a `memory.json`.
+
+    Raises:
+        InvalidDataError: it cannot be read.
+    """
+    listed = merge_values.listed_in(document.parse(data).header)
+    return [
+        str(each.get("id")) for each in listed if isinstance(each, Mapping) and each.get("type") == merge_values.MERGE
+    ]
+
+
+def marked(folder: UserFolder) -> bool:
+    """Whether git left conflict markers in memory.json."""
+    return document.conflict_line((atomic.read(folder.memory_file) or b"").decode("utf-8", "replace")) > 0
+
+
+def marked_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
+    """The places (file and line) of conflict markers in the folder's files of these names."""
+    for name in dict.fromkeys(names):
+        text = (atomic.read(folder.root / name) or b"").decode("utf-8", "replace")
+        if line := document.conflict_line(text):
+            yield f"{name}:{line}"
+
+
+@dataclass(frozen=True)
+class Settled:
+    """What became of files with conflict markers: their names, conflicts that are left, and where copies are kept.
+
+    `by_hand` are the places of markers in reflections, whose text only a person can settle.
+    """
+
+    files: tuple[str, ...] = ()
+    conflicts: tuple[str, ...] = ()
+    kept: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
+
+
+def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
+    """Merge what git left with conflict markers: `memory.json` by records, the log of feedback by lines.
+
+    Both sides come from git's index where the file is as git wrote it, else from between the markers. A copy of the
+    file as it was is kept below `.memctl/state/displaced/`.
+
+    Raises:
+        InvalidDataError: the sides cannot be read.
+    """
+    files, kept = [], []
+    with lock.exclusive(folder.lock, timeout=timeout):
+        for path in (folder.memory_file, folder.feedback_log):
+            data = atomic.read(path)
+            if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
+                continue
+            merged = _settled_log(folder, data) if path == folder.feedback_log else _settled_memories(folder, data)
+            copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{path.suffix}"
+            atomic.replace(copy, data)
+            atomic.replace(path, merged)
+            files.append(path.name)
+            kept.append(str(copy.relative_to(folder.root)))
+    left = unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
+    names = sorted(path.relative_to(folder.root).as_posix() for path in folder.reflections.rglob("*.md"))
+    return Settled(tuple(files), tuple(left), tuple(kept), tuple(marked_in(folder, names)))
+
+
+def _settled_log(folder: UserFolder, marked: bytes) -> bytes:
+    base, ours, theirs, _ = _sides(folder.root, folder.feedback_log.name, marked)
+    return merge_texts.log(base, ours, theirs)
+
+
+def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:
+    base, ours, theirs, known = _sides(folder.root, document.FILE_NAME, marked)
+    try:
+        return merge.memory_file(base, ours, theirs, base_known=known).data
+    except InvalidDataError:
+        # Markers within markers that were committed once: what git merged can be read where its result cannot.
+        first, mine, yours = _staged(folder.root, document.FILE_NAME)
+        if mine is None or yours is None:
+            raise
+        return merge.memory_file(first, mine, yours).data
+
+
+def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
+    """Base, ours, theirs, and whether the base is known: a marked file need not tell it."""
+    base, ours, theirs = merge_texts.marked_sides(marked)
+    first, mine, yours = _staged(folder, name)
+    if mine is None or yours is None:
+        return base, ours, theirs, base is not None
+    if merge_texts.marked_sides(merging.by_lines(first or b"", mine, yours)[0])[1:] == (ours, theirs):
+        return first, mine, yours, True  # nobody has touched it since
+    return (base if base is not None else first), ours, theirs, True
+
+
+def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes | None]:
+    """Base, ours and theirs as git keeps them while a merge waits; None where it has none."""
+    if not _in_repository(folder):
+        return None, None, None
+    return asking.content(folder, ":1", name), asking.content(folder, ":2", name), asking.content(folder, ":3", name)
+
+
+def _in_repository(folder: Path) -> bool:
+    return shutil.which("git") is not None and asking.top(folder) is not None
