@@ -15,14 +15,17 @@ from typing import Any
 
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.files import codec
-from memctl.files.strict_json import DECODER, StrictError, explained, misplaced
+from memctl.files.json_reader import JsonReader
+from memctl.files.strict_json import misplaced
 from memctl.models import Memory
+
+Array = tuple[int, int]
+"""Where the `[` and the `]` of a list stand."""
 
 FORMAT = "memctl/1"
 FILE_NAME = "memory.json"
 TOMBSTONES = "tombstones"
 
-_SPACE = re.compile(r"[ \t\r\n]*")
 _BYTE_SPACE = b" \t\r\n"
 _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
@@ -71,81 +74,6 @@ def empty(user_id: str, header: Mapping[str, Any] = MappingProxyType({})) -> byt
     return (json.dumps(fields, ensure_ascii=False, indent=2) + "\n").encode()
 
 
-class _Reader:
-    """A cursor over the text of one file, raising errors that name the place."""
-
-    def __init__(self, text: str, path: str) -> None:
-        self.text, self.path, self.at = text, path, 0
-
-    def fail(self, message: str, at: int | None = None, hint: str = "") -> InvalidDataError:
-        at = self.at if at is None else at
-        line = self.text.count("\n", 0, at) + 1
-        column = at - (self.text.rfind("\n", 0, at) + 1) + 1
-        return InvalidDataError(message, path=self.path, line=line, column=column, hint=hint or _BROKEN_HINT)
-
-    def skip(self) -> str:
-        """Move past white space and return the character there, empty at the end."""
-        self.at = _SPACE.match(self.text, self.at).end()  # type: ignore[union-attr]
-        return self.text[self.at : self.at + 1]
-
-    def expect(self, character: str) -> None:
-        if (found := self.skip()) != character:
-            if not found:
-                raise self.fail(f"ends where {character!r} should be")
-            comma = "expected a comma before this" if character in "]}" and found in '"{[' else ""
-            raise self.fail(misplaced(self.text, self.at) or comma or f"expected {character!r}, found {found!r}")
-        self.at += 1
-
-    def value(self) -> Any:
-        """Read one JSON value at the cursor."""
-        self.skip()
-        start = self.at
-        try:
-            value, self.at = DECODER.raw_decode(self.text, start)
-        except json.JSONDecodeError as problem:
-            raise self.fail(*explained(problem)) from None
-        except StrictError as problem:
-            raise self.fail(str(problem), start) from None
-        except RecursionError:
-            raise self.fail("nested too deeply", start) from None
-        except ValueError as problem:
-            raise self.fail(f"cannot be read: {problem}", start) from None
-        return value
-
-    def members(self) -> Iterator[str]:
-        """Names of the object at the cursor; the caller reads each value."""
-        self.expect("{")
-        if self.skip() == "}":
-            self.at += 1
-            return
-        while True:
-            if (found := self.skip()) != '"':
-                here = f"found {found!r}" if found else "but it ends"
-                raise self.fail(misplaced(self.text, self.at) or f"expected a name in double quotes, {here}")
-            name = self.value()
-            self.expect(":")
-            yield name
-            if self.skip() != ",":
-                break
-            self.at += 1
-        self.expect("}")
-
-    def elements(self) -> Iterator[None]:
-        """Once for each element of the array at the cursor; the caller reads it."""
-        self.expect("[")
-        if self.skip() == "]":
-            self.at += 1
-            return
-        while True:
-            yield
-            if self.skip() != ",":
-                break
-            self.at += 1
-            if self.skip() == "]":
-                raise self.fail(misplaced(self.text, self.at))
-        self.expect("]")
-
-
 MARKED = "holds git conflict markers, for git merged it by lines (`memctl git settle` merges it by records)"
 MARKED_HINT = "Settle it with `memctl git settle`; `memctl git install` makes git merge by records from now on."
 
@@ -162,7 +90,7 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
         InvalidDataError: with line and column.
         FormatVersionError: written by a newer memctl.
     """
-    reader = _Reader(_decode_text(data, path), path)
+    reader = JsonReader(_decode_text(data, path), path, _BROKEN_HINT)
     offsets = _Offsets(reader.text, data)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
@@ -175,7 +103,7 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
     return Document(header, records, array)
 
 
-def _array(reader: _Reader, offsets: _Offsets) -> tuple[tuple[RawRecord, ...], tuple[int, int]]:
+def _array(reader: JsonReader, offsets: _Offsets) -> tuple[tuple[RawRecord, ...], Array]:
     reader.skip()
     start = offsets.byte_at(reader.at)
     records = tuple(_records(reader, offsets))
@@ -237,9 +165,9 @@ class _Offsets:
         return self.line
 
 
-def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], tuple[int, int]]:
+def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], Array]:
     header: dict[str, Any] = {}
-    found: tuple[tuple[RawRecord, ...], tuple[int, int]] | None = None
+    found: tuple[tuple[RawRecord, ...], Array] | None = None
     if reader.skip() != "{":
         reason = "must hold an object or a list of records"
         odd = misplaced(reader.text, reader.at)
@@ -261,7 +189,7 @@ def _parse_object(reader: _Reader, offsets: _Offsets) -> tuple[dict[str, Any], t
     return header, *found
 
 
-def _records(reader: _Reader, offsets: _Offsets) -> Iterator[RawRecord]:
+def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
     for _ in reader.elements():
         reader.skip()
         start = reader.at

@@ -9,7 +9,8 @@ from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
 from memctl.errors import InvalidDataError
-from memctl.files.strict_json import DECODER, StrictError
+from memctl.files.json_reader import JsonReader
+from memctl.files.strict_json import DECODER, StrictError, explained
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of one line, or characters of one element of a list; a memory is never near it."""
@@ -55,17 +56,14 @@ def decode(text: str) -> Any:
     try:
         return DECODER.decode(text)
     except json.JSONDecodeError as problem:
-        raise BrokenError(f"is not JSON: {_lower(problem.msg)} (column {problem.colno})") from None
+        what, at = explained(problem)
+        raise BrokenError(f"is not JSON: {what} (column {at + 1})") from None
     except RecursionError:
         raise BrokenError("is nested too deeply") from None
     except StrictError as problem:
         raise BrokenError(str(problem)) from None
     except ValueError as problem:
         raise BrokenError(f"cannot be read: {problem}") from None
-
-
-def _lower(message: str) -> str:
-    return message[:1].lower() + message[1:]
 
 
 def fault(value: Any) -> str:
@@ -133,7 +131,7 @@ def document(data: bytes, path: str) -> Page:
     first = cursor.skip()
     line = cursor.line()
     if first == "[":
-        entries = list(cursor.elements())
+        entries = cursor.entries()
         page = Page([entry.value for entry in entries], line, {"": entries})
     elif first == "{":
         page = _object(cursor, line)
@@ -161,18 +159,18 @@ def _object(cursor: _Cursor, line: int) -> Page:
         if name in value:
             raise cursor.fail(f"the name {name!r} stands twice in one object")
         if cursor.skip() == "[":
-            lists[name] = list(cursor.elements())
+            lists[name] = cursor.entries()
             value[name] = [entry.value for entry in lists[name]]
         else:
-            value[name] = cursor.value()[1]
+            value[name] = cursor.value()
     return Page(value, line, lists)
 
 
-class _Cursor:
+class _Cursor(JsonReader):
     """A place in the text of a document, moved over one value after the other."""
 
     def __init__(self, text: str, path: str) -> None:
-        self.text, self.path, self.at = text, path, 0
+        super().__init__(text, path, _DOCUMENT_HINT)
         self._counted = (0, 1)
 
     def line(self) -> int:
@@ -181,71 +179,15 @@ class _Cursor:
         self._counted = (self.at, line + self.text.count("\n", at, self.at))
         return self._counted[1]
 
-    def fail(self, message: str, at: int | None = None) -> InvalidDataError:
-        at = self.at if at is None else at
-        line = self.text.count("\n", 0, at) + 1
-        column = at - self.text.rfind("\n", 0, at)
-        return InvalidDataError(message, path=self.path, line=line, column=column, hint=_DOCUMENT_HINT)
-
-    def skip(self) -> str:
-        """Move past white space and return the character there, empty at the end."""
-        found = _SPACE.match(self.text, self.at)
-        self.at = found.end() if found else self.at
-        return self.text[self.at : self.at + 1]
-
-    def expect(self, character: str) -> None:
-        if (found := self.skip()) != character:
-            raise self.fail(f"expected {character!r}, found {found!r}" if found else f"{character!r} is missing")
-        self.at += 1
-
-    def value(self) -> tuple[str, Any]:
-        """Move over one value and return its text and what it means."""
-        self.skip()
-        start = self.at
-        try:
-            value, self.at = DECODER.raw_decode(self.text, start)
-        except json.JSONDecodeError as problem:
-            raise self.fail(_lower(problem.msg), problem.pos) from None
-        except RecursionError:
-            raise self.fail("nested too deeply", start) from None
-        except ValueError as problem:
-            raise self.fail(str(problem), start) from None
-        return self.text[start : self.at], value
-
-    def members(self) -> Iterator[str]:
-        """The names of the object here; the caller moves over each value."""
-        self.expect("{")
-        if self.skip() == "}":
-            self.at += 1
-            return
-        while True:
-            name = self.value()[1]
-            if not isinstance(name, str):
-                raise self.fail("expected a name in double quotes")
-            self.expect(":")
-            yield name
-            if self.skip() != ",":
-                break
-            self.at += 1
-        self.expect("}")
-
-    def elements(self) -> Iterator[Entry]:
+    def entries(self) -> list[Entry]:
         """The elements of the list here."""
-        self.expect("[")
-        if self.skip() == "]":
-            self.at += 1
-            return
-        while True:
-            yield self.element()
-            if self.skip() != ",":
-                break
-            self.at += 1
-        self.expect("]")
+        return [self._element() for _ in self.elements()]
 
-    def element(self) -> Entry:
+    def _element(self) -> Entry:
         self.skip()
-        line = self.line()
-        text, value = self.value()
+        start, line = self.at, self.line()
+        value = self.value()
+        text = self.text[start : self.at]
         if len(text) > LARGEST:
             return Entry(line, problem=f"is longer than {LARGEST // 1024**2} MiB")
         return _entry(line, text, value)
