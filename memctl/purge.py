@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from memctl.errors import MemctlError, StorageError
+from memctl.errors import MemctlError
 from memctl.files import atomic, codec, reflections, sessions
 from memctl.files.erase import Erasure
 from memctl.files.layout import UserFolder
@@ -61,6 +61,9 @@ def _session_files(view: View, going: Mapping[str, Memory]) -> list[str]:
 
     Of the session a memory comes from, also those that hold a word which stood only in the memories that go: a summary
     repeats no sentence as a whole.
+
+    Raises:
+        StorageError: one of them cannot be looked at; nothing is purged before it can.
     """
     found = sessions.all_files(view.folder)
     if not found or not going:
@@ -81,10 +84,7 @@ _ESCAPED = re.compile(r"\\[\\/\"bfnrt]")
 
 
 def _holds(path: Path, going: Mapping[str, Memory], texts: set[str], own: set[str], words: set[str]) -> bool:
-    try:
-        text = (atomic.read(path) or b"").decode("utf-8", "replace")
-    except StorageError:
-        return True  # what cannot be looked at must not stay
+    text = (atomic.read(path) or b"").decode("utf-8", "replace")
     plain = _ESCAPED.sub(" ", text)
     squashed = _squashed(plain)
     named = any(memory_id in text for memory_id in going) or any(wanted in squashed for wanted in texts)

@@ -25,6 +25,7 @@ from memctl.errors import (
     NotFoundError,
     ProviderError,
     RefusedError,
+    StorageError,
     UsageError,
 )
 from memctl.files import sessions as files
@@ -811,6 +812,24 @@ def test_a_purge_scrubs_a_summary_of_the_session_by_its_words(store):
     conversation.delete(0)
     store.purge([memory.memory_id], now=NOW)
     assert grep(store.folder.root, "saffron") == []
+
+
+def test_a_purge_refuses_before_it_deletes_a_session_it_cannot_read(store, tmp_path):
+    """What cannot be looked at may hold what goes, or nothing of it: a person must say."""
+    store.conversation("chat").add("Hello.")
+    file = store.folder.sessions / "chat.json"
+    file.rename(tmp_path / "elsewhere.json")
+    file.symlink_to(tmp_path / "elsewhere.json")
+    memory_id = store.add("A secret plan.").memory.memory_id
+    with pytest.raises(StorageError, match=r"chat\.json"):
+        store.purge([memory_id])
+    assert file.is_symlink()
+    assert [memory.memory_id for memory in store.all()] == [memory_id]
+    file.unlink()
+    (tmp_path / "elsewhere.json").rename(file)
+    store.purge([memory_id])
+    assert file.exists()
+    assert store.all() == []
 
 
 def test_a_purge_that_was_cut_short_is_finished(store):

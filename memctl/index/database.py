@@ -211,8 +211,12 @@ def _create_in(path: Path) -> Connection:
     if not is_checked(connection):  # made without checksums: by a version that had none, or by something else
         connection.close()
         raise DamagedError("it has no checksums")
-    if path.exists():
-        os.chmod(path, 0o600)
+    try:
+        if path.exists():
+            os.chmod(path, 0o600)
+    except OSError as problem:
+        connection.close()
+        raise StorageError(f"cannot make the index {path} private: {problem.strerror}") from None
     return connection
 
 

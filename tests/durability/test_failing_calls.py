@@ -10,6 +10,7 @@ memctl's own leaves it. When the fault is over, the same process and a new one f
 from __future__ import annotations
 
 import errno
+import os
 import random
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,9 @@ UNSURE = ("certain", "next command")
 
 SAMPLED = 2
 """Cases of each operation in the short form."""
+
+MOST = int(os.environ.get("MEMCTL_TORTURE_FAULTS", "100000"))
+"""Cases of each operation at most in the long form."""
 
 
 RETRIED = ("open to write", "open to read", "read", "write", "truncate", "fsync", "flock")
@@ -73,8 +77,8 @@ ALL = [*operations.IN_STORE, *operations.IN_FOLDER]
 def test_a_call_fails(operation: str, nursery: Nursery, template: Path, fast: Path) -> None:
     whole = reference(nursery, template, fast, [operation])
     cases = list(faults(_calls(whole) | ({LOOK: []} if operation in operations.MAY_WAIT else {})))
-    if not TORTURE:
-        cases = random.Random(operation).sample(cases, min(SAMPLED, len(cases)))
+    dice, most = (random.Random(), MOST) if TORTURE else (random.Random(operation), SAMPLED)
+    cases = dice.sample(cases, min(most, len(cases)))
     count_cases("tests/durability/test_failing_calls.py::test_a_call_fails", len(cases))
     wrong = [said for fault in cases if (said := _wrong(operation, fault, whole, nursery, template, fast))]
     assert not wrong, f"{len(wrong)} of {len(cases)}:\n" + "\n".join(wrong[:20])
