@@ -290,7 +290,7 @@ def test_lines_without_a_speaker_belong_to_the_one_before() -> None:
         ('[{"role": "user", "content": "a", "time": "soon"}]', 1, "not a time"),
         ('{"role": "user", "content": "a"}\n{"role": ', 2, "not JSON"),
         ('{"messages": [5]}', 1, "must be an object"),
-        ('[{"role": "user",\n"content":}]', 2, "expecting value"),
+        ('[{"role": "user",\n"content":}]', 2, "expected a value"),
     ],
 )
 def test_bad_input_is_named_with_its_line(text: str, line: int, reason: str) -> None:

@@ -105,9 +105,11 @@ def _stage(store: Path) -> Iterator[Path]:
     stage = store / (_STAGE + secrets.token_hex(6))
     try:
         atomic.make_directory(stage)
-        handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
+        with atomic.told(stage):
+            handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX)
+            with atomic.told(stage):
+                fcntl.flock(handle, fcntl.LOCK_EX)
             yield stage
         finally:
             os.close(handle)
@@ -125,7 +127,7 @@ def clear_stages(store: Path) -> None:
         try:
             fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
             shutil.rmtree(stage, ignore_errors=True)
-        except BlockingIOError:
+        except OSError:  # somebody's import is at work, or it cannot be known
             continue
         finally:
             os.close(handle)
@@ -149,7 +151,8 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
         atomic.make_directory(directory)
     layout.ensure_private(made)
     if (displaced := made.displaced / made.memory_file.name).exists():
-        os.utime(displaced, (0, 0))  # its new times must not look as if somebody had written into it meanwhile
+        with atomic.told(displaced):  # its new times must not look as if somebody had written into it meanwhile
+            os.utime(displaced, (0, 0))
     _sync_directories(target)
 
 
