@@ -1112,6 +1112,9 @@ class History:
         ours, theirs = self.state("HEAD"), theirs if theirs is not None else self.state(other)
         bases = [base] if base else run(self.root, "merge-base", "--all", mine, other).split()
         before = [self.state(name) for name in bases]
+        replayed: list[dict[str, dict]] = []
+        if how == "rebase":
+            replayed = [self.state(each) for each in run(self.root, "rev-list", f"{other}..{mine}").split()]
         if how == "cherry-pick":
             theirs = {**ours, **{n: m for n, m in theirs.items() if before[0].get(n) != m}}
         do()
@@ -1122,7 +1125,7 @@ class History:
         if not ok(self.root, "diff", "--cached", "--quiet") or self.git_path("MERGE_HEAD").exists():
             run(self.root, "commit", "--quiet", "--no-edit", "--allow-empty", "--message", f"{how} {other}")
         run(self.root, "cherry-pick", "--abort", fails=None)
-        self.count_losses(ours, theirs, before)
+        self.count_losses(ours, theirs, before, replayed)
         same_as_rebuilt(self.store)
 
     def conflict(self) -> None:
@@ -1132,13 +1135,19 @@ class History:
         self.settle(self)
         run(self.root, "add", "--all")
 
-    def count_losses(self, ours: dict, theirs: dict, bases: list[dict]) -> None:
+    def count_losses(self, ours: dict, theirs: dict, bases: list[dict], replayed: list[dict]) -> None:
+        """Count what a side had and is nowhere now.
+
+        Args:
+            replayed: our states that a rebase went through: what one had and the last has not was deleted by us, even
+                if no common version had it, as it came from them by a picked commit.
+        """
         after = self.state()
         listed = json.dumps(json.loads(self.folder.memory_file.read_bytes()).get("conflicts", []), ensure_ascii=False)
         said = {record["content"] for record in after.values()}
-        for side, other in ((ours, theirs), (theirs, ours)):
+        for side, other, had in ((ours, theirs, bases), (theirs, ours, [*bases, *replayed])):
             for name, record in side.items():
-                deleted = name not in other and any(name in base for base in bases)
+                deleted = name not in other and any(name in base for base in had)
                 self.seen["lost records"] += not (name in after or deleted or name in self.decided)
                 new = all(base.get(name, {}).get("content") != record["content"] for base in bases)
                 told = record["content"] in said or record["content"] in listed
@@ -1198,6 +1207,29 @@ def histories(number: int, steps: int, settle: Callable[[History], None], *, dri
         finally:
             shutil.rmtree(root, ignore_errors=True)
     return found
+
+
+def test_what_was_picked_and_then_forgotten_stays_forgotten_in_a_rebase() -> None:
+    """The commit that forgets is replayed, though no common version had the memory: nothing of that is a loss."""
+    root = fast_folder()
+    try:
+        history = History(repository(root / "store", driver=True), 1, as_with_memctl)
+        history.switch("laptop")
+        picked = history.store.add("Memory of the laptop.", now=history.later()).memory.memory_id
+        history.commit()
+        history.switch("phone")
+        history.store.add("Memory of the phone.", now=history.later())
+        history.commit()
+        run(history.root, "cherry-pick", "laptop")
+        history.store.forget([picked], now=history.later())
+        history.commit()
+        history.two = lambda: ("phone", "laptop")
+        history.rebase()
+        assert picked not in history.state()
+        assert history.seen["lost records"] == history.seen["lost texts"] == 0
+        history.store.close()
+    finally:
+        shutil.rmtree(root)
 
 
 def test_random_histories_lose_nothing() -> None:
