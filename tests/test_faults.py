@@ -36,6 +36,7 @@ from conftest import (
 )
 
 from memctl import MemoryStore, bootstrap, doctor, open_store
+from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic, journal, layout, lock
 from memctl.files.journal import FileStep, Operation, RecordStep
@@ -1288,7 +1289,7 @@ def test_whatever_is_made_is_private(opener: Opener) -> None:
 def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
     filled.folder.root.chmod(0o755)
     filled.folder.memory_file.chmod(mode)
-    told = [problem for problem in doctor.examine(filled) if problem.code == doctor.PERMISSION]
+    told = [problem for problem in doctor.examine(filled) if problem.code == codes.PERMISSION]
     assert [problem.path for problem in told] == [".", "memory.json"]
     assert f"mode {mode:o}" in told[1].message
     doctor.mend(filled, told)
@@ -1299,11 +1300,11 @@ def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
     """An entry that is not what the file says, while everything about the file looks the same."""
     filled.refresh()
     filled.index.connection.execute("UPDATE entries SET hash = 'x' WHERE ref = (SELECT min(ref) FROM entries)")
-    assert [problem for problem in doctor.examine(filled) if problem.code == doctor.INDEX] == []
-    (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == doctor.INDEX)
+    assert [problem for problem in doctor.examine(filled) if problem.code == codes.INDEX] == []
+    (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX)
     assert problem.message.startswith("1 entries differ from the files")
     doctor.mend(filled, [problem])
-    assert [problem for problem in doctor.examine(filled, deep=True) if problem.code == doctor.INDEX] == []
+    assert [problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX] == []
     same_as_rebuilt(filled)
 
 

@@ -19,6 +19,7 @@ import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
 
 from memctl import MemoryStore, doctor, open_store
+from memctl.doctor import codes
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
 from memctl.files import document, layout
 from memctl.files.layout import UserFolder
@@ -298,7 +299,7 @@ def test_the_reflection_of_a_memory_that_got_a_new_id_follows(later: bool, tmp_p
         assert reflection is not None
         assert (reflection.memory_id, reflection.body) == (owner.memory_id, detail)
         assert [path.name for path in laptop.reflections.iterdir()] == [f"{owner.memory_id}.md"]
-        assert [p for p in doctor.examine(store) if p.code != doctor.PERMISSION] == []
+        assert [p for p in doctor.examine(store) if p.code != codes.PERMISSION] == []
     synced(laptop)
     committed(laptop)
     pulled(desktop, laptop)
@@ -778,7 +779,7 @@ def test_what_git_writes_into_a_private_folder_is_private(tmp_path: Path) -> Non
 
     def told(folder: UserFolder) -> set[str]:
         with open_store(folder.root.parent, folder.name) as store:
-            return {problem.path for problem in doctor.examine(store) if problem.code == doctor.PERMISSION}
+            return {problem.path for problem in doctor.examine(store) if problem.code == codes.PERMISSION}
 
     assert told(laptop) == set()
     laptop.root.chmod(0o755)

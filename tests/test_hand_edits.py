@@ -21,6 +21,7 @@ from hypothesis import strategies as st
 
 from memctl import Memory, MemoryStore, config, doctor, open_store, times
 from memctl.cli.main import main
+from memctl.doctor import codes
 from memctl.errors import InvalidDataError
 from memctl.files import backups, codec, reflections
 from memctl.models import Problem
@@ -259,7 +260,7 @@ def changed_file(path: Path, old: str, new: str, count: int = 1) -> None:
     saved(path, text.replace(old, new, count))
 
 
-def codes(problems: list[Problem]) -> list[str]:
+def codes_of(problems: list[Problem]) -> list[str]:
     return [problem.code for problem in problems]
 
 
@@ -284,7 +285,7 @@ def test_a_folder_that_was_copied(store: MemoryStore) -> None:
     shutil.copytree(store.folder.root, copy, copy_function=shutil.copy)
     with open_store(copy.parent, "bob", environment=os.environ) as other:
         other.add("Bob drinks tea", now=NOW)
-        assert codes([p for p in doctor.examine(other) if p.code != doctor.PERMISSION]) == [doctor.NAME]
+        assert codes_of([p for p in doctor.examine(other) if p.code != codes.PERMISSION]) == [codes.NAME]
         same_as_rebuilt(other)
         assert len(other.all()) == len(store.all()) + 1
         other.undo()
@@ -295,7 +296,7 @@ def test_a_folder_that_was_copied(store: MemoryStore) -> None:
     write_by_hand(displaced, displaced.read_bytes().replace(b"drinks tea", b"drinks kvass"), in_place=True)
     with open_store(copy.parent, "bob", environment=os.environ) as other:
         other.add("Bob drinks milk", now=NOW)
-        assert doctor.WAITING in codes(doctor.examine(other))
+        assert codes.WAITING in codes_of(doctor.examine(other))
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -348,7 +349,7 @@ def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
     held = filled(store)
     (store.folder.root / held.summary_md_ref).unlink()
     [problem] = doctor.examine(store)
-    assert (problem.code, problem.line > 1) == (doctor.MISSING_REFLECTION, True)
+    assert (problem.code, problem.line > 1) == (codes.MISSING_REFLECTION, True)
     mended(store)
     assert store.get(held.memory_id).summary_md_ref == ""
 
@@ -358,7 +359,7 @@ def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
     held = filled(store)
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "climbs.md")
     [problem] = doctor.examine(store)
-    assert (problem.path, problem.code) == ("reflections/climbs.md", doctor.ORPHAN)
+    assert (problem.path, problem.code) == ("reflections/climbs.md", codes.ORPHAN)
     mended(store)
     assert store.get(held.memory_id).summary_md_ref == "reflections/climbs.md"
     assert "old mill" in _body(store)
@@ -369,7 +370,7 @@ def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
 def test_a_reflection_written_for_a_record_that_has_none(store: MemoryStore) -> None:
     tea = store.add("Alice drinks tea", now=NOW).memory
     saved(store.folder.reflections / "tea.md", f"---\nmemory_id: {tea.memory_id}\n---\n# Tea\n\nFrom the old mill.\n")
-    assert codes(mended(store)) == [doctor.ORPHAN]
+    assert codes_of(mended(store)) == [codes.ORPHAN]
     assert store.get(tea.memory_id).summary_md_ref == "reflections/tea.md"
 
 
@@ -388,8 +389,8 @@ def test_a_reflection_that_was_copied_is_told_and_left(store: MemoryStore) -> No
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "other.md")
     told = doctor.examine(store)
     assert [(each.path, each.code) for each in told if not each.fix] == [
-        ("reflections/copy.md", doctor.WAITING),
-        ("reflections/other.md", doctor.WAITING),
+        ("reflections/copy.md", codes.WAITING),
+        ("reflections/other.md", codes.WAITING),
     ]
     mended(store)
 
@@ -415,7 +416,7 @@ def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
     path = store.folder.reflections / "deep" / "bees.md"
     saved(path, "# Bees\r\n\r\nEvery nine days in May.\r\n")
     assert "nine days" in found(store, "nine days")
-    assert codes(doctor.examine(store)) == [doctor.ORPHAN]
+    assert codes_of(doctor.examine(store)) == [codes.ORPHAN]
     mended(store)
     [memory] = store.all()
     assert (memory.content, memory.summary_md_ref) == ("Bees", "reflections/deep/bees.md")
@@ -448,7 +449,7 @@ def test_files_that_somebody_takes_for_reflections(store: MemoryStore) -> None:
         "reflections/note.txt",
         "reflections/sub/deep.markdown",
     ]
-    assert {each.code for each in told} == {doctor.WAITING}
+    assert {each.code for each in told} == {codes.WAITING}
 
 
 def test_what_is_wrong_in_a_reflection_is_told_with_its_line(store: MemoryStore) -> None:
@@ -498,6 +499,22 @@ def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store:
     assert store.get(second.memory_id).supersedes == ("tea",)
 
 
+def test_memories_that_supersede_each_other_are_told_with_a_way_out(store: MemoryStore) -> None:
+    first = store.add("Alice drinks tea", now=NOW).memory.memory_id
+    second = store.add("Alice drinks coffee", now=NOW).memory.memory_id
+    for one, other in ((first, second), (second, first)):
+        more = f'"superseded_by": "{other}", "status": "superseded", "memory_id": "{one}"'
+        changed_file(store.folder.memory_file, f'"memory_id": "{one}"', more)
+    [problem] = doctor.examine(store)
+    assert (problem.code, problem.fix) == (codes.CIRCLE, "")
+    assert f"{first} and {second} supersede each other, so no answer has them" in str(problem)
+
+    command = re.search(r"`memctl (edit .*)`", problem.message)[1].split()
+    assert main([*command, "--store", str(store.folder.root.parent), "--user", store.user]) == 0
+    assert doctor.examine(store) == []
+    assert [found.memory.memory_id for found in store.query("tea").hits] == [first]
+
+
 def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> None:
     held = filled(store)
     other = store.add("Alice climbs on Thursdays", supersedes=(held.memory_id,), now=NOW).memory
@@ -506,7 +523,7 @@ def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> Non
     twice = ",\n    ".join(raw.replace(f'"{held.memory_id}"', f'"{name}"', 1) for name in ("one", "two"))
     saved(store.folder.memory_file, text.replace(raw, twice))
     problems = doctor.examine(store)
-    assert [problem.fix for problem in problems if problem.code in (doctor.DANGLING, doctor.CHANGED_ID)] == [""]
+    assert [problem.fix for problem in problems if problem.code in (codes.DANGLING, codes.CHANGED_ID)] == [""]
     mended(store)
     assert store.get(other.memory_id).supersedes == (held.memory_id,)
 
@@ -517,7 +534,7 @@ def test_an_id_that_was_emptied_is_written_again(written: str, store: MemoryStor
     memory = store.add("Alice drinks tea", metadata={"memory_id": "of something else"}, now=NOW).memory
     changed_file(store.folder.memory_file, f'"memory_id": "{memory.memory_id}"', f'"memory_id": {written}')
     [problem] = doctor.examine(store)
-    assert (problem.code, problem.line) == (doctor.INCOMPLETE, 5)
+    assert (problem.code, problem.line) == (codes.INCOMPLETE, 5)
     mended(store)
     [held] = store.all()
     assert json.loads(store.folder.memory_file.read_bytes())["memories"][0]["memory_id"] == held.memory_id
@@ -566,7 +583,7 @@ def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, 
     store.refresh()
     assert times.to_text(store.get(memory.memory_id).created_at) == FORMS[written]
     [problem] = doctor.examine(store)
-    assert (problem.code, problem.line) == (doctor.FORM, 5)
+    assert (problem.code, problem.line) == (codes.FORM, 5)
     assert f"created_at is written {written}, read as {FORMS[written]}" in problem.message
     mended(store)
     assert store.folder.memory_file.read_text() == text.replace(old, f'"created_at":   "{FORMS[written]}"')
@@ -584,7 +601,7 @@ def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: M
     changed_file(store.folder.memory_file, f'"{times.to_text(NOW)}"', json.dumps(written))
     before = store.folder.memory_file.read_bytes()
     [problem] = doctor.examine(store)
-    assert (problem.code, problem.line, problem.fix) == (doctor.BAD_RECORD, 5, "")
+    assert (problem.code, problem.line, problem.fix) == (codes.BAD_RECORD, 5, "")
     assert "created_at" in problem.message
     assert mended(store) == []
     assert store.folder.memory_file.read_bytes() == before
@@ -674,7 +691,7 @@ def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
     good = file.read_bytes()
     file.unlink()
     assert store.query("tea").index.state == "stale"
-    (found,) = [each for each in doctor.examine(store) if each.code == doctor.GONE]
+    (found,) = [each for each in doctor.examine(store) if each.code == codes.GONE]
     assert found.message == "is gone; the index still knows its 1 memory"
     assert found in doctor.mend(store, doctor.examine(store))
     assert file.read_bytes() == good
@@ -731,7 +748,7 @@ def test_what_looks_like_an_accident_is_not_mended_around(store: MemoryStore) ->
     saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
     before = tracked(store.folder.root)
     problems = doctor.examine(store)
-    assert doctor.UNREADABLE in {problem.code for problem in problems}
+    assert codes.UNREADABLE in {problem.code for problem in problems}
     assert [problem for problem in problems if problem.fix]
     assert doctor.mend(store, problems, NOW) == []
     assert tracked(store.folder.root) == before

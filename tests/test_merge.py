@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -11,7 +12,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document, edit, merge, merge_texts, reflections
+from memctl.files import codec, document, edit, merge, merge_texts, merge_values, reflections, succession
 from memctl.git import merging
 from memctl.models import Memory
 
@@ -59,7 +60,7 @@ _CHANGES = st.fixed_dictionaries(
         "mentions": st.integers(0, 9),
         "confidence": st.sampled_from([0.1, 0.5, 0.9]),
         "status": st.sampled_from(["active", "archived", "superseded"]),
-        "superseded_by": st.sampled_from(["", "x", "y"]),
+        "superseded_by": st.sampled_from(["", "x", *(memory(n).memory_id for n in range(3))]),
         "updated_at": _TIMES,
         "last_accessed_at": _TIMES,
         "key": st.sampled_from(["", "drink"]),
@@ -101,16 +102,29 @@ _HEADERS = st.fixed_dictionaries(
 def histories(draw: st.DrawFn) -> tuple[bytes | None, bytes, bytes]:
     base = edited({n: memory(n) for n in range(4)}, draw(edits(4))) if draw(st.booleans()) else {}
     header = draw(_HEADERS)
-    sides = [memory_file(*edited(base, draw(edits(7))).values(), **{**header, **draw(_HEADERS)}) for _ in "ab"]
-    return (memory_file(*base.values(), **header) if base else None), *sides
+    waiting = [merge_values.entry(memory(n).memory_id, "content", "", "a", "b") for n in base if draw(st.booleans())]
+    sides = []
+    for _ in "ab":
+        settled = [each for each in waiting if draw(st.booleans())]
+        after = edited(base, draw(edits(7))).values()
+        sides.append(memory_file(*after, **{**header, **draw(_HEADERS), **waiting_for(waiting, settled)}))
+    return (memory_file(*base.values(), **header, **waiting_for(waiting)) if base else None), *sides
 
 
-def swapped(data: bytes) -> bytes:
-    """The file with `ours` and `theirs` of its conflicts swapped."""
+def waiting_for(noted: list[dict], settled: Sequence[dict] = ()) -> dict:
+    left = [each for each in noted if each not in settled]
+    return {"conflicts": left} if left else {}
+
+
+def swapped(data: bytes, known: Sequence[dict]) -> bytes:
+    """The file with `ours` and `theirs` swapped in its conflicts but for those that are known."""
     parsed = document.parse(data)
     if "conflicts" not in parsed.header:
         return data
-    listed = [{**each, "ours": each["theirs"], "theirs": each["ours"]} for each in noted(data)]
+    other = [
+        each if each in known else {**each, "ours": each["theirs"], "theirs": each["ours"]} for each in noted(data)
+    ]
+    listed = sorted(other, key=lambda each: each not in known)
     return edit.rebuilt({**parsed.header, "conflicts": listed}, [record.raw for record in parsed.records])
 
 
@@ -120,7 +134,8 @@ def test_who_merges_makes_no_difference(history):
     count_cases("tests/test_merge.py::test_who_merges_makes_no_difference", 1)
     base, ours, theirs = history
 
-    assert swapped(merged(base, ours, theirs)) == merged(base, theirs, ours)
+    known = [*noted(ours), *noted(theirs)]
+    assert swapped(merged(base, ours, theirs), known) == merged(base, theirs, ours)
 
 
 @cases(300)
@@ -162,6 +177,30 @@ def test_no_record_is_lost(history):
             if changed and memory_id not in buried:
                 told = json.dumps(found.content, ensure_ascii=False)
                 assert found.content in texts or any(told in text for text in texts)
+
+
+@cases(300)
+@given(histories())
+def test_what_both_sides_decided_differently_is_asked_again(history):
+    base, ours, theirs = history
+    done, one, two = merged(base, ours, theirs), read(ours), read(theirs)
+    settled = {e["memory_id"] for e in noted(base or memory_file())} - {e["memory_id"] for e in noted(ours)}
+    for memory_id in settled - {e["memory_id"] for e in noted(theirs)}:
+        if (
+            memory_id in one.keys() & two.keys() & read(done).keys()
+            and one[memory_id].content != two[memory_id].content
+        ):
+            said = {one[memory_id].content, two[memory_id].content}
+            told = [e for e in noted(done) if (e["memory_id"], e["field"]) == (memory_id, "content")]
+            assert any({e["ours"], e["theirs"]} == said for e in told)
+
+
+@cases(300)
+@given(histories())
+def test_a_merge_makes_no_circle(history):
+    base, ours, theirs = history
+    if not any(list(succession.circles(read(side))) for side in (ours, theirs)):
+        assert not list(succession.circles(read(merged(base, ours, theirs))))
 
 
 @cases(200)
@@ -305,6 +344,75 @@ def test_deleted_here_and_changed_there():
 
     assert read(done)[memory(1).memory_id].content == "New"
     assert (entry["field"], entry["ours"], entry["theirs"]["content"]) == ("", None, "New")
+
+
+def test_a_conflict_that_two_machines_settled_differently_is_asked_again():
+    first = merged(*(memory_file(memory(1, text)) for text in ("old", "tea", "water")))
+    (entry,) = noted(first)
+
+    def settled(text: str, day: int) -> bytes:
+        return memory_file(memory(1, text, updated_at=START + timedelta(days=day)))
+
+    done = merge.memory_file(first, settled("water", 5), settled("tea", 6))
+    assert [(e["field"], e["ours"], e["theirs"]) for e in done.conflicts] == [("content", "water", "tea")]
+    assert noted(done.data) == list(done.conflicts)
+    assert done.conflicts[0]["id"] != entry["id"]
+    assert read(done.data)[memory(1).memory_id].content == "tea", "decided last"
+    assert noted(merged(first, settled("tea", 5), settled("tea", 6))) == []
+    assert noted(merged(first, settled("tea", 5), first)) == []
+
+    kept = merged(memory_file(memory(1)), memory_file(memory(1, "changed")), memory_file())
+    gone = merge.memory_file(kept, memory_file(), memory_file(memory(1, "changed")))
+    assert [(e["field"], e["ours"]) for e in gone.conflicts] == [("", None)]
+    assert read(gone.data)[memory(1).memory_id].content == "changed", "kept here and deleted there"
+
+
+def test_a_conflict_beside_the_memories_that_two_machines_settled_differently():
+    first = merged(memory_file(mood=1), memory_file(mood=2), memory_file(mood=3))
+    done = merged(first, memory_file(mood=2), memory_file(mood=3))
+
+    assert [(e["memory_id"], e["field"], e["ours"], e["theirs"]) for e in noted(done)] == [("", "mood", 2, 3)]
+
+
+@pytest.mark.parametrize("field", ["content", ["x"], None])
+def test_entries_of_any_form_are_passed_over(field: object):
+    base = memory_file(memory(1), conflicts=[{"memory_id": memory(1).memory_id, "field": field}, 5, {"field": field}])
+    done = merged(base, memory_file(memory(1)), memory_file(memory(1)))
+
+    assert (list(read(done)), noted(done)) == ([memory(1).memory_id], [])
+
+
+def superseding(kept: int, gone: int, day: int) -> dict[int, dict]:
+    """What it changes to keep one of two memories that contradict each other."""
+    at = START + timedelta(days=day)
+    kept_id, gone_id = memory(kept).memory_id, memory(gone).memory_id
+    over = {"status": "superseded", "superseded_by": kept_id, "valid_to": at, "updated_at": at}
+    return {kept: {"supersedes": (gone_id,), "updated_at": at}, gone: over}
+
+
+def test_of_two_memories_that_two_machines_decided_between_one_stands():
+    both = {n: memory(n) for n in (1, 2, 3)}
+    base = memory_file(*both.values())
+    early, late = superseding(1, 2, 40), superseding(2, 1, 41)
+    ours, theirs = (memory_file(*edited(both, change).values()) for change in (early, late))
+
+    done = merge.memory_file(base, ours, theirs)
+    found = {n: read(done.data)[memory(n).memory_id] for n in both}
+    assert [found[n].status for n in both] == ["superseded", "active", "active"], "decided last"
+    assert (found[1].superseded_by, found[2].superseded_by) == (memory(2).memory_id, "")
+    assert done.kept_last == (memory(2).memory_id,)
+    assert not noted(done.data)
+
+
+def test_of_three_memories_decided_in_a_circle_one_stands():
+    both = {n: memory(n) for n in (1, 2, 3)}
+    base = memory_file(*both.values())
+    first = merged(
+        base, *(memory_file(*edited(both, superseding(*each)).values()) for each in ((2, 1, 40), (3, 2, 41)))
+    )
+    done = read(merged(base, first, memory_file(*edited(both, superseding(1, 3, 42)).values())))
+
+    assert [done[memory(n).memory_id].status for n in both] == ["active", "superseded", "superseded"]
 
 
 def test_deleted_here_and_read_there_is_deleted():
@@ -489,3 +597,19 @@ def test_of_two_generated_bodies_the_later_one_is_taken():
 
     assert merge_texts.reflection(None, ours, theirs, by_lines) == (theirs, False)
     assert merge_texts.reflection(None, theirs, ours, by_lines) == (theirs, False)
+
+
+@pytest.mark.parametrize(
+    ("successors", "expected"),
+    [
+        ({1: 2, 2: 1}, [[1, 2]]),
+        ({1: 2, 2: 3, 3: 2, 4: 1}, [[2, 3]]),
+        ({1: 1, 2: 3}, [[1]]),
+        ({1: 2, 2: 3, 3: 9}, []),
+        ({1: 2, 2: 3, 3: 1, 4: 5, 5: 4}, [[1, 2, 3], [4, 5]]),
+    ],
+)
+def test_circles(successors: dict[int, int], expected: list[list[int]]):
+    memories = {str(n): memory(n, superseded_by=str(by)) for n, by in successors.items()}
+
+    assert list(succession.circles(memories)) == [[str(n) for n in each] for each in expected]

@@ -9,15 +9,16 @@ from __future__ import annotations
 import json
 from bisect import bisect_right
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document, edit
+from memctl.files import codec, document, edit, succession
 from memctl.files.document import TOMBSTONES, tombstones
 from memctl.files.erase import unlinked
 from memctl.files.merge_sides import (
     Record,
+    Side,
     frame_of,
     parted,
     plain_lines,
@@ -29,6 +30,7 @@ from memctl.files.merge_texts import marked_sides
 from memctl.files.merge_values import (
     ABSENT,
     CONFLICTS,
+    Settled,
     Values,
     by_time,
     concerns,
@@ -42,6 +44,7 @@ from memctl.files.merge_values import (
     summed,
     united,
 )
+from memctl.files.succession import STATE
 from memctl.models import Memory
 
 _COUNTS = ("access_count", "mentions")
@@ -49,11 +52,8 @@ _LATEST = ("updated_at", "last_accessed_at")
 _EARLIEST = ("created_at",)
 _SETS = ("tags", "supersedes", "conflicts_with", "sources")
 
-_STATE = ("status", "archived_at", "archived_reason", "superseded_by", "valid_to")
-"""They belong together: where both sides changed `status`, all of them come from one side."""
-
 _NEWER = (
-    *_STATE, "confidence", "importance", "reward", "valid_from", "pinned", "needs_revision", "layer", "source",
+    *STATE, "confidence", "importance", "reward", "valid_from", "pinned", "needs_revision", "layer", "source",
     "session_id", "imported_at", "metadata/consolidated_into", "metadata/skill_in", "metadata/last_failure",
 )  # fmt: skip
 """Figures and bookkeeping: where both sides changed them, the record that was changed last decides."""
@@ -68,10 +68,15 @@ _USE = ("access_count", "last_accessed_at", "updated_at")
 
 @dataclass(frozen=True)
 class Merged:
-    """A merged file, and the conflicts that are new in it, as they stand in `conflicts`."""
+    """A merged file, and the conflicts that are new in it, as they stand in `conflicts`.
+
+    Args:
+        kept_last: ids of memories that stand because they were kept last, where each side kept another one.
+    """
 
     data: bytes
     conflicts: tuple[Mapping[str, Any], ...] = ()
+    kept_last: tuple[str, ...] = ()
 
 
 def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool = True) -> Merged:
@@ -132,20 +137,26 @@ class _Merge:
     def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
         read = [read_side(None if data is None else plain_lines(data)) for data in (base, ours, theirs)]
-        self.base, self.ours, self.theirs = parted(*read, base_known=base_known)
+        sides = parted(*read, base_known=base_known)
+        buried = tombstones(sides[1].header) | tombstones(sides[2].header)
+        self.base, self.ours, self.theirs = (_freed(side, buried) for side in sides)
         self.found: list[dict[str, Any]] = []
+        listed = [entries_by_id(side.header) for side in (self.base, self.ours, self.theirs)]
+        self.settled = tuple(_settled(listed[0], side) for side in listed[1:])
 
     def done(self) -> Merged:
         records = self._records()
+        stand = succession.opened(*map(_memories, (records, self.ours.records, self.theirs.records)))
+        records |= {name: _anew(memory) for name, memory in stand.items()}
         header = self._header()
         buried = tombstones(header)
-        kept = {mid: _freed(record, buried) for mid, record in records.items() if mid not in buried}
+        kept = {name: record for name, record in records.items() if name not in buried}
         known = entries_by_id(header)
         new = [entry for entry in self.found if entry["memory_id"] not in buried and entry["id"] not in known]
         if listed := [*listed_in(header), *sorted(new, key=lambda entry: (entry["memory_id"], entry["field"]))]:
             header = {**header, CONFLICTS: listed}
         raws = [*self._in_order(kept), *self._extras(buried)]
-        return Merged(with_line_ends(self._laid_out(header, raws), self.shape), tuple(new))
+        return Merged(with_line_ends(self._laid_out(header, raws), self.shape), tuple(new), tuple(sorted(stand)))
 
     # Records
 
@@ -158,9 +169,10 @@ class _Merge:
         base, ours, theirs = (s.records.get(memory_id) for s in (self.base, self.ours, self.theirs))
         if ours is None or theirs is None:
             return self._one_sided(memory_id, base, ours, theirs)
-        if ours.same(theirs) or (base and (base.same(ours) or base.same(theirs))):
+        settled = self._settled_of(memory_id)
+        if ours.same(theirs) or (base and not any(settled) and (base.same(ours) or base.same(theirs))):
             return _unequal(base, ours, theirs)
-        fields = _Fields(memory_id, base.memory if base else None, ours.memory, theirs.memory)
+        fields = _Fields(memory_id, base.memory if base else None, ours.memory, theirs.memory, settled)
         record = fields.merged()
         self.found += fields.found
         text = codec.dump(record)
@@ -173,7 +185,8 @@ class _Merge:
         here = ours or theirs
         if base is None or here is None:
             return here
-        if here.same(base) or _without(here, _USE) == _without(base, _USE):
+        settled = self._settled_of(memory_id)[0 if ours else 1]
+        if not settled and (here.same(base) or _without(here, _USE) == _without(base, _USE)):
             return None
         values = [codec.encode(side.memory) if side else None for side in (base, ours, theirs)]
         self.found.append(entry(memory_id, "", *values))
@@ -233,7 +246,22 @@ class _Merge:
     def _header_fields(
         self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return Values("", 0, self.found).mapping("", base, ours, theirs)
+        return Values("", 0, self.found, self._settled_of("")).mapping("", base, ours, theirs)
+
+    def _settled_of(self, memory_id: str) -> Settled:
+        ours, theirs = (each.get(memory_id, frozenset()) for each in self.settled)
+        return ours, theirs
+
+
+def _settled(base: Mapping[str, Any], side: Mapping[str, Any]) -> Mapping[object, frozenset[str]]:
+    """Of each record the fields whose conflict was open where the sides parted, and that the side has settled since.
+
+    Args:
+        base, side: what each lists in `conflicts`, by id.
+    """
+    gone = [base[name] for name in base.keys() - side.keys() if concerns(base[name]) is not None]
+    pairs = [(concerns(each), str(each.get("field"))) for each in gone]
+    return {of: frozenset(field for name, field in pairs if name == of) for of, _ in pairs}
 
 
 def _unequal(base: Record | None, ours: Record, theirs: Record) -> Record:
@@ -245,14 +273,26 @@ def _unequal(base: Record | None, ours: Record, theirs: Record) -> Record:
     return min(ours, theirs, key=lambda record: record.raw)
 
 
+def _anew(memory: Memory) -> Record:
+    return Record(memory, codec.dump(codec.encode(memory)).encode())
+
+
+def _memories(records: Mapping[str, Record]) -> Mapping[str, Memory]:
+    return {name: record.memory for name, record in records.items()}
+
+
 def _without(record: Record, names: Sequence[str]) -> str:
     return json_text({name: value for name, value in codec.encode(record.memory).items() if name not in names})
 
 
-def _freed(record: Record, buried: set[str]) -> Record:
-    """The record without references to what was purged."""
-    memory = unlinked(record.memory, buried) if buried else record.memory
-    return record if memory == record.memory else Record(memory, codec.dump(codec.encode(memory)).encode())
+def _freed(side: Side, buried: set[str]) -> Side:
+    """The side without references to what was purged."""
+    freed = {}
+    for name, record in side.records.items() if buried else ():
+        memory = unlinked(record.memory, buried)
+        same = memory == record.memory
+        freed[name] = record if same else _anew(memory)
+    return replace(side, records=freed) if buried else side
 
 
 def _raw_id(raw: bytes) -> object:
@@ -282,9 +322,9 @@ def _before(keys: Sequence[tuple[Any, str]], key: Any) -> str | None:
 class _Fields(Values):
     """Merging two versions of one record, field by field."""
 
-    def __init__(self, memory_id: str, base: Memory | None, ours: Memory, theirs: Memory) -> None:
+    def __init__(self, memory_id: str, base: Memory | None, ours: Memory, theirs: Memory, settled: Settled) -> None:
         one, two = _changed_at(ours), _changed_at(theirs)
-        super().__init__(memory_id, (one > two) - (one < two), [])
+        super().__init__(memory_id, (one > two) - (one < two), [], settled)
         self.has_base = base is not None
         self.own_text = _is_own_text(ours) and _is_own_text(theirs)
         if self.own_text and not self.newer:  # a text and its hash come from one side
@@ -296,7 +336,7 @@ class _Fields(Values):
         if self._both_changed("status"):
             status = record.get("status", ABSENT)
             side = self.ours if same(status, self.ours.get("status", ABSENT)) else self.theirs
-            record = {**record, **{name: side.get(name) for name in _STATE}}
+            record = {**record, **{name: side.get(name) for name in STATE}}
         return codec.encode(codec.decode(record))
 
     def _both_changed(self, name: str) -> bool:
@@ -306,8 +346,8 @@ class _Fields(Values):
     def value(self, path: str, base: Any, ours: Any, theirs: Any) -> Any:
         if path in _COUNTS and self.has_base:
             return summed(base, ours, theirs, 1 if path == "mentions" else 0)
-        if same(ours, theirs) or same(base, theirs) or same(base, ours):
-            return theirs if same(base, ours) else ours
+        if same(ours, theirs) or not all(self.changed(path, base, ours, theirs)):
+            return super().value(path, base, ours, theirs)
         if path in _COUNTS:
             return max(count(ours, 0), count(theirs, 0))
         if path in _LATEST or path in _EARLIEST:

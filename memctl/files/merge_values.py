@@ -29,16 +29,20 @@ def entry(memory_id: str, name: str, base: Any, ours: Any, theirs: Any) -> dict[
 
 ABSENT: Any = object()
 
+Settled = tuple[frozenset[str], frozenset[str]]
+"""Fields of one record whose conflict was open where two sides parted: those that ours settled, and theirs."""
+
 
 class Values:
     """Three-way merging of JSON values.
 
     Args:
         newer: 1 where ours was changed last, -1 where theirs was, 0 where that cannot be said.
+        settled: fields of which ours, and theirs, has settled a conflict since they parted.
     """
 
-    def __init__(self, memory_id: str, newer: int, found: list[dict[str, Any]]) -> None:
-        self.memory_id, self.newer, self.found = memory_id, newer, found
+    def __init__(self, memory_id: str, newer: int, found: list[dict[str, Any]], settled: Settled) -> None:
+        self.memory_id, self.newer, self.found, self.settled = memory_id, newer, found, settled
 
     def mapping(
         self, path: str, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
@@ -54,16 +58,22 @@ class Values:
     def value(self, path: str, base: Any, ours: Any, theirs: Any) -> Any:
         if path in _COUNTS_IN_METADATA and _all_counts(base, ours, theirs):
             return summed(base, ours, theirs, 0)
-        if same(ours, theirs) or same(base, theirs):
+        if same(ours, theirs):
             return ours
-        if same(base, ours):
-            return theirs
+        ours_changed, theirs_changed = self.changed(path, base, ours, theirs)
+        if not (ours_changed and theirs_changed):
+            return ours if ours_changed else theirs
         if isinstance(ours, Mapping) and isinstance(theirs, Mapping):
             return self.mapping(f"{path}/", base if isinstance(base, Mapping) else {}, ours, theirs)
         if _is_set(ours) and _is_set(theirs):
             return united(base if _is_set(base) else [], ours, theirs)
         self.found.append(entry(self.memory_id, path, *(None if v is ABSENT else v for v in (base, ours, theirs))))
         return self.chosen(ours, theirs)
+
+    def changed(self, path: str, base: Any, ours: Any, theirs: Any) -> tuple[bool, bool]:
+        """Whether each side changed a value, or decided in a conflict that it stays."""
+        ours_settled, theirs_settled = (path in fields for fields in self.settled)
+        return ours_settled or not same(base, ours), theirs_settled or not same(base, theirs)
 
     def chosen(self, ours: Any, theirs: Any) -> Any:
         """The value of the side that was changed last; else one that does not depend on which side is which."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tempfile
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memctl.errors import InvalidDataError, StorageError
@@ -42,8 +42,15 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, 
     if places := "; ".join(_told(entry) for entry in done.conflicts):
         then = "`memctl conflicts` settles it; then `memctl git commit`, or `git add`"
         return done.data, True, f"{places} ({then})"
-    keys = ", ".join(_newly_open(done.data, ours, theirs))
-    return done.data, False, f"both sides gave a value to {keys} (`memctl conflicts` shows them)" if keys else ""
+    return done.data, False, "; ".join(_notes(done, ours, theirs))
+
+
+def _notes(done: merge.Merged, ours: bytes, theirs: bytes) -> Iterator[str]:
+    """What is no conflict for git, and good to know."""
+    if keys := ", ".join(_newly_open(done.data, ours, theirs)):
+        yield f"both sides gave a value to {keys} (`memctl conflicts` shows them)"
+    for memory_id in done.kept_last:
+        yield f"each side kept another memory; {memory_id}, which was kept last, stands"
 
 
 def _newly_open(merged: bytes, *sides: bytes) -> list[str]:

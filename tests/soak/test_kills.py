@@ -28,6 +28,7 @@ from story import ELSEWHERE, READING, STORY, Step, names
 from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, config, doctor, open_store
+from memctl.doctor import codes
 from memctl.files import document, journal, layout, sessions
 from memctl.files.journal import Operation
 from memctl.lifecycle import past
@@ -181,7 +182,7 @@ def outside(path: Path) -> None:
 def told(store: MemoryStore) -> Counter[str]:
     """What `doctor` finds, without what waits for somebody by its nature."""
     found = doctor.examine(store)
-    return Counter(str(p) for p in found if p.code not in (doctor.WAITING, doctor.SECRET, doctor.DANGLING))
+    return Counter(str(p) for p in found if p.code not in (codes.WAITING, codes.SECRET, codes.DANGLING))
 
 
 def check(tale: Tale, step: Step, before: Snapshot, known: int, *, killed: bool) -> None:

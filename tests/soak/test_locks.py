@@ -22,7 +22,8 @@ from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
 from test_concurrency import Player, held
 
 from memctl import MemoryStore, open_store
-from memctl.doctor import LOCKED, examine
+from memctl.doctor import examine
+from memctl.doctor.codes import LOCKED
 from memctl.errors import LockedError, StorageError
 from memctl.files import lock, sessions
 from memctl.files.lock import Holder

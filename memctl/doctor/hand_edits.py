@@ -14,6 +14,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memctl import times
+from memctl.doctor.codes import FORM, NAME, SESSION
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import atomic, codec, document, edit, journal, queue, reflections, sessions
 from memctl.files.document import Document, RawRecord, tombstones
@@ -21,11 +22,6 @@ from memctl.files.layout import UserFolder
 from memctl.files.merge_sides import header_with_ids, with_ids
 from memctl.gateway import View
 from memctl.models import Change, FileEdit, Memory, Problem
-
-FORM = "form"
-CHANGED_ID = "changed-id"
-SESSION = "session"
-NAME = "name"
 
 LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
 """Names of files that editors and git leave for a while, or for ever."""

@@ -1,0 +1,56 @@
+"""Looking for what is wrong, and explaining it with file and line."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+from memctl import sync
+from memctl.doctor import memory_file, other_files
+from memctl.doctor.codes import GONE, INDEX, UNREADABLE, WAITING
+from memctl.files import document
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import Problem
+from memctl.store import MemoryStore
+
+
+def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
+    """Everything that is wrong, in the order of the files."""
+    report = store.sync(deep=deep)
+    readable = not report.blocked
+    found = [*memory_file.findings(store, readable), *other_files.findings(store, indexed=readable)]
+    if report.blocked and not any(problem.code in (UNREADABLE, GONE) for problem in found):
+        found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
+    if report.pending:
+        found.append(
+            Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=WAITING)
+        )
+    return [*found, *_index(store, deep=deep)]
+
+
+def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
+    fix = "make the index anew"
+    if damage := store.index.check():
+        yield Problem("index", damage, 0, fix, INDEX)
+    elif deep and (difference := _difference(store)):
+        yield Problem("index", difference, 0, fix, INDEX)
+
+
+def _difference(store: MemoryStore) -> str:
+    """How the index differs from one made anew; empty when it does not."""
+    with tempfile.TemporaryDirectory() as directory:
+        fresh = SqliteIndex(Path(directory) / "index.sqlite")
+        try:
+            sync.sync(store.folder, fresh, None)
+            mine, theirs = _contents(store.index), _contents(fresh)
+        finally:
+            fresh.close()
+    wrong = sorted(key for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key))
+    unreadable = {path for path, state in store.index.files().items() if not state.readable}
+    wrong = [key for key in wrong if key[0] not in unreadable]
+    return f"{len(wrong)} entries differ from the files, {wrong[0][1] or wrong[0][0]} first" if wrong else ""
+
+
+def _contents(index: SqliteIndex) -> dict[tuple[str, str], str]:
+    return {(path, ref): found for path in index.files() for ref, found in index.hashes(path).items()}
