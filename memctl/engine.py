@@ -16,13 +16,14 @@ from memctl.errors import MemctlError, NotFoundError, StorageError
 from memctl.files import atomic, document, journal, knowledge
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
-from memctl.gateway import Gateway, View, recover_if_free
+from memctl.gateway import Gateway, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import forgetting
 from memctl.models import Change
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.secrets import ALLOW
+from memctl.view import View
 
 T = TypeVar("T")
 P = ParamSpec("P")

@@ -8,26 +8,26 @@ from __future__ import annotations
 import os
 import secrets
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from functools import cached_property
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import apsw
 
 from memctl import sync, times
-from memctl.entries import memory_of, record_entry
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, StorageError
-from memctl.files import atomic, codec, document, edit, journal, layout, lock, recovery, reflections
+from memctl.entries import record_entry
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, StorageError
+from memctl.files import atomic, codec, document, edit, journal, layout, lock, recovery
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import adding, forgetting
+from memctl.lifecycle import adding
 from memctl.lifecycle.adding import IdMaker
-from memctl.models import Change, FileEdit, Memory, Reflection
+from memctl.models import Change, FileEdit, Memory
 from memctl.providers.base import Embedder
+from memctl.view import View
 
 if TYPE_CHECKING:
     from memctl.files.erase import Erasure
@@ -39,93 +39,6 @@ _TRIES = 5
 
 TAKEN_BACK = "Nothing was changed."
 UNFINISHED = "It may be done in part: the next command finishes it or drops it, once the disk works again."
-
-
-@dataclass(frozen=True)
-class View:
-    """The user's memories as they are on disk right now; a decision may rely on it, because the lock is held."""
-
-    index: SqliteIndex
-    folder: UserFolder
-    ids: IdMaker
-    given: dict[str, str] = field(default_factory=dict)
-    """The last id given out in each second, whatever became of its memory."""
-
-    def new_id(self, created: datetime) -> str:
-        """An id that no memory has, in time order."""
-        return self._free(self.ids(created, datetime.now(UTC)), {})
-
-    def unused(self, memories: Sequence[Memory]) -> list[Memory]:
-        """New memories, under other ids where others were written in the same second meanwhile: ids tell the order."""
-        last: dict[str, str | None] = {}
-        return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
-
-    def _free(self, drawn: str, last: dict[str, str | None]) -> str:
-        """The id, or the next one behind those of its second; `last` remembers these by the second."""
-        low, high = adding.same_second(drawn)
-        known = last[low] if low in last else self.index.last_id(low, high)
-        known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
-        free = drawn if known < drawn else adding.next_id(known)
-        while free in self._buried or (self.folder.root / forgetting.trash_path(free)).exists():
-            free = adding.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
-        last[low] = free
-        self.given[low] = free
-        return free
-
-    @cached_property
-    def _buried(self) -> set[str]:
-        return document.tombstones(self.header)
-
-    def get(self, memory_id: str) -> Memory | None:
-        """The record with this id."""
-        found = self.index.raws(document.FILE_NAME, [memory_id])
-        return document.decode_raw(found[memory_id]) if found else None
-
-    def need(self, memory_id: str) -> Memory:
-        """The record with this id.
-
-        Raises:
-            NotFoundError: there is none.
-        """
-        if memory := self.get(memory_id):
-            return memory
-        raise NotFoundError(f"no memory {memory_id!r}")
-
-    def all(self) -> Iterator[Memory]:
-        """Every record, in time order."""
-        return (memory_of(entry) for entry in self.index.records())
-
-    def same_text(self, content: str) -> list[Memory]:
-        """Records with exactly these words."""
-        return [memory_of(entry) for entry in self.index.by_text(codec.text_hash(content))]
-
-    def with_key(self, category: str, key: str) -> list[Memory]:
-        """All records of one key/value fact, oldest first."""
-        return [memory_of(entry) for entry in self.index.by_key(category, key)]
-
-    def imported(self, external_id: str) -> list[Memory]:
-        """Records that came from elsewhere under this id."""
-        return [memory_of(entry) for entry in self.index.by_external(external_id)]
-
-    def referring(self, path: str) -> set[str]:
-        """Ids of the records that refer to a reflection."""
-        return self.index.referring(path)
-
-    def orphans(self) -> list[Reflection]:
-        """Reflections that no record refers to or is named by."""
-        return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
-
-    def read(self, path: str) -> bytes | None:
-        """A file of the user's, None where there is none."""
-        return atomic.read(self.folder.resolve(path))
-
-    def reflection(self, path: str) -> Reflection | None:
-        data = self.read(path)
-        return None if data is None else reflections.parse(data, path)
-
-    @property
-    def header(self) -> Mapping[str, Any]:
-        return self.index.header()
 
 
 Decision = Callable[[View], Change]

@@ -10,10 +10,10 @@ from memctl.entries import memory_of, reflection_memory
 from memctl.errors import RefusedError, StorageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
-from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.sync import FUSE_LEAST, FUSE_SHARE
+from memctl.view import View
 
 MAINTENANCE = "maintenance"
 """Command name of changes memctl makes by itself (moving what has expired); `undo` steps over them."""

@@ -12,10 +12,10 @@ from memctl.errors import MemctlError
 from memctl.files import atomic, codec, reflections, sessions
 from memctl.files.erase import Erasure
 from memctl.files.layout import UserFolder
-from memctl.gateway import View
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
 from memctl.models import Memory
+from memctl.view import View
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
 

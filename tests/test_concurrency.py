@@ -22,9 +22,9 @@ from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_han
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
 from memctl.files import atomic, codec, document, journal, layout, receipts, recovery
-from memctl.gateway import View
 from memctl.index import database
 from memctl.models import Change, FileEdit, Memory
+from memctl.view import View
 
 Opener = Callable[..., MemoryStore]
 EACH = 400 if TORTURE else 100

@@ -40,11 +40,11 @@ from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic, journal, layout, lock
 from memctl.files.journal import FileStep, Operation, RecordStep
-from memctl.gateway import View
 from memctl.index import database
 from memctl.lifecycle import adding
 from memctl.models import Change, Filters, Memory, Query
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
+from memctl.view import View
 
 Opener = Callable[..., MemoryStore]
 

@@ -36,10 +36,10 @@ from langgraph.store.base import (
 from memctl import housekeeping, times
 from memctl.errors import InvalidDataError
 from memctl.files import document
-from memctl.gateway import View
 from memctl.lifecycle import adding, forgetting
 from memctl.models import ACTIVE, Change, Filters, Memory
 from memctl.store import MemoryStore
+from memctl.view import View
 
 SOURCE = "langgraph"
 """`source` of the records, and the name of this store's own field in their `metadata`."""

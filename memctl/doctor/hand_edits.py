@@ -20,8 +20,8 @@ from memctl.files import atomic, codec, document, edit, journal, queue, reflecti
 from memctl.files.document import Document, RawRecord, tombstones
 from memctl.files.layout import UserFolder
 from memctl.files.merge_sides import header_with_ids, with_ids
-from memctl.gateway import View
 from memctl.models import Change, FileEdit, Memory, Problem
+from memctl.view import View
 
 LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
 """Names of files that editors and git leave for a while, or for ever."""

@@ -29,9 +29,9 @@ from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
 from memctl.files import atomic, backups, document, layout, reflections
 from memctl.files.document import tombstones
-from memctl.gateway import View
 from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
+from memctl.view import View
 
 
 def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:

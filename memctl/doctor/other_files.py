@@ -13,9 +13,9 @@ from memctl.doctor.codes import BAD_RECORD, KIND, LEFTOVER, LOCKED, ORPHAN, PERM
 from memctl.files import document, knowledge, lock
 from memctl.files.erase import temporary_files
 from memctl.files.layout import UserFolder
-from memctl.gateway import View
 from memctl.models import Problem
 from memctl.store import MemoryStore
+from memctl.view import View
 
 
 def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:

@@ -10,13 +10,13 @@ from typing import Any
 from memctl import secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
-from memctl.gateway import View
 from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.retrieval import answer as answering
 from memctl.sync import Progress
 from memctl.usecases.reflecting import with_detail
+from memctl.view import View
 
 BULK = 20_000
 """Records in one operation of a bulk add; each is undone as one."""

@@ -10,13 +10,13 @@ from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
-from memctl.gateway import View
 from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
 from memctl.usecases.reflecting import reflection_path, with_detail
+from memctl.view import View
 
 
 class Changing(Asking):

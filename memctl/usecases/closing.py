@@ -15,13 +15,13 @@ from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN
 from memctl.usecases.strategies import Recorded, Strategies
+from memctl.view import View
 from memctl.working.components import task_of, with_task
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here

@@ -12,9 +12,9 @@ from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import codec
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
-from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, CANDIDATE, Change, Memory
+from memctl.view import View
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
     from memctl.lifecycle.conflicts.contradictions import Contradiction

@@ -11,7 +11,6 @@ from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
-from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.consolidating import consolidate
 from memctl.lifecycle.consolidating.consolidate import PARTS, Made, Plan, Rules, Written
@@ -21,6 +20,7 @@ from memctl.providers.base import LLM
 from memctl.secrets import MASK
 from memctl.usecases import summaries
 from memctl.usecases.reflecting import GENERATED_BY, reflection_path, sources_hash
+from memctl.view import View
 
 
 @dataclass(frozen=True)

@@ -13,13 +13,13 @@ from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
-from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
 from memctl.usecases.extracting import Extracting
 from memctl.usecases.sessions import Sessions
+from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
     from memctl.working.episodes import Draft

@@ -11,12 +11,12 @@ from memctl import secrets, times
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
-from memctl.gateway import View
 from memctl.lifecycle import adding, facts
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.usecases.learning import REJECTED
+from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Proposal, Utterance

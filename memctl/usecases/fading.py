@@ -11,11 +11,11 @@ from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.files import receipts
 from memctl.files.layout import UserFolder
-from memctl.gateway import View
 from memctl.lifecycle import decay
 from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
+from memctl.view import View
 
 COUNTED = ".memctl/state/counted"
 """File that holds the last receipt whose uses are in `memory.json`."""

@@ -13,11 +13,11 @@ from memctl.errors import NotFoundError, UsageError
 from memctl.files import document, knowledge, recovery, reflections, revisions
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
-from memctl.gateway import View
 from memctl.lifecycle import differences, past
 from memctl.lifecycle.differences import FileChange, RecordChange
 from memctl.lifecycle.past import FILE, HEADER, LINE, RECORD, Key, Point, Unsure
 from memctl.models import LineEdit
+from memctl.view import View
 
 FEEDBACK = "feedback.jsonl"
 

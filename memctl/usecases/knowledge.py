@@ -14,11 +14,11 @@ from memctl.engine import healing
 from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
-from memctl.gateway import View
 from memctl.models import Change, FileEdit, Filters, Query, QueryResult
 from memctl.transfer import documents
 from memctl.transfer.documents import Skipped, Source
 from memctl.usecases.asking import Asking
+from memctl.view import View
 
 ADDED, REPLACED, UNCHANGED = "added", "replaced", "unchanged"
 

@@ -10,11 +10,11 @@ from memctl import housekeeping, secrets, times
 from memctl.errors import NotFoundError, UsageError
 from memctl.files import atomic, receipts
 from memctl.files.receipts import Receipt
-from memctl.gateway import View
 from memctl.lifecycle import facts, feedback, preferences
 from memctl.lifecycle.feedback import Feedback
 from memctl.models import CANDIDATE, Change, Memory
 from memctl.usecases.asking import Asking
+from memctl.view import View
 
 REJECTED = "rejected"
 """Reason in the trash of a candidate that a person said is not true."""

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from memctl import housekeeping, times
 from memctl.errors import RefusedError, UsageError
-from memctl.gateway import View
 from memctl.lifecycle import decay
 from memctl.models import Change, Memory
 from memctl.secrets import ALLOW
 from memctl.usecases.consolidating import Consolidating
 from memctl.usecases.fading import Fading
 from memctl.usecases.tasks import Tasks
+from memctl.view import View
 
 SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, COMPACT = STEPS = (
     "sessions", "expiry", "decay", "consolidate", "trash", "compact",

@@ -9,7 +9,6 @@ from datetime import datetime
 from memctl import times
 from memctl.errors import MemctlError, NotFoundError, ProviderError
 from memctl.files import codec, reflections
-from memctl.gateway import View
 from memctl.lifecycle import adding
 from memctl.lifecycle.reflect import Draft
 from memctl.lifecycle.reflect import draft as draft_of
@@ -18,6 +17,7 @@ from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.secrets import MASK
 from memctl.usecases import drafting
 from memctl.usecases.asking import Asking
+from memctl.view import View
 
 GENERATED_BY = "generated_by"
 

@@ -10,13 +10,13 @@ from memctl import times
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import document, reflections
 from memctl.files.document import tombstones
-from memctl.gateway import View
 from memctl.lifecycle import differences, forgetting
 from memctl.lifecycle.differences import FileChange, RecordChange
 from memctl.lifecycle.past import FILE, RECORD, Key
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
 from memctl.usecases.history import SHARED, History, Past, present_value
+from memctl.view import View
 
 
 @dataclass(frozen=True)

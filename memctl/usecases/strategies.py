@@ -13,7 +13,6 @@ from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
-from memctl.gateway import View
 from memctl.lifecycle import adding, reflect
 from memctl.lifecycle.adding import ADDED, MENTIONED
 from memctl.lifecycle.recovering import fixes, patterns, strategies, strategy_report, wording
@@ -23,6 +22,7 @@ from memctl.lifecycle.recovering.strategies import Failure, Match, Shared, Strat
 from memctl.models import Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
 from memctl.usecases.reflecting import Reflected, sources_hash
+from memctl.view import View
 
 HISTORY, LLM, NONE = "history", "llm", "none"
 

@@ -13,13 +13,13 @@ from memctl.errors import ConflictError, NotFoundError, ProviderError, UsageErro
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
-from memctl.gateway import View
 from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
 from memctl.usecases.closing import Closed, Closing
 from memctl.usecases.ending import Ended
 from memctl.usecases.sessions import MAIN
+from memctl.view import View
 from memctl.working.components import task_of, with_task
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here

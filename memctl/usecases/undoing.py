@@ -10,13 +10,13 @@ from memctl import times
 from memctl.engine import Engine
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files.journal import Operation
-from memctl.gateway import View
 from memctl.housekeeping import MAINTENANCE
 from memctl.lifecycle import past, undoing
 from memctl.lifecycle.past import Key
 from memctl.lifecycle.undoing import REDO, UNDO, Step
 from memctl.models import Change
 from memctl.usecases.history import present_value
+from memctl.view import View
 
 
 @dataclass(frozen=True)
