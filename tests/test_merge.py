@@ -182,6 +182,7 @@ def test_no_record_is_lost(history):
 @cases(300)
 @given(histories())
 def test_what_both_sides_decided_differently_is_asked_again(history):
+    count_cases("tests/test_merge.py::test_what_both_sides_decided_differently_is_asked_again", 1)
     base, ours, theirs = history
     done, one, two = merged(base, ours, theirs), read(ours), read(theirs)
     settled = {e["memory_id"] for e in noted(base or memory_file())} - {e["memory_id"] for e in noted(ours)}
@@ -198,6 +199,7 @@ def test_what_both_sides_decided_differently_is_asked_again(history):
 @cases(300)
 @given(histories())
 def test_a_merge_makes_no_circle(history):
+    count_cases("tests/test_merge.py::test_a_merge_makes_no_circle", 1)
     base, ours, theirs = history
     if not any(list(succession.circles(read(side))) for side in (ours, theirs)):
         assert not list(succession.circles(read(merged(base, ours, theirs))))

@@ -200,6 +200,7 @@ class StoreMachine(RuleBasedStateMachine):
         Args:
             records, files: what they become, by id or path: a value, None (gone) or a check; may depend on the result.
             raises: what it must raise, having done nothing but the housekeeping.
+            housekeeping: whether that is done; it is not where the command would be refused without it, too.
         """
         kept_records, kept_files, adopted = self.housekeep() if housekeeping else ({}, {}, [])
         before = self.world
@@ -474,7 +475,8 @@ class StoreMachine(RuleBasedStateMachine):
             )
             self.write("restore", lambda: self.store.restore([mid], now=now), {mid: back})
         elif mid in self.lasting:
-            self.write("restore", lambda: self.store.restore([mid], now=now), {}, raises=NotFoundError)
+            restore = lambda: self.store.restore([mid], now=now)  # noqa: E731
+            self.write("restore", restore, {}, raises=NotFoundError, housekeeping=False)
 
     @rule(times=st.integers(1, 3))
     def undo(self, times: int) -> None:
@@ -607,6 +609,7 @@ class StoreMachine(RuleBasedStateMachine):
             records,
             files,
             raises=InvalidDataError if broken else None,
+            housekeeping=not broken,
         )
         if result and result.path in before and result.outcome == "refreshed":
             held = reflections.parse(before[result.path], "x")
@@ -625,6 +628,7 @@ class StoreMachine(RuleBasedStateMachine):
             {mid: replace(memory, summary_md_ref=path, updated_at=now)},
             {path: lambda data: reflections.parse(data, path).body.strip() == f"# {word}".strip()},
             raises=InvalidDataError if broken else None,
+            housekeeping=not broken,
         )
 
     @rule(days=st.sampled_from((0, 1, 20, 45, 200)))

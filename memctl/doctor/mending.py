@@ -34,8 +34,12 @@ from memctl.store import MemoryStore
 from memctl.view import View
 
 
+_ROUNDS = 5
+"""What is mended can make clear what was not, such as which record a changed id belongs to; so `mend` looks again."""
+
+
 def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
-    """Mend what has a `fix`.
+    """Mend what has a `fix`, and what turns out to have one then.
 
     What it changes of the user's files is first copied to a backup (`files.backups`). Every change is an operation that
     `undo` takes back, but for sessions, which have no log.
@@ -44,14 +48,25 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
         the problems that were mended.
     """
     now = now or times.utc_now()
+    keep = backups.keeper(store.folder, now)
+    done: list[Problem] = []
+    for _ in range(_ROUNDS):
+        mended = _mend_once(store, problems, keep, now)
+        done += mended
+        problems = [problem for problem in examine(store) if problem not in done] if mended else []
+    return done
+
+
+def _mend_once(
+    store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime
+) -> Sequence[Problem]:
     if gone := [problem for problem in problems if problem.code == GONE]:
         _bring_back(store)
-        return [*gone, *mend(store, examine(store), now)]
+        return gone
     fixable = [problem for problem in problems if problem.fix]
     if any(problem.code == UNREADABLE for problem in problems):
         fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
     codes = {problem.code for problem in fixable}
-    keep = backups.keeper(store.folder, now)
     for concerned, decide in _CHANGES:
         if codes & concerned:
             store.gateway.apply(_keeping(decide, keep, now), now)
