@@ -33,7 +33,6 @@ from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
 from memctl.view import View
 
-
 _ROUNDS = 5
 """What is mended can make clear what was not, such as which record a changed id belongs to; so `mend` looks again."""
 
