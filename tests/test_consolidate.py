@@ -18,11 +18,12 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, open_store
 from memctl.context import fence
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
-from memctl.files import codec
+from memctl.files import codec, merge
 from memctl.lifecycle import recalled
-from memctl.lifecycle.consolidating import consolidate
-from memctl.lifecycle.consolidating.consolidate import Rules, plan
+from memctl.lifecycle.consolidating import duplicates, knowledge
+from memctl.lifecycle.consolidating.consolidate import Plan, plan
 from memctl.lifecycle.consolidating.grouping import ALIKE, alike, near_duplicates, said
+from memctl.lifecycle.consolidating.made import SKILLS, Rules, marked
 from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.usecases import summaries
 
@@ -182,7 +183,7 @@ sentences = st.lists(words, min_size=1, max_size=8).map(" ".join)
 @given(st.lists(sentences, max_size=12), st.floats(0.5, 1))
 def test_whoever_is_merged_is_near_the_one_that_is_kept(contents: Sequence[str], share: float) -> None:
     memories = [record(text, number) for number, text in enumerate(contents)]
-    groups = near_duplicates(map(said, memories), share, consolidate.may_go)
+    groups = near_duplicates(map(said, memories), share, duplicates.may_go)
     gone = [near.memory.memory_id for _, found in groups for near in found]
     assert len(gone) == len(set(gone))
     assert not set(gone) & {kept.memory_id for kept, _ in groups}
@@ -231,15 +232,15 @@ stores = st.lists(someone, max_size=16).map(
 rules = st.builds(Rules, least=st.integers(2, 3), likeness=st.floats(0.5, 1), skill_likeness=st.floats(0.2, 1))
 
 
-def carried_out(memories: Sequence[Memory], found: consolidate.Plan, now: datetime) -> list[Memory]:
+def carried_out(memories: Sequence[Memory], found: Plan, now: datetime) -> list[Memory]:
     """What the store holds after a plan."""
     after = {m.memory_id: m for m in memories}
-    after |= {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged)}
+    after |= {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged, *merge.marked)}
     for number, made in enumerate(found.made):
         new_id = made.record.memory_id or f"mem_20260601_{number:012x}"
         after[new_id] = replace(made.record, memory_id=new_id)
         for source in made.fresh:
-            after[source.memory_id] = consolidate.marked(after[source.memory_id], made.mark, new_id, now)
+            after[source.memory_id] = marked(after[source.memory_id], made.mark, new_id, now)
     return list(after.values())
 
 
@@ -271,7 +272,7 @@ def test_what_is_made_is_bounded_and_names_its_sources(memories: list[Memory], r
         assert len(made.fresh) >= rule.least
         assert all(m.kind == "episode" and m.status == ACTIVE for m in made.fresh)
         assert all(set(point.sources) <= ids and point.text for point in made.points)
-        assert 0.5 <= made.record.confidence <= 1.0 or made.part == consolidate.SKILLS
+        assert 0.5 <= made.record.confidence <= 1.0 or made.part == SKILLS
         assert 0 < made.record.confidence <= 1
         assert codec.decode(codec.encode(replace(made.record, memory_id="mem_x"))).content == made.record.content
 
@@ -281,7 +282,7 @@ def test_confidence_grows_with_agreeing_episodes(outcomes: list[str], data: st.D
     found = [episode(n, metadata={"outcome": outcome}) for n, outcome in enumerate(outcomes)]
     most = max(("success", "failure", "partial"), key=outcomes.count)
     one_more = [*found, episode(99, metadata={"outcome": most})]
-    assert 0.5 <= consolidate.knowledge_confidence(found) <= consolidate.knowledge_confidence(one_more) <= 1
+    assert 0.5 <= knowledge.knowledge_confidence(found) <= knowledge.knowledge_confidence(one_more) <= 1
 
 
 # Knowledge and strategies
@@ -308,7 +309,7 @@ def test_similar_successes_become_a_strategy_and_failures_its_cautions() -> None
     found = plan([task(1), task(2), task(3), task(4, "failure", lessons=["Never on a full queue"])], NOW).made
 
     (made,) = found
-    assert made.part == consolidate.SKILLS
+    assert made.part == SKILLS
     assert (made.record.kind, made.record.category, made.record.subcategory) == ("strategy", "strategy", "skill")
     assert made.record.content.startswith("Restart the billing container: drain the queue, stop it, start it")
     assert made.record.confidence == round(4 / 6, 2)
@@ -443,6 +444,82 @@ def test_new_episodes_refresh_the_knowledge_that_is_there(store: MemoryStore) ->
     assert held.confidence > first.confidence
     assert "6 episodes" in held.content
     assert "Lesson 6" in (store.folder.root / held.summary_md_ref).read_text("utf-8")
+
+
+# Made twice, on two machines
+
+
+@pytest.fixture
+def twice(store: MemoryStore, tmp_path: Path) -> MemoryStore:
+    """A store with the merged file of two machines that consolidated the same episodes, one of them with one more."""
+    store.add_many([task(n, target="billing") for n in (1, 2, 3)])
+    base = store.folder.memory_file.read_bytes()
+    shutil.copytree(store.folder.root.parent, tmp_path / "other")
+    with open_store(tmp_path / "other", user=store.user) as other:
+        other.add_many([task(4, target="billing")])
+        other.consolidate(now=NOW + timedelta(hours=1))
+        theirs = other.folder.memory_file.read_bytes()
+        shutil.copytree(other.folder.reflections, store.folder.reflections, dirs_exist_ok=True)
+    store.consolidate(now=NOW)
+    write_by_hand(store.folder.memory_file, merge.memory_file(base, store.folder.memory_file.read_bytes(), theirs).data)
+    return store
+
+
+def made_here(store: MemoryStore) -> list[Memory]:
+    return [m for m in store.all() if m.source == "consolidation"]
+
+
+def test_what_was_made_twice_becomes_one(twice: MemoryStore) -> None:
+    before = tracked(twice.folder.root)
+    assert len(made_here(twice)) == 4
+    twice.consolidate(now=NOW + timedelta(days=1))
+    standing = [m for m in made_here(twice) if m.status == ACTIVE]
+
+    assert sorted((m.kind, len(m.sources)) for m in standing) == [("knowledge", 4), ("strategy", 4)]
+    gone = [m for m in made_here(twice) if m.status == SUPERSEDED]
+    assert {m.superseded_by for m in gone} == {m.memory_id for m in standing}
+    by_kind = {m.kind: m.memory_id for m in standing}
+    for found in twice.all():
+        if found.kind == "episode":
+            marks = (found.metadata["consolidated_into"], found.metadata["skill_in"])
+            assert marks == (by_kind["knowledge"], by_kind["strategy"])
+    assert twice.consolidate(now=NOW + timedelta(days=2)).empty
+    same_as_rebuilt(twice)
+    twice.undo()
+    assert tracked(twice.folder.root) == before
+
+
+@pytest.mark.parametrize("how", ["pinned", "content", "reflection"])
+def test_what_a_person_wrote_or_pinned_of_it_stays(how: str, twice: MemoryStore) -> None:
+    fewer = [m for m in made_here(twice) if len(m.sources) == 3]
+    for held in fewer:
+        if how == "reflection":
+            twice.write_reflection(held, "# My own words")
+        else:
+            twice.put(replace(held, **{how: True if how == "pinned" else "My own words."}))
+    twice.consolidate(now=NOW + timedelta(days=1))
+
+    assert all(m.status == ACTIVE for m in made_here(twice))
+    assert len(made_here(twice)) == 4
+
+
+def test_of_equal_ones_the_older_stays_and_an_edited_one_before_all() -> None:
+    def made(number: int, **fields: Any) -> Memory:
+        about = {"text_hash": codec.text_hash("It works"), "target": "ci"}
+        at = record("It works", number, kind="knowledge", source="consolidation", sources=("a", "b"), **fields)
+        return replace(at, metadata=about)
+
+    def gone(*memories: Memory) -> list[str]:
+        found = plan(memories, NOW)
+        assert [m.likeness for m in found.merges] == [(1.0,) * len(m.merged) for m in found.merges]
+        return [m.memory_id for merge in found.merges for m in merge.merged]
+
+    one, two, three = made(1), made(2), made(3)
+    assert gone(one, two, three) == [two.memory_id, three.memory_id]
+    assert gone(one, replace(two, content="Mine"), three) == [one.memory_id, three.memory_id]
+    assert gone(one, replace(two, kind="strategy"), replace(three, sources=("a", "c"))) == []
+    assert gone(replace(one, sources=("a",)), two) == [one.memory_id]
+    assert gone(replace(one, source="user"), two) == []
 
 
 def test_a_persons_words_are_never_overwritten(store: MemoryStore) -> None:

@@ -163,7 +163,25 @@ class StoreMachine(RuleBasedStateMachine):
             else:
                 adopted.append(path)
                 files[path] = self._same_text_as(reflection)
+        self._predict_followings({memory.memory_id for memory in gone}, records, files)
         return records, files, adopted
+
+    def _predict_followings(self, going: set[str], records: dict[str, Any], files: dict[str, Any]) -> None:
+        """A reflection that names another record than the only one that refers to it is that one's."""
+        memories = self.world.memories()
+        for path, data in sorted(self.world.reflections().items()):
+            owners = self.world.referring(path)
+            named = reflections.parse(data, path).memory_id if readable(data) else ""
+            if named not in memories or memories[named].summary_md_ref == path or len(owners) != 1 or owners & going:
+                continue
+            (owner,) = owners
+            new = reflections.path_for(owner)
+            if path != reflections.path_for(named) or new in self.world.files:
+                files[path] = lambda found, data=data, ids={named: owner}: found == reflections.with_ids(data, ids)
+                continue
+            files[path] = None
+            files[new] = lambda found, data=data, ids={named: owner}: found == reflections.with_ids(data, ids)
+            records[owner] = lambda m, new=new: m is not None and m.summary_md_ref == new
 
     @staticmethod
     def _same_text_as(before: reflections.Reflection) -> Check:

@@ -10,7 +10,8 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.consolidating.consolidate import Made, Merge
+    from memctl.lifecycle.consolidating.duplicates import Merge
+    from memctl.lifecycle.consolidating.made import Made
     from memctl.models import Memory
     from memctl.usecases.consolidating import ConsolidationReport
 
@@ -49,7 +50,7 @@ def consolidate(
 
     Example: memctl consolidate --dry-run
     """
-    from memctl.lifecycle.consolidating.consolidate import PARTS
+    from memctl.lifecycle.consolidating.made import PARTS
 
     pairs = [_pair(text) for text in same or []]
     with options.opened() as store:

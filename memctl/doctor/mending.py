@@ -56,9 +56,7 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
     return done
 
 
-def _mend_once(
-    store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime
-) -> Sequence[Problem]:
+def _mend_once(store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime) -> Sequence[Problem]:
     if gone := [problem for problem in problems if problem.code == GONE]:
         _bring_back(store)
         return gone

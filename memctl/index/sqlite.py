@@ -37,18 +37,27 @@ class SqliteIndex:
             owner: identity of the folder it belongs to; the index of another one (a copied folder) is dropped.
 
         Raises:
-            StorageError: the folder cannot be written.
+            StorageError: the folder cannot be written, or the system lets nobody read or write the file.
         """
         self.path, self.owner = path, owner
         self._frequencies = Frequencies()
         self.connection = db.open_database(path)
         try:
+            self._claim()
+        except db.HINDRANCE as problem:
+            self.connection.close()
+            raise StorageError(f"cannot use the index {path}: {problem}") from None
+
+    def _claim(self) -> None:
+        """Note whose it is; what is somebody else's, or damaged, is dropped."""
+        try:
             known = self.meta("owner")
+            foreign = known not in ("", self._identity()) or (self.owner and not known and self.files())
         except db.DAMAGE:
-            known = "damaged"
-        if known not in ("", self._identity()) or (owner and not known and self.files()):
+            known, foreign = "", True
+        if foreign:
             self.rebuild()
-        elif owner and not known:
+        elif self.owner and not known:
             self._set_meta("owner", self._identity())
 
     def _identity(self) -> str:

@@ -12,10 +12,11 @@ from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedE
 from memctl.files import reflections
 from memctl.files.document import tombstones
 from memctl.lifecycle import adding
-from memctl.lifecycle.consolidating import consolidate
-from memctl.lifecycle.consolidating.consolidate import PARTS, Made, Plan, Rules, Written
+from memctl.lifecycle.consolidating import duplicates
+from memctl.lifecycle.consolidating.consolidate import Plan
 from memctl.lifecycle.consolidating.consolidate import plan as planned
-from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.lifecycle.consolidating.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
+from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.secrets import MASK
 from memctl.usecases import summaries
@@ -117,13 +118,15 @@ class Consolidating(Engine):
 
     def _plan(self, view: View, now: datetime, parts: Sequence[str], same: Sequence[tuple[str, str]]) -> Plan:
         memories = list(view.all())
+        held = _reflections(view, memories)
         return planned(
             memories,
             now,
             self.consolidation_rules,
             only=parts,
             same=same,
-            bodies=_bodies(view, memories),
+            bodies={memory_id: reflection.body for memory_id, reflection in held.items()},
+            edited=frozenset(memory_id for memory_id, found in held.items() if reflections.hand_edited(found)),
             buried=frozenset(tombstones(view.header)),
         )
 
@@ -157,16 +160,17 @@ def _parts(only: Iterable[str]) -> tuple[str, ...]:
     return wanted
 
 
-def _bodies(view: View, memories: Iterable[Memory]) -> dict[str, str]:
-    """Reflections of active summaries, in which recalled text is looked for; one that cannot be read is passed over."""
-    found = {}
+def _reflections(view: View, memories: Iterable[Memory]) -> dict[str, Reflection]:
+    """Reflections of active summaries; one that cannot be read is passed over."""
+    found: dict[str, Reflection] = {}
     for memory in memories:
         if memory.sources and memory.status == ACTIVE and reflections.is_reference(memory.summary_md_ref):
             try:
                 held = view.reflection(memory.summary_md_ref)
             except MemctlError:
                 continue
-            found[memory.memory_id] = held.body if held else ""
+            if held is not None:
+                found[memory.memory_id] = held
     return found
 
 
@@ -196,7 +200,7 @@ def _with_words(found: Plan, advice: _Advice) -> tuple[Plan, tuple[str, ...]]:
     for one in found.made:
         earlier, text = texts.get((one.part, tuple(m.memory_id for m in one.sources)), (None, None))
         if text and earlier and _contents(earlier) == _contents(one):
-            made.append(consolidate.rewritten(one, text, advice.name))
+            made.append(rewritten(one, text, advice.name))
             continue
         if text:
             notes.append(f"rules wrote {_named(one)}: its sources were changed while {advice.name} was asked")
@@ -209,7 +213,7 @@ def _contents(made: Made) -> list[str]:
 
 
 def _named(made: Made) -> str:
-    what = "the knowledge on" if made.part == consolidate.KNOWLEDGE else "the strategy for"
+    what = "the knowledge on" if made.part == KNOWLEDGE else "the strategy for"
     return f"{what} {made.record.metadata['topic']!r}"
 
 
@@ -230,7 +234,7 @@ def _obstacle(kept: Memory, going: Memory, found: Plan) -> str:
             return f"{memory.memory_id} is {memory.status}"
         if memory.memory_id in found.recalled:
             return f"{memory.memory_id} holds recalled text"
-        if not consolidate.mergeable(memory):
+        if not duplicates.mergeable(memory):
             return f"{memory.memory_id} is a summary, or in conflict with another"
     if kept.memory_id == going.memory_id:
         return "they are one memory"
@@ -247,7 +251,7 @@ def _fuse(going: int, view: View) -> RefusedError | None:
 
 def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
     """The change that carries a plan out, and the proposals in it."""
-    puts = {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged)}
+    puts = {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged, *merge.marked)}
     files: list[FileEdit] = []
     for one in found.made:
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
@@ -255,7 +259,7 @@ def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, 
         files.append(_reflection(view, record, one, now))
         for source in one.fresh:
             held = puts.get(source.memory_id, source)
-            puts[source.memory_id] = consolidate.marked(held, one.mark, record.memory_id, now)
+            puts[source.memory_id] = marked(held, one.mark, record.memory_id, now)
         puts[record.memory_id] = record
     proposals = tuple(file.path for file in files if file.path.endswith(".proposed.md"))
     changed = tuple(file for file in files if file.before != file.after)

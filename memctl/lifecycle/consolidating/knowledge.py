@@ -1,0 +1,110 @@
+"""Knowledge: what several episodes on one target taught."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl.lifecycle import reflect
+from memctl.lifecycle.consolidating.evidence import plain
+from memctl.lifecycle.consolidating.made import (
+    KNOWLEDGE,
+    KNOWN_IN,
+    LONGEST,
+    OUTCOMES,
+    WORDS,
+    Made,
+    Rules,
+    all_sources,
+    hashed,
+    in_order,
+    is_marked,
+    most_common,
+    outcome_of,
+    own_text,
+    points_of,
+    record_of,
+    weightiest,
+)
+from memctl.lifecycle.reflect import Point
+from memctl.models import Memory
+
+
+def target_of(memory: Memory) -> str:
+    """What an episode was about, folded so that `CI` and `ci` are one; empty where it does not say."""
+    target = memory.metadata.get("target")
+    return plain(target) if isinstance(target, str) else ""
+
+
+def found(
+    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, buried: frozenset[str]
+) -> list[Made]:
+    groups: dict[str, list[Memory]] = {}
+    for memory in active:
+        if memory.kind == "episode" and target_of(memory) and not is_marked(memory, KNOWN_IN, buried):
+            groups.setdefault(target_of(memory), []).append(memory)
+    own = {target_of(m): m for m in in_order(active) if m.kind == "knowledge" and own_text(m)}
+    return [
+        knowledge(own.get(target), in_order(fresh), everything, now)
+        for target, fresh in sorted(groups.items())
+        if len(fresh) >= rules.least
+    ]
+
+
+def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str, Memory], now: datetime) -> Made:
+    """Knowledge from episodes on one target.
+
+    Args:
+        held: the record there is, made here earlier; it is made anew from its sources and the new episodes.
+        fresh: episodes that are in no knowledge yet.
+    """
+    sources = all_sources(held, fresh, everything)
+    tongue = reflect.language(sources)
+    topic = most_common(str(m.metadata["target"]).strip() for m in sources if target_of(m))
+    found = points_of(sources, tongue)
+    about = {"topic": topic, "target": topic, "key_points": [p.text for p in found]}
+    record = replace(
+        record_of(held, sources, fresh, about, now),
+        content=_about(topic, sources, found, tongue),
+        kind="knowledge",
+        confidence=knowledge_confidence(sources),
+    )
+    draft = reflect.draft(weightiest(sources), topic)
+    return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), draft, tuple(found), held is not None)
+
+
+def knowledge_confidence(sources: Sequence[Memory]) -> float:
+    """How sure knowledge is, from 0.5 to 1: `0.5 + 0.5 * agreement * n / (n + 3)`, for `n` episodes.
+
+    `agreement` is the share of the most common outcome among the episodes that have one; 1 where none has. (The range
+    is that of the formulas; the form is ours: more episodes and more agreement never make it less.)
+    """
+    outcomes = Counter(filter(None, map(outcome_of, sources)))
+    agreement = max(outcomes.values()) / outcomes.total() if outcomes else 1.0
+    n = len(sources)
+    return round(0.5 + 0.5 * agreement * n / (n + 3), 2)
+
+
+def _about(topic: str, sources: Sequence[Memory], found: Sequence[Point], tongue: str) -> str:
+    """One sentence: what it is about, how often and when, how it went, and what was learned, as much as fits."""
+    words = WORDS[tongue]
+    days = sorted(m.when for m in sources if m.when)
+    outcomes = Counter(filter(None, map(outcome_of, sources)))
+    told = words["comma"].join(words[name].format(n=outcomes[name]) for name in OUTCOMES if name in outcomes)
+    said = [found[0].text.rstrip(".。;；")]
+    for point in found[1:]:
+        text = point.text.rstrip(".。;；")
+        if sum(map(len, said)) + len(text) > LONGEST[tongue]:
+            break
+        said.append(text)
+    ends = "" if said[-1].endswith(("…", "!", "?", "！", "？")) else words["stop"]
+    return words["about" if days else "undated"].format(
+        topic=topic,
+        n=len(sources),
+        first=days[0].date() if days else "",
+        last=days[-1].date() if days else "",
+        outcomes=words["outcomes"].format(told=told) if told else "",
+        points=words["semicolon"].join(said) + ends,
+    )

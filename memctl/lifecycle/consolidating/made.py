@@ -1,0 +1,243 @@
+"""What consolidation makes of episodes: the parts that knowledge and strategies have in common."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from memctl.files import codec
+from memctl.index.text import likeness
+from memctl.lifecycle import reflect
+from memctl.lifecycle.consolidating import grouping
+from memctl.lifecycle.reflect import Draft, Point
+from memctl.models import Memory
+
+DUPLICATES, KNOWLEDGE, SKILLS = PARTS = ("duplicates", "knowledge", "skills")
+
+SOURCE = "consolidation"
+"""`source` of the records made here."""
+
+KNOWN_IN, SKILL_IN = "consolidated_into", "skill_in"
+"""Names in the metadata of an episode: the record it was made a part of."""
+
+TEXT_HASH = "text_hash"
+"""Name in the metadata of a record made here: the hash of its content, by which a person's edit is known."""
+
+MOST_TAGS = 12
+MOST_POINTS = 8
+MOST_REFLECTED = 200
+LONGEST = {"en": 320, "zh": 140}
+
+OUTCOMES = {"success": "success", "partial": "partial", "failure": "failure", "failed": "failure"}
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "about": "{topic}, {n} episodes from {first} to {last}{outcomes}: {points}",
+        "undated": "{topic}, {n} episodes{outcomes}: {points}",
+        "outcomes": " ({told})", "success": "{n} succeeded", "partial": "{n} partly", "failure": "{n} failed",
+        "comma": ", ", "semicolon": "; ", "stop": ".",
+        "skill": "{task}: {approach}", "approach": "{approach}",
+        "steps": "Steps", "cautions": "Cautions", "counts": "Successes: {s}. Failures: {f}.",
+    },
+    "zh": {
+        "about": "{topic}，{n} 次经历，{first} 至 {last}{outcomes}：{points}",
+        "undated": "{topic}，{n} 次经历{outcomes}：{points}",
+        "outcomes": "（{told}）", "success": "{n} 次成功", "partial": "{n} 次部分成功", "failure": "{n} 次失败",
+        "comma": "，", "semicolon": "；", "stop": "。",
+        "skill": "{task}：{approach}", "approach": "{approach}",
+        "steps": "步骤", "cautions": "注意", "counts": "成功 {s} 次，失败 {f} 次。",
+    },
+}  # fmt: skip
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Rules:
+    """The numbers of consolidation.
+
+    Args:
+        least: episodes that knowledge or a strategy needs, and new ones that it is made anew for.
+        likeness: share of words two near-duplicates have in common.
+        skill_likeness: share of telling words two pieces of similar work have in common.
+    """
+
+    least: int = 3
+    likeness: float = 0.85
+    skill_likeness: float = 0.5
+
+
+@dataclass(frozen=True)
+class Made:
+    """Knowledge, or a strategy, made from episodes.
+
+    Args:
+        part: `knowledge` or `skills`.
+        record: as it will be; without an id where it is new.
+        sources: all episodes it is made from; `fresh` are those among them that are marked now.
+        draft: its reflection.
+        refreshed: whether a record that was there is made anew.
+        points: what it says, each with its sources.
+        by: the language model that wrote it; empty where rules did.
+    """
+
+    part: str
+    record: Memory
+    sources: tuple[Memory, ...]
+    fresh: tuple[Memory, ...]
+    draft: Draft
+    points: tuple[Point, ...]
+    refreshed: bool
+    by: str = ""
+
+    @property
+    def mark(self) -> str:
+        """Name of the mark that its sources get."""
+        return KNOWN_IN if self.part == KNOWLEDGE else SKILL_IN
+
+
+def own_text(memory: Memory) -> bool:
+    """Whether a record was made here and its text was not changed since: only such a text is ever written anew."""
+    made = memory.source == SOURCE and bool(memory.sources)
+    return made and memory.metadata.get(TEXT_HASH) == codec.text_hash(memory.content)
+
+
+def is_marked(memory: Memory, name: str, buried: frozenset[str]) -> bool:
+    mark = memory.metadata.get(name)
+    return bool(mark) and mark not in buried
+
+
+def marked(source: Memory, mark: str, memory_id: str, now: datetime) -> Memory:
+    """A source with the mark that it is part of a record."""
+    return replace(source, metadata={**source.metadata, mark: memory_id}, updated_at=now)
+
+
+# Sources
+
+
+def in_order(memories: Iterable[Memory]) -> list[Memory]:
+    return sorted(memories, key=lambda m: (m.created_at.timestamp() if m.created_at else 0.0, m.memory_id))
+
+
+def all_sources(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str, Memory]) -> list[Memory]:
+    old = [everything[i] for i in (held.sources if held else ()) if i in everything]
+    return in_order({m.memory_id: m for m in (*old, *fresh)}.values())
+
+
+def weightiest(sources: Sequence[Memory]) -> list[Memory]:
+    """The sources a reflection is written from: its writer compares each with each."""
+    return in_order(sorted(sources, key=lambda m: (-reflect.worth(m), m.memory_id))[:MOST_REFLECTED])
+
+
+def outcome_of(memory: Memory) -> str:
+    """`success`, `partial`, `failure`, or empty."""
+    outcome = memory.metadata.get("outcome")
+    return OUTCOMES.get(outcome, "") if isinstance(outcome, str) else ""
+
+
+def texts(value: object) -> list[str]:
+    """Texts of a list in the metadata, where each may also stand in a mapping as `description`."""
+    items = value if isinstance(value, list) else [value]
+    found = [item.get("description") if isinstance(item, Mapping) else item for item in items]
+    return [" ".join(item.split()) for item in found if isinstance(item, str) and item.strip()]
+
+
+# Records
+
+
+def record_of(
+    held: Memory | None, sources: Sequence[Memory], fresh: Sequence[Memory], about: Mapping[str, Any], now: datetime
+) -> Memory:
+    """What every record made here has; of one that is made anew, what a person gave it stays."""
+    base = held or Memory("", "", created_at=now, category=most_common(m.category for m in sources))
+    ids = unique((*(held.sources if held else ()), *(m.memory_id for m in fresh)))
+    return replace(
+        base,
+        source=SOURCE,
+        sources=ids,
+        tags=unique((*base.tags, *_shared_tags(sources))),
+        importance=held.importance if held else round(sum(m.importance for m in sources) / len(sources), 2),
+        reward=held.reward if held else bounded(sum(m.reward for m in sources) / len(sources)),
+        updated_at=now if held else None,
+        metadata={**base.metadata, **about},
+    )
+
+
+def _shared_tags(sources: Sequence[Memory]) -> tuple[str, ...]:
+    counted = Counter(tag for m in sources for tag in m.tags)
+    ranked = sorted(counted, key=lambda tag: (-counted[tag], tag))
+    return (*ranked[:MOST_TAGS], "consolidated")
+
+
+def hashed(record: Memory) -> Memory:
+    return replace(record, metadata={**record.metadata, TEXT_HASH: codec.text_hash(record.content)})
+
+
+def most_common(names: Iterable[str]) -> str:
+    counted = Counter(names)
+    return min(counted, key=lambda name: (-counted[name], name))
+
+
+def unique(items: Iterable[T]) -> tuple[T, ...]:
+    return tuple(dict.fromkeys(items))
+
+
+def bounded(value: float) -> float:
+    return round(min(1.0, max(-1.0, value)), 4)
+
+
+# Points
+
+
+def points_of(sources: Sequence[Memory], tongue: str) -> list[Point]:
+    """What the episodes taught, in their own words: each one's lessons, or else its text; the weightiest first.
+
+    Every episode says one thing before any says a second.
+    """
+    ranked = sorted(sources, key=lambda m: (-reflect.worth(m), m.memory_id))
+    said = {m.memory_id: texts(m.metadata.get("lessons")) or [m.content] for m in ranked}
+    rounds = range(max(map(len, said.values()), default=0))
+    kept: list[tuple[frozenset[str], Point]] = []
+    for memory, text in [(m, said[m.memory_id][at]) for at in rounds for m in ranked if at < len(said[m.memory_id])]:
+        bag = grouping.telling(text)
+        same = next((at for at, (other, _) in enumerate(kept) if _one_point(bag, other)), None)
+        if same is not None:
+            other, point = kept[same]
+            kept[same] = (other, replace(point, sources=unique((*point.sources, memory.memory_id))))
+        elif len(kept) < MOST_POINTS:
+            short = reflect.shortened(text, reflect.LONGEST_POINT[tongue])
+            kept.append((bag, Point(short, (memory.memory_id,), reflect.worth(memory))))
+    return [point for _, point in kept]
+
+
+def _one_point(one: frozenset[str], other: frozenset[str]) -> bool:
+    """Whether two points say the same: nearly the same words, and no other number."""
+    differ = any(character.isdigit() for term in one ^ other for character in term)
+    return not differ and likeness(one, other) >= reflect.SAME
+
+
+def listed_points(found: Sequence[Point]) -> str:
+    """Points as a list in Markdown, each with its sources."""
+    return "\n".join(f"- {point.text} ({', '.join(point.sources)})" for point in found)
+
+
+# What a model wrote
+
+
+@dataclass(frozen=True)
+class Written:
+    """A summary as a language model wrote it."""
+
+    topic: str
+    content: str
+    points: tuple[Point, ...]
+
+
+def rewritten(made: Made, text: Written, by: str) -> Made:
+    """A record of rules with the words of a model: what it counts and how sure it is stays as the rules have it."""
+    about = {**made.record.metadata, "topic": text.topic, "key_points": [p.text for p in text.points]}
+    record = hashed(replace(made.record, content=text.content, metadata=about))
+    body = f"# {text.topic}\n\n{text.content}\n\n{listed_points(text.points)}"
+    return replace(made, record=record, draft=Draft(text.topic, body, text.content), points=text.points, by=by)

@@ -1,0 +1,117 @@
+"""Strategies: how similar work succeeded several times."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl.lifecycle import reflect
+from memctl.lifecycle.consolidating import grouping
+from memctl.lifecycle.consolidating.made import (
+    LONGEST,
+    MOST_POINTS,
+    SKILL_IN,
+    SKILLS,
+    WORDS,
+    Made,
+    Rules,
+    all_sources,
+    hashed,
+    in_order,
+    is_marked,
+    listed_points,
+    most_common,
+    outcome_of,
+    own_text,
+    points_of,
+    record_of,
+    texts,
+    unique,
+)
+from memctl.lifecycle.reflect import Draft
+from memctl.models import Memory
+
+SKILL_IMPORTANCE = 0.6
+
+_SKILL_LEAST = 0.6
+"""Share of `Rules.skill_likeness` that is enough for two pieces of work with a tag or the subcategory in common."""
+
+
+def found(
+    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, buried: frozenset[str]
+) -> list[Made]:
+    work = [m for m in in_order(active) if m.kind == "episode" and outcome_of(m) and _approach(m)]
+    bags = [(m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work]
+    own = {m.memory_id: m for m in active if m.kind == "strategy" and own_text(m)}
+    made = []
+    for group in grouping.similar(bags, rules.skill_likeness, _SKILL_LEAST * rules.skill_likeness):
+        fresh = [m for m in group if not is_marked(m, SKILL_IN, buried)]
+        named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, buried)]
+        held = own.get(most_common(named)) if named else None
+        enough = sum(outcome_of(m) == "success" for m in fresh) >= rules.least
+        if fresh and (held or enough):
+            made.append(skill(held, fresh, everything, now))
+    return made
+
+
+def _task(memory: Memory) -> str:
+    return " ".join(texts(memory.metadata.get("task_description")))
+
+
+def _approach(memory: Memory) -> str:
+    return " ".join(texts(memory.metadata.get("approach")))
+
+
+def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str, Memory], now: datetime) -> Made:
+    """A strategy from similar episodes, in the words of the success that went best; failures are its cautions.
+
+    Confidence is `(successes + 1) / (successes + failures + 2)`: Laplace's rule; what succeeded in part counts for
+    neither.
+    """
+    sources = all_sources(held, fresh, everything)
+    tongue = reflect.language(sources)
+    good = [m for m in sources if outcome_of(m) == "success"] or sources
+    bad = [m for m in sources if outcome_of(m) == "failure"]
+    best = max(good, key=lambda m: (reflect.worth(m), bool(m.metadata.get("steps")), m.memory_id))
+    content = _skill_content(best, tongue)
+    steps, counts = texts(best.metadata.get("steps")), (sum(outcome_of(m) == "success" for m in sources), len(bad))
+    about = {"topic": _task(best) or _approach(best), "successes": counts[0], "failures": counts[1]}
+    record = replace(
+        record_of(held, sources, fresh, about | ({"steps": steps} if steps else {}), now),
+        content=content,
+        kind="strategy",
+        category="strategy",
+        subcategory=held.subcategory if held else "skill",
+        confidence=round((counts[0] + 1) / (sum(counts) + 2), 2),
+        importance=held.importance if held else SKILL_IMPORTANCE,
+    )
+    record = hashed(replace(record, tags=unique((*record.tags, "skill"))))
+    points = [*points_of(good, tongue), *points_of(bad, tongue)][:MOST_POINTS] if bad else points_of(good, tongue)
+    draft = _skill_draft(record, best, good, bad, tongue)
+    return Made(SKILLS, record, tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
+
+
+def _skill_content(best: Memory, tongue: str) -> str:
+    task, approach = _task(best).rstrip(".。"), _approach(best).rstrip(".。")
+    words = WORDS[tongue]
+    text = words["skill" if task else "approach"].format(task=task, approach=_lowered(approach) if task else approach)
+    return reflect.shortened(text, LONGEST[tongue]).rstrip(".。") + words["stop"]
+
+
+def _lowered(text: str) -> str:
+    """A sentence as it goes on after other words; a name or an acronym keeps its capital."""
+    first = text.split(" ", 1)[0]
+    return text if first[1:] != first[1:].lower() or not first.isalpha() else text[:1].lower() + text[1:]
+
+
+def _skill_draft(record: Memory, best: Memory, good: Sequence[Memory], bad: Sequence[Memory], tongue: str) -> Draft:
+    words, title = WORDS[tongue], reflect.shortened(record.content, 80 if tongue == "en" else 40).rstrip(".。")
+    parts = [f"# {title}", words["counts"].format(s=record.metadata["successes"], f=len(bad))]
+    parts.append(listed_points(points_of(good, tongue)))
+    if steps := texts(best.metadata.get("steps")):
+        listed = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
+        parts.append(f"## {words['steps']} ({best.memory_id})\n\n{listed}")
+    if bad:
+        parts.append(f"## {words['cautions']}\n\n{listed_points(points_of(bad, tongue))}")
+    return Draft(title, "\n\n".join(parts), record.content)
