@@ -186,14 +186,19 @@ def load(store: Path) -> Settings:
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:
-    try:
-        text = data.decode("utf-8-sig")
-    except UnicodeDecodeError:
-        raise InvalidDataError("is not valid UTF-8", path=CONFIG_NAME) from None
+    text = _text(data)
     # Importing yaml is a tenth of a cold start; a file of comments does not need it.
     if all(not line.strip() or line.lstrip().startswith("#") for line in text.splitlines()):
         return {}
     return _parse_yaml(text)
+
+
+def _text(data: bytes) -> str:
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise InvalidDataError("is not valid UTF-8", path=CONFIG_NAME, line=line, hint="Save it as UTF-8.") from None
 
 
 def _parse_yaml(text: str) -> Mapping[str, Any]:
@@ -316,11 +321,15 @@ def parse_value(name: str, text: str) -> Any:
 
 
 def save(store: Path, name: str, value: Any) -> None:
-    """Set one value in `memctl.yaml`, leaving every other line as it is."""
+    """Set one value in `memctl.yaml`, leaving every other line as it is.
+
+    Raises:
+        InvalidDataError: the file is no text; with the line.
+    """
     import json
 
     path = store / CONFIG_NAME
-    before = (atomic.read(path) or b"").decode()
+    before = _text(atomic.read(path) or b"")
     plain = list(value) if isinstance(value, tuple) else value
     line = f"{name}: {json.dumps(plain, ensure_ascii=False)}"
     pattern = re.compile(rf"^{name}[ \t]*:.*(?:\n(?:[ \t]+|- ).*)*$", re.MULTILINE)

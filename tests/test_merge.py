@@ -495,6 +495,13 @@ def test_unreadable_records_and_copies_are_kept():
     assert sorted(record.raw for record in document.parse(done).records) == sorted([broken, raw, copy])
 
 
+def test_a_record_that_stands_thousands_of_times_is_no_riddle():
+    raw = codec.dump(codec.encode(memory(1))).encode()
+    base, ours, theirs = (edit.rebuilt({}, [raw] * number) for number in (3_000, 8_000, 4_000))
+
+    assert len(document.parse(merged(base, ours, theirs)).records) == 8_000, "what one side added stays"
+
+
 @pytest.mark.parametrize("side", [b"", b"{", b'{"memories": {}}', b"\xff", b'{"format": "memctl/9", "memories": []}'])
 def test_a_side_that_cannot_be_read_is_never_taken_for_empty(side: bytes):
     for pair in ((memory_file(memory(1)), side), (side, memory_file(memory(1)))):

@@ -543,6 +543,7 @@ class StoreMachine(RuleBasedStateMachine):
             same = [codec.decode(json.loads(raw)) for raw in before.records[kept]]
             assert [codec.decode(json.loads(raw)) for raw in raws] == [unlinked(memory, going) for memory in same]
         named = {path for path, data in before.files.items() if any(found.encode() in data for found in going)}
+        named |= {memory.summary_md_ref for mid, memory in before.memories().items() if mid in going}
         lost = before.files.keys() - after.files.keys()
         assert {path for path in also if path.startswith("reflections/")} <= lost <= named
         assert all(after.files[path] == before.files[path] for path in after.files)

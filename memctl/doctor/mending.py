@@ -51,8 +51,11 @@ def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None =
     done: list[Problem] = []
     for _ in range(_ROUNDS):
         mended = _mend_once(store, problems, keep, now)
+        if not mended:
+            break
         done += mended
-        problems = [problem for problem in examine(store) if problem not in done] if mended else []
+        known = set(done)
+        problems = [problem for problem in examine(store) if problem not in known]
     return done
 
 

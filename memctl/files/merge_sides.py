@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -48,14 +49,14 @@ def read_side(data: bytes | None) -> Side:
     parsed = document.parse(data)
     records: dict[str, Record] = {}
     extras: dict[Key, bytes] = {}
+    equal: Counter[str] = Counter()
     for found in parsed.records:
         if found.memory is not None and found.memory.memory_id not in records:
             records[found.memory.memory_id] = Record(found.memory, found.raw)
             continue
-        digest, number = codec.digest(found.raw), 0
-        while (digest, number) in extras:
-            number += 1
-        extras[digest, number] = found.raw
+        digest = codec.digest(found.raw)
+        extras[digest, equal[digest]] = found.raw
+        equal[digest] += 1
     return Side(data, parsed.header, records, extras, parsed)
 
 

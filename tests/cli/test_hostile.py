@@ -397,6 +397,16 @@ def test_broken_settings_are_named_with_their_place(text: str, memctl: Memctl) -
     no_traceback(shown.err)
 
 
+def test_settings_that_are_no_text_are_named_with_their_line_and_never_written(memctl: Memctl) -> None:
+    spoilt = b"query_top: 5\n# caf\xe9\n"
+    (memctl.store / "memctl.yaml").write_bytes(spoilt)
+
+    for command in (("query", "tea"), ("config",), ("config", "set", "query_top", "7")):
+        shown = memctl(*command)
+        assert (shown.code, shown.err.splitlines()[0]) == (3, "error: memctl.yaml:2: is not valid UTF-8")
+    assert (memctl.store / "memctl.yaml").read_bytes() == spoilt
+
+
 @pytest.mark.parametrize(
     ("setting", "value"),
     [("model", "bogus"), ("user", "../.."), ("user", "a\nmodel: none"), ("categories", ","), ("boost", "nan")],
