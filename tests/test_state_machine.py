@@ -25,6 +25,7 @@ from memctl.errors import ConflictError, InvalidDataError, NotFoundError, Refuse
 from memctl.files import codec, receipts, reflections
 from memctl.files.erase import unlinked
 from memctl.lifecycle.forgetting import trash_path
+from memctl.lifecycle.scope import made_from_others
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 
 COUNTED = ".memctl/state/counted"
@@ -594,6 +595,10 @@ class StoreMachine(RuleBasedStateMachine):
         now = self.tick()
         self.reflected.append(tuple(ids))
         memories = [self.store.get(mid) for mid in ids]
+        sources = memories[0].sources if len(ids) == 1 and made_from_others(memories[0]) else ()
+        there = [self.world.memory(mid) for mid in sources]
+        if sources and not any(memory and memory.status == ACTIVE for memory in there):
+            return  # it is refused: there is nothing left that it could be made from
         ref = memories[0].summary_md_ref or reflections.path_for(ids[0])
         broken = len(ids) == 1 and ref in self.world.files and not readable(self.world.files[ref])
 
@@ -603,7 +608,8 @@ class StoreMachine(RuleBasedStateMachine):
             mid = reflected.memory.memory_id
             if len(ids) == 1:
                 assert mid == ids[0]
-                return {mid: replace(memories[0], summary_md_ref=ref)}
+                anew = lambda m: m.summary_md_ref == ref and set(m.sources) <= set(sources)  # noqa: E731
+                return {mid: anew if sources else replace(memories[0], summary_md_ref=ref)}
             return {mid: lambda m: m.summary_md_ref == reflected.path and set(m.sources) == set(ids)}
 
         def files(reflected: Any) -> dict[str, Any]:
