@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -120,6 +121,18 @@ def test_what_uses_were_noted_is_counted(store: MemoryStore):
     store.maintain(now=NOW + timedelta(days=2))
     assert store.get(memory.memory_id).access_count == 1
     assert store.get(memory.memory_id).last_accessed_at == NOW + timedelta(days=1)
+
+
+@pytest.mark.parametrize("name", ["receipt", "query", "ids", "used"])
+@pytest.mark.parametrize("value", [5, None, {"a": 1}, [1], [["m"]]], ids=str)
+def test_a_receipt_that_holds_something_else_is_passed_over(name: str, value: object, store: MemoryStore):
+    memory = store.add("Alice drinks green tea", now=NOW).memory
+    store.query("green tea", now=NOW + timedelta(days=1))
+    line = {**json.loads(store.folder.receipts.read_bytes()), name: value}
+    with store.folder.receipts.open("a") as log:
+        log.write(json.dumps(line) + "\n")
+    store.maintain(now=NOW + timedelta(days=2))
+    assert store.get(memory.memory_id).access_count == 1
 
 
 def test_steps_can_be_left_out(store: MemoryStore):

@@ -589,6 +589,14 @@ def test_front_matter_is_merged_by_field():
     assert reflections.parse(done, "").body == "Body of mine\n\nBody of yours\n"
 
 
+def test_numbers_that_cannot_be_printed_are_left_to_git():
+    ours, theirs = (b"---\nn: 0x" + digit * 9_000 + b"\n---\n# A\n" for digit in (b"e", b"f"))
+    data, marked = merge_texts.reflection(b"", ours, theirs, merging.by_lines)
+
+    assert marked
+    assert b"<<<<<<<" in data
+
+
 def test_two_generated_bodies_of_two_memories_with_one_id_both_stay():
     mine, yours = (
         reflections.render_generated({"memory_id": "m", "created_at": f"2026-01-0{day}"}, f"# {day}\n\nBody {day}.")

@@ -62,7 +62,7 @@ def _lay_aside(handle: int, path: Path) -> None:
 
 
 def read(path: Path, *, strict: bool = False) -> Iterator[Receipt]:
-    """All receipts, oldest first; a torn line is skipped.
+    """All receipts, oldest first; a torn or spoilt line is skipped.
 
     Args:
         strict: raise StorageError where the log cannot be read, instead of taking it for empty.
@@ -70,11 +70,19 @@ def read(path: Path, *, strict: bool = False) -> Iterator[Receipt]:
     for file in (path.with_suffix(".old.jsonl"), path):
         for line in ((atomic.read(file) or b"") if strict else _bytes(file)).splitlines():
             try:
-                found = json.loads(line)
-                ids, used = tuple(found["ids"]), tuple(found.get("used", found["ids"]))
-                yield Receipt(found["receipt"], times.from_value(found["at"]), found["query"], ids, used)
+                yield _parsed(line)
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
+
+
+def _parsed(line: bytes) -> Receipt:
+    found = json.loads(line)
+    ids = found["ids"]
+    used = found.get("used", ids)
+    lists = isinstance(ids, list) and isinstance(used, list)
+    if not lists or not all(isinstance(text, str) for text in (found["receipt"], found["query"], *ids, *used)):
+        raise ValueError("no receipt")
+    return Receipt(found["receipt"], times.from_value(found["at"]), found["query"], tuple(ids), tuple(used))
 
 
 def _bytes(path: Path) -> bytes:

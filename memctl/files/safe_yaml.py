@@ -1,4 +1,4 @@
-"""YAML from hands we do not know, bounded before it is built: no aliases, no depth, no name twice, no objects."""
+"""YAML from hands we do not know, bounded: no aliases, no depth, no name twice, no huge numbers, no objects."""
 
 from __future__ import annotations
 
@@ -7,6 +7,8 @@ from typing import Any
 
 DEEPEST = 50
 LARGEST = 256 * 1024
+MOST_BITS = 1024
+"""Of a whole number. In another base than ten one can be written that Python then refuses to print."""
 
 
 class UnsafeYamlError(ValueError):
@@ -84,7 +86,14 @@ def _loader(times_as_text: bool) -> Any:
         except (ValueError, OverflowError):
             raise UnsafeYamlError(f"{node.value} is not a time", node.start_mark.line + 1) from None
 
+    def whole_number(loader: Any, node: Any) -> Any:
+        value = loader.construct_yaml_int(node)
+        if value.bit_length() > MOST_BITS:
+            raise UnsafeYamlError("holds a number that is too large", node.start_mark.line + 1)
+        return value
+
     Loader.add_constructor("tag:yaml.org,2002:timestamp", time)
+    Loader.add_constructor("tag:yaml.org,2002:int", whole_number)
     if times_as_text:
         Loader.yaml_implicit_resolvers = {
             first: [rule for rule in rules if rule[0] != "tag:yaml.org,2002:timestamp"]
