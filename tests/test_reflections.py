@@ -476,6 +476,26 @@ def test_forgetting_a_record_leaves_a_shared_reflection(store: MemoryStore) -> N
     assert (store.folder.root / ref).exists() or store.get(first.memory_id)
 
 
+@pytest.mark.parametrize("memory_id", ["", "own"])
+def test_a_reflection_comes_back_beside_what_was_written_in_its_place(memory_id: str, store: MemoryStore) -> None:
+    held = store.add("Coffee", detail="# On coffee\n\nIts own words").memory
+    own = (store.folder.root / held.summary_md_ref).read_bytes()
+    store.forget([held.memory_id])
+    front = f"---\nmemory_id: {held.memory_id}\n---\n" if memory_id else ""
+    write_by_hand(store.folder.root / held.summary_md_ref, f"{front}# Something else\n".encode())
+    other = (store.folder.root / held.summary_md_ref).read_bytes()
+
+    (back,) = store.restore([held.memory_id])
+    assert back.summary_md_ref == held.summary_md_ref.replace(".md", "-2.md")
+    assert (store.folder.root / back.summary_md_ref).read_bytes() == own
+    assert (store.folder.root / held.summary_md_ref).read_text().endswith("# Something else\n")
+    same_as_rebuilt(store)
+    store.undo()
+    assert not (store.folder.root / back.summary_md_ref).exists()
+    assert [t.reflection for t in store.trashed()] == [own]
+    assert memory_id == "" or (store.folder.root / held.summary_md_ref).read_bytes() == other
+
+
 def test_a_forgotten_record_does_not_come_back_by_its_renamed_reflection(store: MemoryStore) -> None:
     memory = store.add("One", detail="# Detail\n\nzephyr").memory
     path = own(store, memory.memory_id)

@@ -485,9 +485,15 @@ class StoreMachine(RuleBasedStateMachine):
                 return
             path, in_trash = trash_path(mid), trashed[mid]
             files: dict[str, Any] = {path: None}
-            if in_trash.reflection is not None and in_trash.memory.summary_md_ref not in self.world.files:
-                files[in_trash.memory.summary_md_ref] = in_trash.reflection
-            self.write("restore", lambda: self.store.restore([mid], now=now), {mid: in_trash.memory}, files)
+            back, own = in_trash.memory, reflections.path_for(mid)
+            if in_trash.reflection is not None:
+                numbered = [own, *(f"{own.removesuffix('.md')}-{n}.md" for n in range(2, 99))]
+                fits = [p for p in (back.summary_md_ref, *numbered) if self._fits(p, in_trash.reflection)]
+                back = replace(back, summary_md_ref=fits[0])
+                files[fits[0]] = in_trash.reflection
+            elif back.summary_md_ref in self.housekeep()[1]:
+                return  # its file was gone before, and another lies there that is getting a record in this moment
+            self.write("restore", lambda: self.store.restore([mid], now=now), {mid: back}, files)
         elif mid in archived:
             back = replace(
                 memory, status=ACTIVE, archived_at=None, archived_reason="", last_accessed_at=now, updated_at=now
@@ -496,6 +502,10 @@ class StoreMachine(RuleBasedStateMachine):
         elif mid in self.lasting:
             restore = lambda: self.store.restore([mid], now=now)  # noqa: E731
             self.write("restore", restore, {}, raises=NotFoundError, housekeeping=False)
+
+    def _fits(self, path: str, data: bytes) -> bool:
+        """Whether a reflection can be put there: nothing else is there, nor will be by what a write does first."""
+        return self.housekeep()[1].get(path, self.world.files.get(path)) in (None, data)
 
     @rule(times=st.integers(1, 3))
     def undo(self, times: int) -> None:

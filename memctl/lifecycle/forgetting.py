@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import chain, count
 from typing import Any
 
 from memctl import times
@@ -66,10 +68,22 @@ def read_trashed(data: bytes, path: str) -> Trashed:
         raise InvalidDataError(f"is no memory that was forgotten: {problem}", path=path, hint=hint) from None
 
 
-def from_trash(trashed: Trashed, in_trash: bytes, reflection_now: bytes | None) -> list[FileEdit]:
-    """The file edits that bring a memory back; a reflection that was written anew meanwhile is kept."""
-    edits = [FileEdit(trash_path(trashed.memory.memory_id), in_trash, None)]
-    reference = reflections.is_reference(trashed.memory.summary_md_ref)
-    if trashed.reflection is not None and reflection_now is None and reference:
-        edits.append(FileEdit(trashed.memory.summary_md_ref, None, trashed.reflection))
-    return edits
+def from_trash(trashed: Trashed, in_trash: bytes, read: Callable[[str], bytes | None]) -> tuple[Memory, list[FileEdit]]:
+    """A memory as it comes back, and the file edits that bring it.
+
+    Where something else has been written in the place of its reflection meanwhile, both stay: the one that comes back
+    is put beside it, and the memory refers to that.
+
+    Args:
+        read: a file's content; None where there is none.
+    """
+    memory, reflection = trashed.memory, trashed.reflection
+    edits = [FileEdit(trash_path(memory.memory_id), in_trash, None)]
+    if reflection is None or not reflections.is_reference(memory.summary_md_ref):
+        return memory, edits
+    own = reflections.path_for(memory.memory_id)
+    others = (own if n == 1 else f"{own.removesuffix('.md')}-{n}.md" for n in count(1))
+    path = next(path for path in chain((memory.summary_md_ref,), others) if read(path) in (None, reflection))
+    if read(path) is None:
+        edits.append(FileEdit(path, None, reflection))
+    return replace(memory, summary_md_ref=path), edits

@@ -129,15 +129,11 @@ class Changing(Asking):
         in_trash = view.read(forgetting.trash_path(given))
         if in_trash is not None and view.get(given) is None:
             trashed = forgetting.read_trashed(in_trash, forgetting.trash_path(given))
-            edits = forgetting.from_trash(trashed, in_trash, self._reflection_bytes(view, trashed.memory))
-            return trashed.memory, edits
+            return forgetting.from_trash(trashed, in_trash, view.read)
         memory = view.need(self.full_id(given))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
         return decay.restored(memory, now), []
-
-    def _reflection_bytes(self, view: View, memory: Memory) -> bytes | None:
-        return view.read(memory.summary_md_ref) if reflections.is_reference(memory.summary_md_ref) else None
 
     def purge(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> purging.PurgeReport:
         """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back."""
