@@ -23,7 +23,8 @@ _FORMS: Mapping[str, str] = {
     "a JSON web token": r"eyJ[\w-]{8,}\.[\w-]{10,}(?:\.[\w-]*){0,3}",
     "an AWS key": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])",
     "a Google key": r"AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}",
-    "an Azure key": r"AccountKey=[A-Za-z0-9+/=]{80,}|[\w~.]{3}\dQ~[\w~.-]{31,34}|(?<=[?&])sig=[A-Za-z0-9%+/]{40,}=*",
+    "an Azure key": r"AccountKey=[A-Za-z0-9+/=]{80,}|[\w~.]{3}\dQ~[\w~.-]{31,34}|(?<=[?&])sig=[A-Za-z0-9%+/]{40,}=*"
+    r"|[A-Za-z0-9]{76}AZDO[A-Za-z0-9]{4}(?!\w)",
     "a GitHub token": r"gh[pousr]_\w{30,}|github_pat_\w{22,}",
     "a GitLab token": r"gl(?:pat|dt|rt|cbt|ptt|ft|imt|agent|oas|soat|ffct|wt)-[\w-]{20,}(?:\.\w{2}\.\w{7,9})?"
     r"|GR1348941[\w-]{20,}",
@@ -37,7 +38,8 @@ _FORMS: Mapping[str, str] = {
     "a mail service key": r"SG\.[\w-]{16,}\.[\w-]{16,}|[0-9a-f]{32}-us\d{1,2}(?!\d)|xkeysib-[0-9a-f]{64}-\w{16}"
     r"|key-[0-9a-f]{32}(?!\w)|[0-9a-f]{32}-[0-9a-f]{8}-[0-9a-f]{8}(?![\w-])",
     "a cloud service key": r"dop_v1_[0-9a-f]{40,}|do[or]_v1_[0-9a-f]{40,}|dapi[0-9a-f]{32}|LTAI[A-Za-z0-9]{12,26}"
-    r"|AKID[A-Za-z0-9]{32}|hv[sb]\.[\w-]{24,}|sbp_[0-9a-f]{40}|tskey-\w+-[\w-]{10,}|ops_eyJ[\w+/=]{40,}"
+    r"|AKID[A-Za-z0-9]{32}|hv[sb]\.[\w-]{24,}|s\.(?=\w*\d)(?=\w*[A-Z])[A-Za-z0-9]{24}(?![\w(-]|\.\w)"
+    r"|sbp_[0-9a-f]{40}|tskey-\w+-[\w-]{10,}|ops_eyJ[\w+/=]{40,}"
     r"|sntrys_[\w+/=-]{30,}|gl(?:c|sa)_[\w+/=-]{30,}|NRAK-[A-Z0-9]{27}|ATATT3[\w=-]{40,}|lin_api_\w{40}"
     r"|v1\.0-[0-9a-f]{24}-[0-9a-f]{146}|\w{14}\.atlasv1\.[\w-]{60,}|dp\.(?:pt|st|ct|sa|scim|audit)\.[\w.]{40,}"
     r"|pul-[0-9a-f]{40}|pat\w{14}\.[0-9a-f]{64}|AKCp[A-Za-z0-9]{60,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|ntn_\w{40,}",

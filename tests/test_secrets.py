@@ -46,6 +46,13 @@ def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
             assert "[redacted " in shown
 
 
+@pytest.mark.parametrize("text", ["Vault takes {}.", "pat={}", "用{}，别弄丢了。", "{}"])
+@pytest.mark.parametrize("secret", ["s.pLIix6MEOLeMa61EqJomTEI1", "Xb03rEMU64yT6BzU" * 4 + "xgciFnq9RBX2AZDOk3Qz"])
+def test_forms_that_have_become_rare(secret: str, text: str) -> None:
+    (found,) = secrets.found(text.format(secret))
+    assert secret in text.format(secret)[found.start : found.end]
+
+
 def test_ordinary_text_raises_no_alarm() -> None:
     assert [text for text in ordinary_texts() if secrets.found(text)] == []
 
