@@ -16,6 +16,7 @@ import sys
 import tempfile
 import threading
 import time
+from base64 import b64encode
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -38,11 +39,11 @@ from conftest import (
 from memctl import MemoryStore, bootstrap, doctor, open_store
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import atomic, journal, layout, lock
+from memctl.files import atomic, journal, layout, lock, merge_values
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.index import database
 from memctl.lifecycle import adding
-from memctl.models import Change, Filters, Memory, Query
+from memctl.models import Change, FileEdit, Filters, Memory, Query
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.view import View
 
@@ -1255,6 +1256,43 @@ def test_what_is_purged_is_named_by_nothing(store: MemoryStore) -> None:
     assert store.folder.memory_file.read_text().count(gone.memory_id) == 1, "its tombstone"
     assert (store.get(kept.memory_id).supersedes, store.get(kept.memory_id).conflicts_with) == ((), ())
     same_as_rebuilt(store)
+
+
+def test_what_a_summary_told_of_it_before_it_was_made_anew_goes_too(store: MemoryStore) -> None:
+    made = [store.add(f"Alice has {word}.").memory for word in (SECRET, "a boat", "a house")]
+    summary = store.reflect(made).memory
+    assert SECRET in summary.content + (store.folder.root / summary.summary_md_ref).read_text()
+    store.forget([made[0].memory_id])
+    assert store.reflect([store.get(summary.memory_id)]).outcome == "refreshed"
+    store.purge([made[0].memory_id])
+    assert store.get(summary.memory_id).sources == tuple(each.memory_id for each in made[1:])
+    assert _holding(store.folder.root, SECRET) == []
+
+
+def test_what_a_conflict_said_of_it_goes_too(store: MemoryStore) -> None:
+    gone, kept = store.add("Alice has a cat.").memory, store.add("Alice has a dog.").memory
+    said = [merge_values.entry(memory.memory_id, "content", "", SECRET, "nothing") for memory in (gone, kept)]
+    store.change(lambda view: Change("test", header={"conflicts": said}))
+    for memory in (gone, kept):
+        store.resolve_merge(memory.memory_id, side="theirs")
+    store.purge([gone.memory_id])
+    entries = [each for line in store.folder.operations.read_bytes().splitlines() for each in _noted(json.loads(line))]
+    assert {each["memory_id"] for each in entries} == {kept.memory_id}
+    assert gone.content not in store.folder.operations.read_text()
+
+
+def _noted(line: Mapping[str, list[dict]]) -> list[dict]:
+    return [each for header in line.get("header", ()) for each in header.get("conflicts", ())]
+
+
+def test_bytes_that_are_no_text_do_not_hide_it(store: MemoryStore) -> None:
+    gone = store.add("Alice has a cat.").memory
+    path = "reflections/odd.md"
+    spoilt = f"# Odd\n\n{gone.memory_id}: {SECRET}\n".encode() + b"\xff"
+    atomic.replace(store.folder.root / path, spoilt)
+    store.change(lambda view: Change("test", files=(FileEdit(path, spoilt, b"# Even\n"),)))
+    store.purge([gone.memory_id])
+    assert b64encode(spoilt) not in store.folder.operations.read_bytes()
 
 
 def test_a_tombstone_outlasts_what_is_written_beside_it(store: MemoryStore) -> None:

@@ -138,7 +138,11 @@ def _operations(path: Path, what: Erasure) -> bool:
 
 
 def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
-    """Lines of the operation log without the steps that touched what is erased."""
+    """Lines of the operation log without the steps that touched what is erased.
+
+    A kept record may have named it, and told of it, in a version before: a summary that was made anew since. Such steps
+    go too; nothing is undone across a purge.
+    """
     for line in data.splitlines(keepends=True):
         try:
             found: dict[str, Any] = json.loads(line)
@@ -147,10 +151,12 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
         if not isinstance(found, dict):
             continue
         if found.get("phase") == journal.INTENT and not found.get("erases"):
-            found["records"] = [step for step in _steps(found, "records") if step[0] not in what.ids]
+            found["records"] = [step for step in _steps(found, "records") if not _tells_of(step, what.ids)]
             found["files"] = [step for step in _steps(found, "files") if not _touches(step, what)]
             if "lines" in found:
                 found["lines"] = [step for step in _steps(found, "lines") if not _touches(step, what)]
+            if isinstance(headers := found.get("header"), list):
+                found["header"] = [_header_without(h, set(what.ids)) if isinstance(h, dict) else h for h in headers]
         yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -160,9 +166,18 @@ def _steps(found: Mapping[str, Any], name: str) -> list[list[Any]]:
     return [step for step in steps if isinstance(step, list) and step] if isinstance(steps, list) else []
 
 
+def _tells_of(step: Sequence[Any], ids: Sequence[str]) -> bool:
+    """Whether a step is about a record that is erased, or one that names it as its source or the like."""
+    memory_id, *versions = step
+    named = [json.dumps(each, ensure_ascii=ascii_only) for each in ids for ascii_only in (False, True)]
+    return memory_id in ids or any(name in str(version) for name in named for version in versions)
+
+
 def _touches(step: Sequence[Any], what: Erasure) -> bool:
     path, *contents = step
-    return path in what.files or any(i in str(content) for i in what.ids for content in (path, *contents))
+    if path in what.files or any(isinstance(content, Mapping) for content in contents):
+        return True  # what is no text is packed: nobody looks into it, and it can be spared
+    return any(i in str(content) for i in what.ids for content in (path, *contents))
 
 
 def _files_naming(directory: Path, ids: Sequence[str]) -> bool:
