@@ -138,7 +138,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def fresh(self, word: str) -> str:
         self.unique += 1
-        return f"{word} number {self.unique}"
+        return f"{word} number {self.unique:04}"
 
     def housekeep(self) -> tuple[dict[str, Any], dict[str, Any], list[str]]:
         """What every write does first: what it may touch, and the reflections that get a record with a new id."""

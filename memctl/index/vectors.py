@@ -11,6 +11,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Sequence
 from functools import lru_cache
+from itertools import repeat
 from math import sqrt
 from operator import mul
 from typing import NamedTuple
@@ -44,6 +45,6 @@ def packed_question(vector: tuple[float, ...]) -> Packed:
 def _int8(vector: Sequence[float], scale: float) -> bytes:
     """The vector times the scale, as whole numbers from -127 to 127."""
     try:
-        return array("b", [round(x * scale) for x in vector]).tobytes()
+        return array("b", map(round, map(mul, vector, repeat(scale)))).tobytes()
     except OverflowError:
         return array("b", [max(-127, min(127, round(x * scale))) for x in vector]).tobytes()

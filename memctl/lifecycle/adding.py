@@ -104,10 +104,10 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
         raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
     try:
-        checked = codec.decode(codec.encode(memory))
-        if _holds_nul(codec.encode(memory)):
+        record = codec.encode(memory)
+        checked = codec.decode(record)
+        if _holds_nul(codec.dump(record), record):
             raise codec.RecordError("a field holds a NUL character")
-        codec.dump(codec.encode(memory))
     except codec.RecordError as problem:
         raise InvalidDataError(str(problem)) from None
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
@@ -124,18 +124,21 @@ def can_be_stored(memory: Memory) -> bool:
     """Whether a record can be written and read back."""
     try:
         record = codec.encode(memory)
-        codec.dump(record)
-        return codec.decode(record).memory_id == memory.memory_id and not _holds_nul(record)
+        text = codec.dump(record)
+        return codec.decode(record).memory_id == memory.memory_id and not _holds_nul(text, record)
     except codec.RecordError:
         return False
 
 
-def _holds_nul(value: Any) -> bool:
+def _holds_nul(text: str, value: Any) -> bool:
+    """Whether a value holds a NUL character; its JSON `text` is looked at first, which costs little."""
+    if "\\u0000" not in text:
+        return False
     if isinstance(value, str):
         return "\0" in value
     if isinstance(value, dict):
-        return any(_holds_nul(part) for pair in value.items() for part in pair)
-    return isinstance(value, list | tuple) and any(map(_holds_nul, value))
+        return any(_holds_nul(text, part) for pair in value.items() for part in pair)
+    return isinstance(value, list | tuple) and any(_holds_nul(text, part) for part in value)
 
 
 def mention(memory: Memory, now: datetime, again: Memory | None = None, given: frozenset[str] = frozenset()) -> Memory:

@@ -39,11 +39,14 @@ def guarded(
     def look(value: Any, where: str, name: str = "") -> Any:
         return secrets.guarded(value, policy, where, name=name, known=known, can_insist=can_insist)
 
-    ids = tuple(
-        name for name in _IDS if any(one.kind != "a random key" for one in secrets.found(getattr(memory, name)))
-    )
-    fields = {name: look(getattr(memory, name), _said(name)) for name in (*_FIELDS, *ids)}
-    return replace(memory, **fields, value=look(memory.value, "the value", memory.key))
+    held = {name: value for name in (*_FIELDS, *_IDS) if (value := getattr(memory, name))}
+    for name in _IDS:
+        if name in held and all(one.kind == "a random key" for one in secrets.found(held[name])):
+            del held[name]
+    fields = {name: look(value, _said(name)) for name, value in held.items()}
+    fields["value"] = look(memory.value, "the value", memory.key)
+    changed = {name: value for name, value in fields.items() if value is not getattr(memory, name)}
+    return replace(memory, **changed) if changed else memory
 
 
 def _said(name: str) -> str:
