@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
 
@@ -160,11 +161,18 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
 def _whole(value: str, name: str) -> str:
     """The kind of secret that a whole text is, because of the name it stands under; empty where it is none."""
     last = name.rsplit(".", 1)[-1]
-    if last.startswith("[redacted") or not any(told in last.lower() for told in _NAMES):
+    if not _may_name(last):
         return ""
     from memctl import looks
 
     return looks.kind_of(last) if looks.names_secret(last) and looks.is_held(value) else ""
+
+
+@lru_cache(maxsize=1024)
+def _may_name(name: str) -> bool:
+    """Whether it is worth to ask whether the name says that a secret stands under it; the same few come again."""
+    lowered = name.lower()
+    return not name.startswith("[redacted") and any(told in lowered for told in _NAMES)
 
 
 def _numeric_password(value: int, name: str, known: str) -> bool:
