@@ -76,7 +76,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     for item in items if _CASES else ():
         function = getattr(item, "obj", None)
         if getattr(function, "is_hypothesis_test", False):
-            given = getattr(function, "_hypothesis_internal_use_settings", None) or settings()
+            of_machine = getattr(getattr(item, "cls", None), "settings", None)
+            given = of_machine or getattr(function, "_hypothesis_internal_use_settings", None) or settings()
             item.user_properties.append(("examples", given.max_examples))
 
 
