@@ -1281,6 +1281,19 @@ def test_what_a_conflict_said_of_it_goes_too(store: MemoryStore) -> None:
     assert gone.content not in store.folder.operations.read_text()
 
 
+@pytest.mark.parametrize("spoilt", ["\\q", "\\ud800", "\n", "\\"])
+def test_a_log_that_somebody_was_at_is_cleaned_all_the_same(spoilt: str, store: MemoryStore) -> None:
+    gone = store.add(f"Alice has {SECRET}.").memory
+    kept = store.add("Alice has a boat.").memory
+    version = f'{{"content": "{spoilt}", "told": "{SECRET}", "sources": ["{gone.memory_id}"]}}'
+    line = {"op": "x", "phase": "intent", "at": "", "command": "x", "files": []}
+    with store.folder.operations.open("a") as log:
+        log.write(json.dumps({**line, "records": [[kept.memory_id, None, version]]}) + "\n")
+        log.write(json.dumps({"op": "x", "phase": "done"}) + "\n")
+    store.purge([gone.memory_id])
+    assert _holding(store.folder.root, SECRET) == []
+
+
 def _noted(line: Mapping[str, list[dict]]) -> list[dict]:
     return [each for header in line.get("header", ()) for each in header.get("conflicts", ())]
 

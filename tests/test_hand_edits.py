@@ -509,6 +509,12 @@ def test_memories_that_supersede_each_other_are_told_with_a_way_out(store: Memor
     assert (problem.code, problem.fix) == (codes.CIRCLE, "")
     assert f"{first} and {second} supersede each other, so no answer has them" in str(problem)
 
+    stands = store.folder.memory_file.read_text().replace('"status": "superseded"', '"status": "active"', 1)
+    before = store.folder.memory_file.read_bytes()
+    saved(store.folder.memory_file, stands)
+    assert doctor.examine(store) == [], "one that is active is in answers, whatever it is superseded by"
+    saved(store.folder.memory_file, before.decode())
+
     command = re.search(r"`memctl (edit .*)`", problem.message)[1].split()
     assert main([*command, "--store", str(store.folder.root.parent), "--user", store.user]) == 0
     assert doctor.examine(store) == []

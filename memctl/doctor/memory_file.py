@@ -23,7 +23,7 @@ from memctl.errors import InvalidDataError
 from memctl.files import atomic, document, reflections, succession
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
-from memctl.models import Memory, Problem
+from memctl.models import SUPERSEDED, Memory, Problem
 from memctl.store import MemoryStore
 
 
@@ -127,7 +127,8 @@ def _relations(memory: Memory, line: int, known: set[str]) -> Iterator[Problem]:
 def _circles(parsed: document.Document) -> Iterator[Problem]:
     """Memories that supersede each other: none of them is in an answer, which nobody can have meant."""
     lines = {record.memory.memory_id: record.line for record in parsed.records if record.memory is not None}
-    for name, *others in succession.circles(parsed.memories):
+    over = {name: memory for name, memory in parsed.memories.items() if memory.status == SUPERSEDED}
+    for name, *others in succession.circles(over):
         what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
         way = f"let one stand with `memctl edit {name} --set status=active --set superseded_by=`"
         yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=CIRCLE)

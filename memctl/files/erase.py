@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -143,6 +144,7 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
     A kept record may have named it, and told of it, in a version before: a summary that was made anew since. Such steps
     go too; nothing is undone across a purge.
     """
+    ids = set(what.ids)
     for line in data.splitlines(keepends=True):
         try:
             found: dict[str, Any] = json.loads(line)
@@ -151,12 +153,12 @@ def _cleaned_lines(data: bytes, what: Erasure) -> Iterator[bytes]:
         if not isinstance(found, dict):
             continue
         if found.get("phase") == journal.INTENT and not found.get("erases"):
-            found["records"] = [step for step in _steps(found, "records") if not _tells_of(step, what.ids)]
+            found["records"] = [step for step in _steps(found, "records") if not _tells_of(step, ids)]
             found["files"] = [step for step in _steps(found, "files") if not _touches(step, what)]
             if "lines" in found:
                 found["lines"] = [step for step in _steps(found, "lines") if not _touches(step, what)]
             if isinstance(headers := found.get("header"), list):
-                found["header"] = [_header_without(h, set(what.ids)) if isinstance(h, dict) else h for h in headers]
+                found["header"] = [_header_without(h, ids) if isinstance(h, dict) else h for h in headers]
         yield json.dumps(found, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
 
 
@@ -166,11 +168,25 @@ def _steps(found: Mapping[str, Any], name: str) -> list[list[Any]]:
     return [step for step in steps if isinstance(step, list) and step] if isinstance(steps, list) else []
 
 
-def _tells_of(step: Sequence[Any], ids: Sequence[str]) -> bool:
+_TEXT = re.compile(r'"(?:[^"\\]|\\.)*"')
+
+
+def _tells_of(step: Sequence[Any], ids: set[str]) -> bool:
     """Whether a step is about a record that is erased, or one that names it as its source or the like."""
     memory_id, *versions = step
-    named = [json.dumps(each, ensure_ascii=ascii_only) for each in ids for ascii_only in (False, True)]
-    return memory_id in ids or any(name in str(version) for name in named for version in versions)
+    return memory_id in ids or any(_names_one(version, ids) for version in versions if version is not None)
+
+
+def _names_one(version: Any, ids: set[str]) -> bool:
+    """Whether the JSON of a record names one of the ids; what somebody has spoilt cannot be read, and can be spared.
+
+    Every text is looked up, which costs the same for one id and for thousands.
+    """
+    try:
+        json.loads(version)
+    except (ValueError, TypeError, RecursionError):
+        return True
+    return any((json.loads(text) if "\\" in text else text[1:-1]) in ids for text in _TEXT.findall(version))
 
 
 def _touches(step: Sequence[Any], what: Erasure) -> bool:
