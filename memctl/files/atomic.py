@@ -3,6 +3,9 @@
 A write is: temporary file in the same directory, fsync, rename, fsync of the directory. A new directory is made durable
 in its parent before anything in it counts. Where the system can swap two names in one step, the displaced file is kept,
 so that a save by an editor in the last microsecond is not lost.
+
+Names are looked up in the opened folder. With `root`, every folder between that one and the file is opened without
+following links, so that nobody can lead a write elsewhere, not even in the moment between a check and the write.
 """
 
 from __future__ import annotations
@@ -26,6 +29,9 @@ TEMPORARY_PREFIX = ".memctl-tmp-"
 UNSURE = "It is written, but it is not certain that it outlasts a power cut. Look after the disk, then do it again."
 """Hint of an error that comes after the change was made."""
 
+_FOLDER = os.O_RDONLY | os.O_DIRECTORY | getattr(os, "O_PATH", 0)
+"""How a folder is opened to look names up in it: that must work where its list of names may not be read."""
+
 _NO_SWAP = {errno.EINVAL, errno.ENOSYS, errno.ENOTSUP, errno.EPERM, errno.ENOENT}
 """What a system says that cannot swap two names, or a path that has gone since."""
 
@@ -39,14 +45,29 @@ def fsync_directory(path: Path) -> None:
         os.close(handle)
 
 
-def make_directory(path: Path) -> None:
-    """Create a directory and its parents, private to the owner."""
-    with told(path):
-        if path.is_dir():
-            return
-    make_directory(path.parent)
+@contextmanager
+def _folder_of(path: Path, root: Path | None) -> Iterator[int]:
+    """The folder a file lies in, opened; from `root` on without following links."""
+    handle = os.open(path.parent if root is None else root, _FOLDER)
     try:
-        os.mkdir(path, DIRECTORY_MODE)
+        for name in path.parent.relative_to(root).parts if root else ():
+            inner = os.open(name, _FOLDER | os.O_NOFOLLOW, dir_fd=handle)
+            os.close(handle)
+            handle = inner
+        yield handle
+    finally:
+        os.close(handle)
+
+
+def make_directory(path: Path, root: Path | None = None) -> None:
+    """Create a directory and its parents (those below `root`), private to the owner."""
+    with told(path):
+        if path == root or path.is_dir():
+            return
+    make_directory(path.parent, root)
+    try:
+        with _folder_of(path, root) as place:
+            os.mkdir(path.name, DIRECTORY_MODE, dir_fd=place)
         with suppress(PermissionError):  # a parent that may be written and not read
             fsync_directory(path.parent)
     except FileExistsError:
@@ -91,13 +112,20 @@ def storage_error(problem: OSError, path: Path) -> StorageError:
     return StorageError(f"cannot write {path}: {reason}", hint=hints.get(problem.errno or 0, ""))
 
 
-def read(path: Path) -> bytes | None:
+def read(path: Path, root: Path | None = None) -> bytes | None:
     """The bytes of a file of a store, None where there is none.
 
     Raises:
         StorageError: it is there and cannot be read, or is no regular file: unreadable is never taken for empty.
     """
-    return _read(path, regular)
+    if root is None:
+        return _read(path, regular)
+
+    def opener(name: str, flags: int) -> int:
+        with _folder_of(path, root) as place:
+            return regular(path.name, flags, place)
+
+    return _read(path, opener)
 
 
 def read_given(path: Path) -> bytes | None:
@@ -117,13 +145,13 @@ def _read(path: Path, opener: Callable[[str, int], int] | None) -> bytes | None:
         raise StorageError(f"cannot read {path}: {problem}") from None
 
 
-def regular(name: str, flags: int) -> int:
+def regular(name: str, flags: int, folder: int | None = None) -> int:
     """Opener for files of a store: a link may lead anywhere, a pipe is waited for, a device never ends.
 
     Raises:
         OSError: ELOOP for a link, ENXIO for anything else that is no regular file.
     """
-    handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE)
+    handle = os.open(name, flags | os.O_NOFOLLOW | os.O_NONBLOCK, FILE_MODE, dir_fd=folder)
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
         raise OSError(errno.ENXIO, _NO_FILE, name)
@@ -154,25 +182,35 @@ _NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
 """What the system says of links, of pipes without a reader, of sockets."""
 
 
-def replace(path: Path, data: bytes, *, keep: Path | None = None) -> os.stat_result:
+def replace(
+    path: Path, data: bytes, *, keep: Path | None = None, root: Path | None = None, durable: bool = True
+) -> os.stat_result:
     """Put `data` at `path` as a whole or not at all, and return the new file's stat.
 
     Args:
         keep: where to leave the file that was displaced, if the system can swap names atomically.
+        durable: false for what may be lost in a power cut.
 
     Raises:
         StorageError: nothing was changed; or it was, and the hint is `UNSURE`.
     """
     refuse_link(path)
-    make_directory(path.parent)
-    temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
-    try:
-        result = _write_new(temporary, data, _mode_for(path))
-        _move(temporary, path, keep)
-    except OSError as problem:
-        discard(temporary)
-        raise storage_error(problem, path) from None
-    confirm(path)
+    make_directory(path.parent, root)
+    with told(path), _folder_of(path, root) as place:
+        temporary = TEMPORARY_PREFIX + secrets.token_hex(6)
+        try:
+            result = _write_new(temporary, data, _mode_for(path.name, place), place, durable)
+            if keep is None:
+                os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
+            else:
+                with _folder_of(keep, root) as aside:
+                    _move(temporary, path, place, keep.name, aside)
+        except OSError:
+            with suppress(OSError):  # else the next writer clears it away
+                os.unlink(temporary, dir_fd=place)
+            raise
+    if durable:
+        confirm(path)
     return result
 
 
@@ -185,7 +223,7 @@ def create(path: Path, data: bytes) -> bool:
     make_directory(path.parent)
     temporary = path.with_name(TEMPORARY_PREFIX + secrets.token_hex(6))
     try:
-        _write_new(temporary, data, FILE_MODE)
+        _write_new(str(temporary), data, FILE_MODE)
         os.link(temporary, path, follow_symlinks=False)
     except FileExistsError:
         return False
@@ -212,20 +250,23 @@ def refuse_link(path: Path) -> None:
         raise RefusedError(f"{path} is a symbolic link; memctl does not write through links", hint=hint)
 
 
-def _mode_for(path: Path) -> int:
+def _mode_for(name: str, folder: int) -> int:
     try:
-        return stat.S_IMODE(path.stat().st_mode)
+        return stat.S_IMODE(os.stat(name, dir_fd=folder, follow_symlinks=False).st_mode)
     except FileNotFoundError:
         return FILE_MODE
 
 
-def _write_new(path: Path, data: bytes, mode: int) -> os.stat_result:
-    handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE)
+def _write_new(
+    name: str, data: bytes, mode: int, folder: int | None = None, durable: bool = True
+) -> os.stat_result:
+    handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE, dir_fd=folder)
     try:
         write_all(handle, data)
         if mode != FILE_MODE:
             os.fchmod(handle, mode)
-        os.fsync(handle)
+        if durable:
+            os.fsync(handle)
         return os.fstat(handle)
     finally:
         os.close(handle)
@@ -238,31 +279,33 @@ def write_all(handle: int, data: bytes) -> None:
         view = view[os.write(handle, view) :]
 
 
-def _move(temporary: Path, path: Path, keep: Path | None) -> None:
-    if keep is None or not path.exists() or not _exchange(temporary, path):
-        os.replace(temporary, path)
+def _move(temporary: str, path: Path, place: int, keep: str, aside: int) -> None:
+    """Give a new file its name; what had that name goes to `keep`, where the system can swap."""
+    there = os.access(path.name, os.F_OK, dir_fd=place, follow_symlinks=False)
+    if not there or not _exchange(temporary, path.name, place):
+        os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
         return
     try:
-        os.replace(temporary, keep)
+        os.replace(temporary, keep, src_dir_fd=place, dst_dir_fd=aside)
     except OSError as problem:
-        _swap_back(temporary, path, problem)
+        _swap_back(temporary, path, place, problem)
         raise
 
 
-def _swap_back(temporary: Path, path: Path, problem: OSError) -> None:
-    """Undo a swap whose displaced file cannot be laid aside.
+def _swap_back(temporary: str, path: Path, place: int, problem: OSError) -> None:
+    """Undo a swap whose displaced file cannot be moved aside.
 
     Raises:
         StorageError: that is refused too. The file stays under its temporary name: it may hold what a person saved.
     """
     with suppress(OSError):
-        if _exchange(temporary, path):
+        if _exchange(temporary, path.name, place):
             return
     raise StorageError(f"{storage_error(problem, path).message}, after it was written", hint=UNSURE)
 
 
-def _exchange(first: Path, second: Path) -> bool:
-    """Swap two names in one step; False where the system or the file system cannot.
+def _exchange(first: str, second: str, folder: int) -> bool:
+    """Swap two names of a folder in one step; False where the system or the file system cannot.
 
     Raises:
         OSError: it can, and does not.
@@ -272,27 +315,28 @@ def _exchange(first: Path, second: Path) -> bool:
     import ctypes
 
     swap = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
-    here, rename_exchange = -100, 2
+    rename_exchange = 2
     if swap is None:
         return False
-    if swap(here, os.fsencode(first), here, os.fsencode(second), rename_exchange) == 0:
+    if swap(folder, os.fsencode(first), folder, os.fsencode(second), rename_exchange) == 0:
         return True
     if (number := ctypes.get_errno()) in _NO_SWAP:
         return False
-    raise OSError(number, os.strerror(number), os.fspath(second))
+    raise OSError(number, os.strerror(number), second)
 
 
-def append(path: Path, data: bytes) -> None:
+def append(path: Path, data: bytes, root: Path | None = None) -> None:
     """Add `data` at the end of a log and make it durable.
 
     Raises:
         StorageError: the log may hold a torn last line, which readers skip.
     """
     refuse_link(path)
-    make_directory(path.parent)
+    make_directory(path.parent, root)
     try:
         new = not path.exists()
-        handle = regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
+        with _folder_of(path, root) as place:
+            handle = regular(path.name, os.O_WRONLY | os.O_CREAT | os.O_APPEND, place)
         try:
             write_all(handle, data)
             os.fsync(handle)
@@ -304,14 +348,15 @@ def append(path: Path, data: bytes) -> None:
         raise storage_error(problem, path) from None
 
 
-def remove(path: Path) -> None:
+def remove(path: Path, root: Path | None = None) -> None:
     """Delete a file for good; one that is not there is fine.
 
     Raises:
         StorageError: as `replace`.
     """
     with told(path):
-        path.unlink(missing_ok=True)
+        with suppress(FileNotFoundError), _folder_of(path, root) as place:
+            os.unlink(path.name, dir_fd=place)
         there = path.parent.is_dir()
     if there:
         confirm(path)
@@ -325,7 +370,7 @@ def write_new(path: Path, data: bytes) -> None:
     """
     make_directory(path.parent)
     try:
-        _write_new(path, data, FILE_MODE)
+        _write_new(str(path), data, FILE_MODE)
     except OSError as problem:
         raise storage_error(problem, path) from None
 

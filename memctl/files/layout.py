@@ -6,11 +6,12 @@ import os
 import re
 import unicodedata
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import atomic, document
+from memctl.files import atomic, document, signing
 
 CONFIG_NAME = "memctl.yaml"
 STORE_VARIABLE = "MEMCTL_STORE"
@@ -32,9 +33,18 @@ GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 
 @dataclass(frozen=True)
 class UserFolder:
-    """The files of one user, below `root`."""
+    """The files of one user, below `root`.
+
+    Args:
+        key_file: holds the key that this machine's user signs local state with.
+    """
 
     root: Path
+    key_file: Path = field(default_factory=signing.key_file, compare=False)
+
+    @cached_property
+    def signer(self) -> signing.Signer:
+        return signing.Signer(self.state / "id", self.key_file)
 
     @property
     def name(self) -> str:
@@ -104,6 +114,11 @@ class UserFolder:
     def displaced(self) -> Path:
         return self.state / "displaced"
 
+    @property
+    def unverified(self) -> Path:
+        """Entries that this machine's user did not write, moved out of the way."""
+        return self.state / "unverified"
+
     def resolve(self, relative: str) -> Path:
         """A path inside the folder.
 
@@ -126,7 +141,7 @@ def check_private(folder: UserFolder) -> None:
     Raises:
         RefusedError: a folder of it is a link, or no folder.
     """
-    inner = (folder.trash, folder.drafts, folder.displaced, folder.session_locks)
+    inner = (folder.trash, folder.drafts, folder.displaced, folder.session_locks, folder.unverified)
     for place in (folder.private, folder.state, folder.cache, *inner):
         if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):  # noqa: PTH112, PTH114
             hint = "Delete it, or put the real folder there; memctl makes it anew, and no memory is lost."
