@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from memctl import config
 from memctl.errors import MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import layout
+from memctl.files import layout, signing
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
 from memctl.providers.base import LLM, Embedder, Reranker
@@ -49,6 +50,7 @@ def open_store(
     settings = config.load(root)
     name = user or environment.get(layout.USER_VARIABLE) or user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
+    folder = replace(folder, key_file=signing.key_file(environment))
     layout.check_private(folder)
     embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)

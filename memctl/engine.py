@@ -13,7 +13,7 @@ from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import MemctlError, NotFoundError, StorageError
-from memctl.files import atomic, document, journal, knowledge
+from memctl.files import document, journal, knowledge, layout, local_state
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, recover_if_free
@@ -51,6 +51,7 @@ class Engine:
         reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
         spare_indexes: where an index of this folder may lie from another time (when it could not be written).
         report: what the last look at the files found; None before the first.
+        unbelieved: a sentence on entries of the log that somebody else wrote; empty where there are none.
     """
 
     def __init__(
@@ -74,6 +75,7 @@ class Engine:
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None
+        self.unbelieved = ""
 
     @cached_property
     def llm(self) -> LLM | None:
@@ -130,6 +132,8 @@ class Engine:
 
         def look() -> syncing.SyncReport:
             return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+
+        self.unbelieved = local_state.check(self.folder)
 
         try:
             return self._healed(look)
@@ -260,7 +264,8 @@ class Engine:
         found = []
         for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
             try:
-                found.append(forgetting.read_trashed(atomic.read(path) or b"", path.name))
+                data = self.view().read(layout.TRASH + path.name)
+                found += [forgetting.read_trashed(data, path.name)] if data is not None else []
             except MemctlError:
                 continue
         return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
@@ -285,13 +290,13 @@ class Engine:
 
     def history(self, memory_id: str = "") -> list[journal.Operation]:
         """What was done, oldest first; to one memory, or to all."""
-        found = journal.read(self.folder.operations)
+        found = journal.read(self.folder)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
 
     @property
     def log_trimmed(self) -> bool:
         """Whether the log once held older operations than it does."""
-        return journal.trimmed(self.folder.operations)
+        return journal.trimmed(self.folder)
 
 
 def _text(data: bytes | None) -> str:

@@ -18,7 +18,7 @@ import apsw
 from memctl import sync, times
 from memctl.entries import record_entry
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, StorageError
-from memctl.files import atomic, codec, document, edit, journal, layout, lock, recovery
+from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
@@ -45,7 +45,11 @@ Decision = Callable[[View], Change]
 
 
 class Gateway:
-    """Applies changes to one user's folder."""
+    """Applies changes to one user's folder.
+
+    Attributes:
+        moved_aside: how many entries that somebody else wrote were moved out of the way.
+    """
 
     def __init__(
         self, folder: UserFolder, index: SqliteIndex, embedder: Embedder | None, *, lock_timeout: float, log_limit: int
@@ -53,6 +57,7 @@ class Gateway:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.lock_timeout, self.log_limit = lock_timeout, log_limit
         self.ids = IdMaker()
+        self.moved_aside = 0
         self._given: dict[str, str] = {}
 
     def apply(self, decide: Decision, now: datetime, before: Decision | None = None) -> tuple[Change, str]:
@@ -116,6 +121,8 @@ class Gateway:
             return None
         clean = base is None or not base.problem
         old = document.empty(self.folder.name) if data is None else data
+        files = tuple(self._signed(file) for file in change.files)
+        change = replace(change, files=files)
         new, header = self._new_content(old, change, texts, clean)
         _check_size(new)
         operation = Operation(
@@ -123,13 +130,21 @@ class Gateway:
             at=times.to_text(now),
             command=change.command,
             records=_record_steps(texts, known, change.removes),
-            files=tuple(FileStep(f.path, f.before, f.after) for f in change.files),
+            files=tuple(FileStep(f.path, f.before, f.after) for f in files),
             lines=change.lines,
             header=header,
             undoes=change.undoes,
             redoes=change.redoes,
         )
         return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
+
+    def _signed(self, file: FileEdit) -> FileEdit:
+        """The edit, with the signature that memctl's own files bear."""
+        if file.after is None or not file.path.startswith(layout.PRIVATE):
+            return file
+        if local_state.is_own(self.folder, file.path, file.after):
+            return file
+        return replace(file, after=self.folder.signer.signed(file.path, file.after))
 
     def _stamp(self) -> tuple[int, int, int, int]:
         found = self.folder.memory_file.stat()
@@ -176,9 +191,9 @@ class Gateway:
     def _carry_out(self, prepared: _Prepared) -> None:
         _check_files(self.folder, prepared.change.files)
         for line in prepared.change.lines:  # what cannot be written must be met before it is begun
-            atomic.check_regular(self.folder.resolve(line.path))
+            atomic.check_regular(self.folder.step(line.path))
         layout.ensure_private(self.folder)
-        journal.write_intent(self.folder.operations, prepared.operation)
+        prepared = replace(prepared, operation=journal.write_intent(self.folder, prepared.operation))
         try:
             self._write(prepared)
         except MemctlError as problem:
@@ -186,12 +201,12 @@ class Gateway:
         except BaseException as problem:
             done = self._take_back(prepared)
             if done and not isinstance(problem, Exception):
-                journal.finish(self.folder.operations, prepared.operation.op)
+                journal.finish(self.folder, prepared.operation)
             if not done or not isinstance(problem, Exception):
                 raise
-        journal.finish(self.folder.operations, prepared.operation.op)
+        journal.finish(self.folder, prepared.operation)
         self._index(prepared)
-        journal.trim(self.folder.operations, self.log_limit)
+        journal.trim(self.folder, self.log_limit)
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
@@ -204,8 +219,8 @@ class Gateway:
 
     def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
         keep = self.folder.displaced / document.FILE_NAME
-        atomic.make_directory(keep.parent)
-        atomic.replace(self.folder.memory_file, content, keep=keep)
+        atomic.make_directory(keep.parent, self.folder.root)
+        atomic.replace(self.folder.memory_file, content, keep=keep, root=self.folder.root)
         if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
             recovery.keep_hand_edit(keep)
 
@@ -233,11 +248,11 @@ class Gateway:
         if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
             return True
         for file in prepared.change.files:
-            if atomic.read(self.folder.resolve(file.path)) == file.after and file.before != file.after:
+            if recovery.read_file(self.folder, file.path) == file.after and file.before != file.after:
                 recovery.write_file(self.folder, file.path, file.before, file.after)
         for line in prepared.change.lines:
             recovery.write_line(self.folder, replace(line, added=not line.added))
-        journal.finish(self.folder.operations, prepared.operation.op, journal.DROPPED)
+        journal.finish(self.folder, prepared.operation, journal.DROPPED)
         return False
 
     def _index(self, prepared: _Prepared) -> None:
@@ -278,12 +293,12 @@ class Gateway:
         with self.locked():
             what = decide(self.view())
             intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
-            journal.write_intent(self.folder.operations, intent)
+            intent = journal.write_intent(self.folder, intent)
             try:
                 changed = erase(self.folder, what)
             except StorageError as problem:
                 raise StorageError(problem.message, hint=UNFINISHED) from None
-            journal.finish(self.folder.operations, intent.op)
+            journal.finish(self.folder, intent)
             return changed
 
 
@@ -311,6 +326,9 @@ class _Locked:
     def __enter__(self) -> None:
         self._lock.__enter__()
         try:
+            _refuse_tracked(self._gateway.folder)
+            if local_state.suspicious(self._gateway.folder):
+                self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
             recovery.recover(self._gateway.folder)
         except BaseException as problem:
             self._lock.__exit__(type(problem), problem, problem.__traceback__)
@@ -323,12 +341,20 @@ class _Locked:
 def recover_if_free(gateway: Gateway) -> None:
     """Mend after a crash where nobody else is at work; readers call this and never wait."""
     try:
-        if journal.unfinished(gateway.folder.operations) is None:
+        if journal.unfinished(gateway.folder) is None:
             return
+        _refuse_tracked(gateway.folder)
         with lock.exclusive(gateway.folder.lock, timeout=0):
             recovery.recover(gateway.folder)
     except MemctlError:
         return
+
+
+def _refuse_tracked(folder: UserFolder) -> None:
+    """Go on only if git does not track what memctl keeps for itself."""
+    from memctl.git import tracking  # questions do not need it
+
+    tracking.refuse_tracked(folder)
 
 
 def _dump(memory: Memory) -> bytes:
@@ -379,7 +405,7 @@ def _same_file(found: os.stat_result, known: FileState) -> bool:
 def _check_files(folder: UserFolder, files: Sequence[FileEdit]) -> None:
     """Each file must still be what the decision saw."""
     for file in files:
-        if atomic.read(folder.resolve(file.path)) != file.before:
+        if recovery.read_file(folder, file.path) != file.before:
             raise ConflictError(
                 f"{file.path} was changed by someone else in the meantime", hint="Run the command again."
             )

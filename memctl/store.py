@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from memctl.usecases.extracting import Extracting
     from memctl.usecases.knowledge import Knowledge
     from memctl.usecases.learning import Learning
+    from memctl.usecases.local_state import LocalState
     from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.reflecting import Reflecting
     from memctl.usecases.restoring import Restoring
@@ -35,6 +36,7 @@ if TYPE_CHECKING:
     class Subjects(
         Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
+        LocalState,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -83,6 +85,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "history.History": ("past", "differences"),
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
+    "local_state.LocalState": ("unverified", "adopt"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
 

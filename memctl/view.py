@@ -10,8 +10,8 @@ from typing import Any
 
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError
-from memctl.files import atomic, codec, document, reflections
-from memctl.files.layout import UserFolder
+from memctl.files import atomic, codec, document, local_state, reflections
+from memctl.files.layout import PRIVATE, UserFolder
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import adding, forgetting
 from memctl.lifecycle.adding import IdMaker
@@ -93,8 +93,9 @@ class View:
         return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
 
     def read(self, path: str) -> bytes | None:
-        """A file of the user's, None where there is none."""
-        return atomic.read(self.folder.resolve(path))
+        """A file of the user's, None where there is none; of memctl's own, only what this machine's user wrote."""
+        data = atomic.read(self.folder.resolve(path), self.folder.root)
+        return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 
     def reflection(self, path: str) -> Reflection | None:
         data = self.read(path)

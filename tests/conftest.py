@@ -6,6 +6,7 @@ files holds, table by table, row numbers and times apart.
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
 import shutil
@@ -14,6 +15,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -90,8 +92,9 @@ def _no_test_touches_the_real_home(tmp_path_factory: pytest.TempPathFactory) -> 
     root = tmp_path_factory.mktemp("guard")
     redirected = {"HOME": "home", "XDG_CACHE_HOME": "cache", "XDG_CONFIG_HOME": "config", "XDG_DATA_HOME": "data"}
     with pytest.MonkeyPatch.context() as patch:
-        for name in [name for name in os.environ if name.startswith("MEMCTL_") and name != "MEMCTL_TORTURE"]:
-            patch.delenv(name)
+        ours = [name for name in os.environ if name.startswith("MEMCTL_") and name != "MEMCTL_TORTURE"]
+        for name in (*ours, "XDG_STATE_HOME"):  # so the key lies below HOME, whatever environment a test passes
+            patch.delenv(name, raising=False)
         for name, folder in redirected.items():
             (root / folder).mkdir()
             patch.setenv(name, str(root / folder))
@@ -305,7 +308,8 @@ def no_rights() -> Iterator[None]:
     closed = [place for place in (Path(memctl.__file__), Path(sys.prefix)) if not _open_to_all(place)]
     if closed:
         pytest.skip(f"nobody may not read {closed[0]}, where the program lies")
-    groups = os.getgroups()
+    groups, home = os.getgroups(), os.environ["HOME"]
+    os.environ["HOME"] = str(_home_of_nobody())
     os.setgroups([])
     os.setegid(NOBODY)
     os.seteuid(NOBODY)
@@ -315,3 +319,13 @@ def no_rights() -> Iterator[None]:
         os.seteuid(0)
         os.setegid(0)
         os.setgroups(groups)
+        os.environ["HOME"] = home
+
+
+@cache
+def _home_of_nobody() -> Path:
+    """Where the user without rights keeps a key."""
+    home = fast_folder()
+    os.chown(home, NOBODY, NOBODY)
+    atexit.register(shutil.rmtree, home, ignore_errors=True)
+    return home

@@ -361,9 +361,9 @@ def mended(root: Path, states: list[dict[str, bytes]]) -> int:
         now = {path: data for path, data in truth(folder).items() if atomic.TEMPORARY_PREFIX not in path}
         assert now in states, f"half-done: {_differences(now, states)}"
         same_as_rebuilt(store)
-        assert journal.unfinished(store.folder.operations) is None
+        assert journal.unfinished(store.folder) is None
         store.put(replace(store.get(PLAIN), tags=("after",)), now=NOW)
-        assert journal.unfinished(store.folder.operations) is None
+        assert journal.unfinished(store.folder) is None
         assert left_over(folder) == []
         same_as_rebuilt(store)
     return states.index(now)
@@ -464,7 +464,7 @@ def _leaves_work(nursery: Nursery, template: Path, fast: Path, operation: str, n
     root = fast / "probe"
     shutil.copytree(template, root)
     nursery("operation", root, operation=operation, kill_at={"file": n})
-    found = journal.unfinished(layout.UserFolder(root / "alice").operations) is not None
+    found = journal.unfinished(layout.UserFolder(root / "alice")) is not None
     shutil.rmtree(root)
     return found
 
@@ -516,7 +516,7 @@ def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: P
 
 
 def _history(root: Path) -> list[journal.Operation]:
-    return journal.read(layout.UserFolder(root / "alice").operations)
+    return journal.read(layout.UserFolder(root / "alice"))
 
 
 # Random kills
@@ -601,7 +601,7 @@ def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
             if store.all():
                 first = store.all()[0]
                 store.put(first)
-                assert journal.unfinished(store.folder.operations) is None
+                assert journal.unfinished(store.folder) is None
                 assert left_over(store.folder.root) == []
                 same_as_rebuilt(store)
     assert kills == 20

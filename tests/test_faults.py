@@ -387,7 +387,7 @@ def test_files_that_cannot_grow(opener: Opener, write: str) -> None:
         done.add(worked)
         same_as_rebuilt(store)
         store.add("And on we go.")
-        assert journal.unfinished(store.folder.operations) is None
+        assert journal.unfinished(store.folder) is None
         assert left_over(store.folder.root) == []
         same_as_rebuilt(store)
     assert done == {True, False}
@@ -404,7 +404,7 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time(opener: Opener, monkeypatch: py
     assert found(store, "tea")[0] == "Alice likes tea."
     store.undo_many(2)
     assert contents(store) == []
-    assert journal.unfinished(store.folder.operations) is None
+    assert journal.unfinished(store.folder) is None
     same_as_rebuilt(store)
 
 
@@ -458,7 +458,7 @@ def test_a_full_disk(small_disk: Path, tmp_path: Path) -> None:
                 assert "Thing number 1" in found(store, "thing")[0] or found(store, "thing number 1")
             (small_disk / "filler").unlink()
             store.add("And on we go.")
-            assert journal.unfinished(store.folder.operations) is None
+            assert journal.unfinished(store.folder) is None
             assert left_over(store.folder.root) == []
             same_as_rebuilt(store)
         shutil.rmtree(root)
@@ -644,7 +644,7 @@ def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -
     good = filled.folder.memory_file.read_bytes()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
     steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
-    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
+    journal.write_intent(filled.folder, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
     (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
     write_by_hand(filled.folder.memory_file, good[:-5])
     filled.close()
@@ -667,7 +667,7 @@ def test_what_a_person_wrote_after_a_crash_stays(filled: MemoryStore) -> None:
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
     files = (FileStep("reflections/n1.md", b"# Old\n", b"# New\n"), FileStep("reflections/n2.md", None, b"# N2\n"))
     change = Operation("op_1", "2025-01-01T00:00:00Z", "add", (RecordStep("n1", None, record),), files)
-    journal.write_intent(filled.folder.operations, change)
+    journal.write_intent(filled.folder, change)
     two.write_bytes(b"# N2\n")
     one.write_bytes(b"# By hand\n")
     filled.add("Something else")
@@ -681,7 +681,7 @@ def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: Me
     filled.refresh()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
     steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
-    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
+    journal.write_intent(filled.folder, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
     (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
     seen = []
 
@@ -698,7 +698,7 @@ def test_what_was_never_begun_is_no_history(filled: MemoryStore) -> None:
     filled.add("One.")
     known = [operation.op for operation in filled.history()]
     step = RecordStep("n1", None, '{"memory_id": "n1", "content": "Never."}')
-    journal.write_intent(filled.folder.operations, Operation("op_never", "2025-01-01T00:00:00Z", "add", (step,), ()))
+    journal.write_intent(filled.folder, Operation("op_never", "2025-01-01T00:00:00Z", "add", (step,), ()))
     filled.add("Two.")
     assert [operation.op for operation in filled.history()][:-1] == known
     assert filled.undo_many(2).stopped is None
@@ -745,7 +745,7 @@ def test_a_reader_does_not_wait_to_mend(filled: MemoryStore, monkeypatch: pytest
         raise AssertionError("it waits")
 
     step = RecordStep("n1", None, '{"memory_id": "n1", "content": "Never."}')
-    journal.write_intent(filled.folder.operations, Operation("op_1", "2025-01-01T00:00:00Z", "add", (step,), ()))
+    journal.write_intent(filled.folder, Operation("op_1", "2025-01-01T00:00:00Z", "add", (step,), ()))
     with lock.exclusive(filled.folder.lock, timeout=0):
         monkeypatch.setattr(time, "sleep", waited)
         assert found(filled, "tea")[0] == "Alice likes tea."

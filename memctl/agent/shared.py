@@ -160,7 +160,7 @@ class Shared:
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
         mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]
         ids, used = ([hit.memory.memory_id for hit in some] for some in (mine, rank.used(mine)))
-        return receipts.write(self.own.folder.receipts, query.text, ids, used, now)
+        return receipts.write(self.own.folder, query.text, ids, used, now)
 
 
 def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, ...]:

@@ -66,6 +66,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "git": "git:GROUP",
         "user": "users:GROUP",
         "config": "settings:CONFIG",
+        "state": "state:GROUP",
         "model": "models:MODEL",
     },
 }

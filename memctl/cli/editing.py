@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shlex
 import subprocess
@@ -14,10 +15,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl.cli import render
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
-from memctl.files import atomic, codec, reflections, safe_yaml
+from memctl.files import atomic, codec, local_state, reflections, safe_yaml
 from memctl.models import Memory
 
 if TYPE_CHECKING:
+    from memctl.files.layout import UserFolder
     from memctl.store import MemoryStore
 
 T = TypeVar("T")
@@ -101,7 +103,7 @@ def edit_record(store: MemoryStore, memory: Memory, allow_secret: bool = False) 
     draft.begin(_HEAD.format(id=memory.memory_id) + _yaml(codec.encode(memory)))
     draft.open()
     wanted = draft.keeping(lambda: _decoded(_parse_yaml(draft.path), memory, draft.path.name))
-    base = _decoded(safe_yaml.load(draft.base.read_text("utf-8"), times_as_text=True), memory, draft.base.name)
+    base = _decoded(safe_yaml.load(draft.begun_from() or "", times_as_text=True), memory, draft.base.name)
     merged = draft.keeping(lambda: _merged(codec.encode(base), codec.encode(wanted), memory))
     outcome: str = draft.keeping(lambda: save(store, memory, merged, allow_secret))
     draft.discard()
@@ -131,7 +133,7 @@ def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = Fal
     draft.begin(before.body if before else f"# {memory.title}\n")
     draft.open()
     body = draft.keeping(lambda: reflections.parse(draft.path.read_bytes(), draft.path.name).body)
-    begun_from = draft.base.read_text("utf-8")
+    begun_from = draft.begun_from() or ""
     if not body.strip() or body.strip() == begun_from.strip():
         draft.discard()
         return UNCHANGED
@@ -146,12 +148,13 @@ def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = Fal
 class Draft:
     """Somebody's unfinished edit, and what it was begun from."""
 
+    folder: UserFolder
     path: Path
 
     @staticmethod
     def of(store: MemoryStore, memory: Memory, suffix: str) -> Draft:
         name = reflections.path_for(memory.memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
-        return Draft(store.folder.drafts / f"{name}{suffix}")
+        return Draft(store.folder, store.folder.drafts / f"{name}{suffix}")
 
     @property
     def base(self) -> Path:
@@ -159,19 +162,30 @@ class Draft:
 
     def begin(self, text: str) -> None:
         """Start from `text`, or go on with a draft that was kept, and say so."""
-        if self.path.exists() and self.base.exists():
+        if self.path.exists() and self.begun_from() is not None:
             begun = datetime.fromtimestamp(self.base.stat().st_mtime, UTC)
             render.warn(f"going on with your draft of {begun:%Y-%m-%d %H:%M} UTC")
             return
-        atomic.replace(self.base, text.encode())
-        atomic.replace(self.path, text.encode())
+        local_state.set_draft_aside(self.folder, self.path.name)
+        signed = self.folder.signer.signed(self._kind, local_state.begun(text))
+        atomic.replace(self.base, signed, root=self.folder.root)
+        atomic.replace(self.path, text.encode(), root=self.folder.root)
+
+    @property
+    def _kind(self) -> str:
+        return local_state.DRAFTS + self.base.name
+
+    def begun_from(self) -> str | None:
+        """The text it was begun from; None where this machine's user began none."""
+        data = atomic.read(self.base, self.folder.root)
+        return str(json.loads(data)["text"]) if data and self.folder.signer.verifies(self._kind, data) else None
 
     def open(self) -> None:
         """Run the editor; a draft nobody touched is not kept when it fails."""
         try:
             _run_editor(self.path)
         except MemctlError as problem:
-            if self.path.exists() and self.path.read_bytes() == self.base.read_bytes():
+            if self.path.exists() and self.path.read_bytes() == (self.begun_from() or "").encode():
                 self.discard()
                 raise
             raise UsageError(f"{problem.message}; your draft is kept in {self.path}") from None

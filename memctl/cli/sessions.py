@@ -74,6 +74,7 @@ def list_sessions() -> None:
 def _row(info: SessionInfo) -> tuple[str, ...]:
     when = f"{info.active_at:%Y-%m-%d %H:%M}" if info.active_at else "-"
     task = render.one_line(info.task.goal, 60) if info.task else "-"
+    task = task if info.own else f"{task} (written elsewhere)"
     numbers = (str(info.size.messages), str(info.size.tokens), str(info.queued))
     return (info.session_id, *numbers, when, "cannot be read" if info.problem else task)
 
@@ -82,7 +83,7 @@ def _info_json(info: SessionInfo) -> dict[str, Any]:
     return {
         "session": info.session_id, "messages": info.size.messages, "turns": info.size.turns,
         "tokens": info.size.tokens, "waiting": info.queued, "used_at": info.active_at,
-        "task": info.task.goal if info.task else None, "problem": info.problem,
+        "task": info.task.goal if info.task else None, "own": info.own, "problem": info.problem,
     }  # fmt: skip
 
 
@@ -107,7 +108,12 @@ def show(
         messages, size = conversation.get(), conversation.size()
     shown = messages[-last:] if last else messages
     if current.json:
-        head = {"session": session.session_id, "used_at": session.saved_at, "components": list(session.components)}
+        head = {
+            "session": session.session_id,
+            "own": session.own,
+            "used_at": session.saved_at,
+            "components": list(session.components),
+        }
         counted = {"turns": size.turns, "tokens": size.tokens}
         render.as_json({**head, **counted, "messages": [message.state for message in shown]})
         return

@@ -202,7 +202,7 @@ def _missing(parsed: Document, gone: set[str]) -> set[str]:
 def _same_words(view: View, memories: Mapping[str, Memory], missing: set[str]) -> dict[str, set[str]]:
     """By what the log knows of the missing: records it does not know, with the same words and the same date."""
     last: dict[str, str] = {}
-    for operation in journal.read(view.folder.operations):
+    for operation in journal.read(view.folder):
         for step in operation.records:
             last[step.memory_id] = step.after or step.before or ""
     strangers = [memory for memory in memories.values() if memory.memory_id not in last]

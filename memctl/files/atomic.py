@@ -257,9 +257,7 @@ def _mode_for(name: str, folder: int) -> int:
         return FILE_MODE
 
 
-def _write_new(
-    name: str, data: bytes, mode: int, folder: int | None = None, durable: bool = True
-) -> os.stat_result:
+def _write_new(name: str, data: bytes, mode: int, folder: int | None = None, durable: bool = True) -> os.stat_result:
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE, dir_fd=folder)
     try:
         write_all(handle, data)
@@ -359,6 +357,18 @@ def remove(path: Path, root: Path | None = None) -> None:
             os.unlink(path.name, dir_fd=place)
         there = path.parent.is_dir()
     if there:
+        confirm(path)
+
+
+def move(path: Path, target: Path, root: Path | None = None) -> None:
+    """Give a file another name below `root`; nothing where there is no such file.
+
+    Raises:
+        StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
+    """
+    with told(path), suppress(FileNotFoundError), _folder_of(path, root) as place, _folder_of(target, root) as other:
+        os.replace(path.name, target.name, src_dir_fd=place, dst_dir_fd=other)
+    if path.parent.is_dir():
         confirm(path)
 
 

@@ -2,6 +2,8 @@
 
 A line `{"op": …, "phase": "intent", …}` is durable before the first file is touched, and `{"op": …, "phase": "done"}`
 follows when all are written. So at most the last intent can be unfinished, and it holds all that is needed to finish.
+
+Every line is signed, and only lines that this machine's user wrote are read: see `signing`.
 """
 
 from __future__ import annotations
@@ -10,13 +12,15 @@ import base64
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from memctl.errors import MemctlError
-from memctl.files import atomic
+from memctl.files import atomic, watermark
+from memctl.files.layout import UserFolder
+from memctl.files.signing import OPERATION
 from memctl.models import LineEdit
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
@@ -24,7 +28,7 @@ TRIMMED = "trimmed"
 """Phase of the first line of a log that has lost what was older."""
 
 _CHUNK = 65536
-_LOOKED_AT = 3
+_LOOKED_AT = 8
 
 
 @dataclass(frozen=True)
@@ -52,6 +56,7 @@ class Operation:
     Args:
         header: the fields of `memory.json` beside the records, before and after, where they changed.
         erases: ids and files of a purge, which keeps no before and after.
+        number: counts the operations of a folder: one that is not above the watermark is not carried out again.
     """
 
     op: str
@@ -65,32 +70,55 @@ class Operation:
     phase: str = INTENT
     lines: tuple[LineEdit, ...] = ()
     redoes: str = ""
+    number: int = 0
 
 
-def write_intent(path: Path, operation: Operation) -> None:
-    """Make the operation durable before it begins."""
-    _mend_tail(path)
-    atomic.append(path, _line(_to_json(operation)))
+def write_intent(folder: UserFolder, operation: Operation) -> Operation:
+    """Make the operation durable before it begins; returns it with its number.
+
+    Raises:
+        StorageError: it cannot be written, or not be signed.
+    """
+    folder.signer.prepare()
+    _cut_torn_line(folder.operations)
+    if not watermark.known(folder):
+        watermark.note(folder)
+    numbered = replace(operation, number=max(watermark.of(folder).finished, _last_number(folder)) + 1)
+    atomic.append(folder.operations, _line(folder, to_json(numbered)), folder.root)
+    return numbered
 
 
-def finish(path: Path, op: str, phase: str = DONE) -> None:
+def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
     """Note that the operation is complete (or was dropped).
 
     Not synced, and never an error: the change itself is on disk, and the next opening finds out the same.
     """
     try:
-        _mend_tail(path)
-        with open(path, "ab", opener=atomic.regular) as log:
-            log.write(_line({"op": op, "phase": phase}))
+        _cut_torn_line(folder.operations)
+        with open(folder.operations, "ab", opener=atomic.regular) as log:
+            log.write(_line(folder, {"op": operation.op, "phase": phase}))
+            size = log.tell()
     except (OSError, MemctlError):
         return
+    watermark.note(folder, finished=operation.number, log_size=size)
 
 
-def _line(value: Mapping[str, Any]) -> bytes:
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass") + b"\n"
+def _last_number(folder: UserFolder) -> int:
+    """The number of the newest operation in the log, 0 where none has one."""
+    numbers = (found.get("n") for found in islice(_newest(folder), _LOOKED_AT))
+    return next((number for number in numbers if isinstance(number, int)), 0)
 
 
-def _mend_tail(path: Path) -> None:
+def _line(folder: UserFolder, value: Mapping[str, Any]) -> bytes:
+    return folder.signer.signed(OPERATION, plain_line(value)) + b"\n"
+
+
+def plain_line(value: Mapping[str, Any]) -> bytes:
+    """A line as it is signed, without its end."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _cut_torn_line(path: Path) -> None:
     """Cut a torn last line: its operation never began."""
     try:
         with open(path, "rb+", opener=atomic.regular) as log:
@@ -119,19 +147,26 @@ def _last_line_start(log: Any, end: int) -> int:
     return 0
 
 
-def unfinished(path: Path) -> Operation | None:
-    """The operation that was under way when a process died, if there is one. Reads the last line only.
+def unfinished(folder: UserFolder) -> Operation | None:
+    """The operation that was under way when a process died, if there is one. Reads the last lines only.
 
-    Behind it may lie what a power cut left of lines that were not synced.
+    Behind it may lie what a power cut left of lines that were not synced, and what others put there.
     """
-    found = next((found for line in islice(_from_the_end(path), _LOOKED_AT) if (found := _parse(line))), None)
+    found = next(_newest(folder), None)
     return _operation(found) if found and found["phase"] == INTENT else None
 
 
-def last(path: Path) -> Operation | None:
+def last(folder: UserFolder) -> Operation | None:
     """The newest operation in the log, whatever became of it."""
-    found = [operation for line in _lines(path) if line["phase"] == INTENT and (operation := _operation(line))]
+    found = [operation for line in _lines(folder) if line["phase"] == INTENT and (operation := _operation(line))]
     return found[-1] if found else None
+
+
+def _newest(folder: UserFolder) -> Iterator[dict[str, Any]]:
+    """The newest verified lines, the last one first."""
+    for line in islice(_from_the_end(folder.operations), _LOOKED_AT):
+        if found := verified(folder, line):
+            yield found
 
 
 def _from_the_end(path: Path) -> Iterator[bytes]:
@@ -152,11 +187,11 @@ def _from_the_end(path: Path) -> Iterator[bytes]:
         raise atomic.unread(problem, path) from None
 
 
-def read(path: Path) -> list[Operation]:
+def read(folder: UserFolder) -> list[Operation]:
     """All operations that took effect, oldest first."""
     operations: dict[str, Operation] = {}
     phases: dict[str, str] = {}
-    for found in _lines(path):
+    for found in _lines(folder):
         if found["phase"] != INTENT:
             phases[found["op"]] = found["phase"]
         elif operation := _operation(found):
@@ -164,17 +199,23 @@ def read(path: Path) -> list[Operation]:
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
+def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
     try:
-        with open(path, "rb", opener=atomic.regular) as log:
-            yield from (found for line in log if (found := _parse(line)))
+        with open(folder.operations, "rb", opener=atomic.regular) as log:
+            yield from (found for line in log if (found := verified(folder, line)))
     except FileNotFoundError:
         return
     except OSError as problem:
-        raise atomic.unread(problem, path) from None
+        raise atomic.unread(problem, folder.operations) from None
 
 
-def _parse(line: bytes) -> dict[str, Any] | None:
+def verified(folder: UserFolder, line: bytes) -> dict[str, Any] | None:
+    """A line of the log, if this machine's user wrote it."""
+    return parsed(line) if folder.signer.verifies(OPERATION, line) else None
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """What a line says, whoever wrote it; None where it is no line of a log."""
     try:
         found = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
@@ -184,19 +225,20 @@ def _parse(line: bytes) -> dict[str, Any] | None:
 
 
 def _operation(found: Mapping[str, Any]) -> Operation | None:
-    """The operation of an intent's line; None where somebody has been at the log."""
+    """The operation of an intent's line; None where a later version of memctl wrote it."""
     try:
-        return _from_json(found)
+        return from_json(found)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
 
-def trim(path: Path, limit: int) -> None:
+def trim(folder: UserFolder, limit: int) -> None:
     """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held.
 
     The last one stays if it is not larger than that by itself. A log that cannot be trimmed (no room for the copy) is
     trimmed another time.
     """
+    path = folder.operations
     try:
         size = path.stat().st_size
         if size > limit:
@@ -204,7 +246,8 @@ def trim(path: Path, limit: int) -> None:
             half = data.find(b"\n", size - limit // 2) + 1 or size
             last = _last_operation(data)
             kept = data[half if size - last > limit else min(half, last) :]
-            atomic.replace(path, _line({"op": "", "phase": TRIMMED}) + kept)
+            written = atomic.replace(path, _line(folder, {"op": "", "phase": TRIMMED}) + kept, root=folder.root)
+            watermark.note(folder, log_size=written.st_size)
     except (OSError, MemctlError):
         return
 
@@ -215,16 +258,17 @@ def _last_operation(data: bytes) -> int:
     return data.rfind(b"\n", 0, max(end, 0)) + 1
 
 
-def trimmed(path: Path) -> bool:
+def trimmed(folder: UserFolder) -> bool:
     """Whether the log has lost what was older than its first operation."""
-    first = next(_lines(path), None)
+    first = next(_lines(folder), None)
     return first is not None and first["phase"] == TRIMMED
 
 
-def _to_json(operation: Operation) -> dict[str, Any]:
+def to_json(operation: Operation) -> dict[str, Any]:
     return {
         "op": operation.op,
         "phase": operation.phase,
+        **({"n": operation.number} if operation.number else {}),
         "at": operation.at,
         "command": operation.command,
         "records": [[s.memory_id, s.before, s.after] for s in operation.records],
@@ -237,7 +281,12 @@ def _to_json(operation: Operation) -> dict[str, Any]:
     }
 
 
-def _from_json(found: Mapping[str, Any]) -> Operation:
+def from_json(found: Mapping[str, Any]) -> Operation:
+    """An intent's operation.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not as memctl writes it.
+    """
     header = found.get("header")
     _check_types(found, header)
     return Operation(
@@ -251,6 +300,7 @@ def _from_json(found: Mapping[str, Any]) -> Operation:
         undoes=found.get("undoes", ""),
         redoes=found.get("redoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
+        number=number if isinstance(number := found.get("n", 0), int) else 0,
     )
 
 

@@ -31,6 +31,22 @@ feedback.jsonl text eol=lf merge=memctl
 GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 
 
+PRIVATE = ".memctl/"
+COUNTED = ".memctl/state/counted"
+TRASH = ".memctl/state/trash/"
+
+_SEEN = r"[^/.\0][^/\0]*"
+"""A name that is not hidden, as git's own folder is."""
+
+_STEPS = re.compile(
+    rf"memory\.json|feedback\.jsonl|reflections/(?:{_SEEN}/)*{_SEEN}\.md|knowledge/(?:{_SEEN}/)*{_SEEN}"
+    rf"|{re.escape(COUNTED)}|{re.escape(TRASH)}[^/\0]+\.json"
+)
+"""Where changes write, relative to the user's folder; nothing else is written because a log says so."""
+
+_OF_SESSIONS = re.compile(r"sessions/(?:[^/\0]+/)*[^/\0]+")
+
+
 @dataclass(frozen=True)
 class UserFolder:
     """The files of one user, below `root`.
@@ -118,6 +134,24 @@ class UserFolder:
     def unverified(self) -> Path:
         """Entries that this machine's user did not write, moved out of the way."""
         return self.state / "unverified"
+
+    def step(self, relative: str) -> Path:
+        """A file that a change, or a line of the log, names: one of the few places where changes write.
+
+        Raises:
+            RefusedError: it is none of them, or leads out of the folder.
+        """
+        if not _STEPS.fullmatch(relative):
+            raise RefusedError(f"{relative!r} is no file that memctl changes in the folder of user {self.name!r}")
+        return self.resolve(relative)
+
+    def erasable(self, relative: str) -> Path:
+        """A file that a purge, or its line in the log, names: one that changes write, or one of a session's.
+
+        Raises:
+            RefusedError: it is none of them, or leads out of the folder.
+        """
+        return self.resolve(relative) if _OF_SESSIONS.fullmatch(relative) else self.step(relative)
 
     def resolve(self, relative: str) -> Path:
         """A path inside the folder.

@@ -30,6 +30,7 @@ class Queued:
         queue_id: also the `external_id` of the episode, so that there is one.
         messages: in the form of a session's file.
         reason: `evicted`, `ended` or `idle`.
+        own: whether they come from a session that this machine's user wrote; else nothing is learned from them.
     """
 
     queue_id: str
@@ -37,6 +38,7 @@ class Queued:
     at: datetime
     messages: tuple[Mapping[str, Any], ...]
     reason: str = "evicted"
+    own: bool = True
 
 
 def id_of(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
@@ -47,7 +49,8 @@ def id_of(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
 
 def put(folder: UserFolder, queued: Queued) -> None:
     """Put messages into the queue, durable; call it with the session's lock held, before they leave its file."""
-    atomic.replace(_path(folder, queued.session_id, queued.queue_id), encoded(_as_json(queued), "the queue"))
+    path, data = _path(folder, queued.session_id, queued.queue_id), encoded(_as_json(queued), "the queue")
+    atomic.replace(path, folder.signer.signed(_kind(path), data) if queued.own else data, root=folder.root)
 
 
 def _as_json(queued: Queued) -> dict[str, Any]:
@@ -87,7 +90,12 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
         at = times.from_value(found.get("at"))
     except ValueError as problem:
         raise InvalidDataError(f"`at`: {problem}", path=shown, hint=HINT) from None
-    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")))
+    own = folder.signer.verifies(_kind(path), data)
+    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")), own)
+
+
+def _kind(path: Path) -> str:
+    return f"sessions/pending/{path.name}"
 
 
 def is_waiting(folder: UserFolder, session_id: str, name: str) -> bool:

@@ -1,6 +1,6 @@
 """Receipts: which memories a question was answered with. Local truth, appended without a lock, never in git.
 
-The same lines are the access log: how often a memory was used is counted from them.
+The same lines are the access log: how often a memory was used is counted from them. Only signed lines count.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from pathlib import Path
 from memctl import times
 from memctl.errors import MemctlError
 from memctl.files import atomic
+from memctl.files.layout import UserFolder
+from memctl.files.signing import RECEIPT
 
 LIMIT = 8 * 1024 * 1024
 
@@ -32,16 +34,23 @@ class Receipt:
     used: tuple[str, ...]
 
 
-def write(path: Path, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
+def files(folder: UserFolder) -> tuple[Path, Path]:
+    """The files of receipts, the older one first."""
+    return folder.receipts.with_suffix(".old.jsonl"), folder.receipts
+
+
+def write(folder: UserFolder, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
     """Note an answer and return its receipt; empty where the folder cannot be written (reading must still work)."""
     receipt = f"rcp_{now:%Y%m%d%H%M%S}_{secrets.token_hex(3)}"
     value = {"receipt": receipt, "at": times.to_text(now), "query": query[:2000], "ids": list(ids), "used": list(used)}
-    line = json.dumps(value, ensure_ascii=False)
+    path = folder.receipts
     try:
-        atomic.make_directory(path.parent)
+        atomic.make_directory(path.parent, folder.root)
+        folder.signer.prepare()
+        line = folder.signer.signed(RECEIPT, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
         handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, atomic.FILE_MODE)
         try:
-            atomic.write_all(handle, line.encode("utf-8", "replace") + b"\n")
+            atomic.write_all(handle, line + b"\n")
             if os.fstat(handle).st_size > LIMIT:
                 _lay_aside(handle, path)
         finally:
@@ -61,18 +70,27 @@ def _lay_aside(handle: int, path: Path) -> None:
         return
 
 
-def read(path: Path, *, strict: bool = False) -> Iterator[Receipt]:
-    """All receipts, oldest first; a torn or spoilt line is skipped.
+def read(folder: UserFolder, *, strict: bool = False) -> Iterator[Receipt]:
+    """All receipts that this machine's user wrote, oldest first; each counts once.
 
     Args:
         strict: raise StorageError where the log cannot be read, instead of taking it for empty.
     """
-    for file in (path.with_suffix(".old.jsonl"), path):
+    seen: set[str] = set()
+    for file in files(folder):
         for line in ((atomic.read(file) or b"") if strict else _bytes(file)).splitlines():
-            try:
-                yield _parsed(line)
-            except (ValueError, KeyError, TypeError, RecursionError):
-                continue
+            receipt = parsed(line) if folder.signer.verifies(RECEIPT, line) else None
+            if receipt and receipt.receipt not in seen:
+                seen.add(receipt.receipt)
+                yield receipt
+
+
+def parsed(line: bytes) -> Receipt | None:
+    """What a line says, whoever wrote it; None where it is no receipt."""
+    try:
+        return _parsed(line)
+    except (ValueError, KeyError, TypeError, RecursionError):
+        return None
 
 
 def _parsed(line: bytes) -> Receipt:

@@ -1,4 +1,8 @@
-"""After a crash: finish what was begun, clear what was left, lose nothing a person saved. Call with the lock held."""
+"""After a crash: finish what was begun, clear what was left, lose nothing a person saved. Call with the lock held.
+
+Only what this machine's user began is finished, and only where it was not finished before; every file that a step names
+is looked up among the places where changes write, without following links.
+"""
 
 from __future__ import annotations
 
@@ -8,9 +12,9 @@ from dataclasses import replace
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, edit, journal
+from memctl.files import atomic, codec, document, edit, journal, local_state, watermark
 from memctl.files.journal import Operation
-from memctl.files.layout import UserFolder
+from memctl.files.layout import PRIVATE, UserFolder
 from memctl.models import LineEdit
 
 _LONGEST_NAME = 200
@@ -21,22 +25,33 @@ def recover(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
     with atomic.told(folder.root):
         _sweep(folder)
-    operation = journal.unfinished(folder.operations)
+    operation = journal.unfinished(folder)
     if operation is None:
         return
-    if operation.erases:
+    if operation.number <= watermark.of(folder).finished:
+        _finished_before(folder, operation)
+    elif operation.erases:
         from memctl.files.erase import Erasure, erase
 
         erase(folder, Erasure(*operation.erases))
-        journal.finish(folder.operations, operation.op)
-        return
-    begun = _any_written(folder, operation)
-    if begun:
-        _complete(folder, operation)
+        journal.finish(folder, operation)
     else:
-        for line in operation.lines:
-            _clear_torn(folder, line)
-    journal.finish(folder.operations, operation.op, journal.DONE if begun else journal.DROPPED)
+        begun = _any_written(folder, operation)
+        if begun:
+            _complete(folder, operation)
+        else:
+            for line in operation.lines:
+                _clear_torn(folder, line)
+        journal.finish(folder, operation, journal.DONE if begun else journal.DROPPED)
+
+
+def _finished_before(folder: UserFolder, operation: Operation) -> None:
+    """An operation that was finished once is not done again: a power cut took the note of it, or somebody put an old
+    line in the place of the newest. Only where everything is as it left it, it counts as done."""
+    if not operation.erases and _all_written(folder, operation):
+        journal.finish(folder, operation)
+    else:
+        local_state.set_aside(folder, unfinished=operation.op)
 
 
 def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes | None) -> None:
@@ -45,22 +60,29 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
     Raises:
         StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
     """
-    full = folder.resolve(path)
+    full = folder.step(path)
+    if path.startswith(PRIVATE):
+        local_state.set_file_aside(folder, path)
+        _put(folder, full, data, None)
+        return
     keep = folder.displaced / _displaced_name(path)
-    if not path.startswith(".memctl/"):
-        atomic.make_directory(keep.parent)
-    if data is None:
-        with atomic.told(full):
-            if not path.startswith(".memctl/") and full.exists():
-                full.rename(keep)
-        atomic.remove(full)
-    else:
-        atomic.replace(full, data, keep=None if path.startswith(".memctl/") else keep)
+    atomic.make_directory(keep.parent, folder.root)
+    _put(folder, full, data, keep)
     displaced = atomic.read(keep)
     if displaced is not None and displaced != before:
         keep_hand_edit(keep)
     elif displaced is not None:
         atomic.discard(keep)
+
+
+def _put(folder: UserFolder, path: Path, data: bytes | None, keep: Path | None) -> None:
+    """Write a file, or delete it where `data` is None; what is displaced goes to `keep`."""
+    if data is not None:
+        atomic.replace(path, data, keep=keep, root=folder.root)
+    elif keep is not None:
+        atomic.move(path, keep, folder.root)
+    else:
+        atomic.remove(path, folder.root)
 
 
 def _displaced_name(path: str) -> str:
@@ -69,20 +91,30 @@ def _displaced_name(path: str) -> str:
     return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
 
 
+def read_file(folder: UserFolder, path: str) -> bytes | None:
+    """What stands in a file that a step names; of memctl's own files, only what this machine's user wrote.
+
+    Raises:
+        RefusedError: no step may name it.
+        StorageError: it cannot be read.
+    """
+    data = atomic.read(folder.step(path), folder.root)
+    return data if not path.startswith(PRIVATE) or local_state.is_own(folder, path, data) else None
+
+
 def write_line(folder: UserFolder, line: LineEdit) -> None:
     """Add a line to a log, or take it out; nothing where that is done already. What a torn write left of it is used."""
-    path = folder.resolve(line.path)
-    data = atomic.read(path) or b""
+    path = folder.step(line.path)
+    data = atomic.read(path, folder.root) or b""
     tail = data[data.rfind(b"\n") + 1 :]
     # A power cut may leave the length of what was written, with zeros for its bytes.
     torn = tail if line.line.startswith(tail.rstrip(b"\0")) else b""
     if line.added and b"\0" in torn:
-        atomic.replace(path, data.removesuffix(torn) + line.line + b"\n")
+        atomic.replace(path, data.removesuffix(torn) + line.line + b"\n", root=folder.root)
     elif line.added and (torn or not has_line(folder, line)):
-        atomic.make_directory(path.parent)
-        atomic.append(path, (b"\n" if tail and not torn else b"") + line.line[len(torn) :] + b"\n")
+        atomic.append(path, (b"\n" if tail and not torn else b"") + line.line[len(torn) :] + b"\n", folder.root)
     elif not line.added:
-        _take_out(path, data, data.removesuffix(torn) if torn else data, line)
+        _take_out(folder, path, data, data.removesuffix(torn) if torn else data, line)
 
 
 def _clear_torn(folder: UserFolder, line: LineEdit) -> None:
@@ -91,23 +123,23 @@ def _clear_torn(folder: UserFolder, line: LineEdit) -> None:
         write_line(folder, replace(line, added=False))
 
 
-def _take_out(path: Path, data: bytes, untorn: bytes, line: LineEdit) -> None:
+def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: LineEdit) -> None:
     kept = b"".join(found for found in untorn.splitlines(keepends=True) if found.strip() != line.line)
     if not kept and path.exists():
-        atomic.remove(path)
+        atomic.remove(path, folder.root)
     elif kept != data:
-        atomic.replace(path, kept)
+        atomic.replace(path, kept, root=folder.root)
 
 
 def has_line(folder: UserFolder, line: LineEdit) -> bool:
     """Whether the line stands in the log."""
-    data = atomic.read(folder.resolve(line.path)) or b""
+    data = atomic.read(folder.step(line.path), folder.root) or b""
     return line.line in data and any(found.strip() == line.line for found in data.splitlines())
 
 
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
     """Whether any part of the operation reached its place: then all of it must."""
-    if any(s.before != s.after and atomic.read(folder.resolve(s.path)) == s.after for s in operation.files):
+    if any(s.before != s.after and read_file(folder, s.path) == s.after for s in operation.files):
         return True
     if any(has_line(folder, line) == line.added for line in operation.lines):
         return True
@@ -118,10 +150,19 @@ def _any_written(folder: UserFolder, operation: Operation) -> bool:
     return bool(gone) and all(raw not in data for raw in gone)
 
 
+def _all_written(folder: UserFolder, operation: Operation) -> bool:
+    """Whether everything the operation changed is as it left it."""
+    data = atomic.read(folder.memory_file) or b""
+    present = all((s.after or "").encode() in data for s in operation.records)
+    gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
+    files = all(read_file(folder, s.path) == s.after for s in operation.files)
+    return present and gone and files and all(has_line(folder, line) == line.added for line in operation.lines)
+
+
 def _complete(folder: UserFolder, operation: Operation) -> None:
     """Bring what is still in its old state into the new one; what a person changed since is left alone."""
     for step in operation.files:
-        if step.before != step.after and atomic.read(folder.resolve(step.path)) == step.before:
+        if step.before != step.after and read_file(folder, step.path) == step.before:
             write_file(folder, step.path, step.after, step.before)
     for line in operation.lines:
         write_line(folder, line)
@@ -163,7 +204,7 @@ def _sweep(folder: UserFolder) -> None:
 def _only_copied(keep: Path, folder: UserFolder) -> bool:
     """Whether a displaced file says nothing that the present one or the log does not: copying the folder (`cp -r`) gave
     it new times, and nobody wrote into it."""
-    operations = journal.read(folder.operations)
+    operations = journal.read(folder)
     try:
         displaced, present = (document.parse(atomic.read(path) or b"") for path in (keep, folder.memory_file))
     except InvalidDataError:
@@ -187,7 +228,7 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
     if not data.rstrip().endswith((b"}", b"]")):
         return False  # torn: a write of ours that never finished
     present = atomic.read(folder.memory_file) or b""
-    last = journal.last(folder.operations)
+    last = journal.last(folder)
     known = {text for step in last.records for text in (step.before, step.after)} if last else set()
     try:
         raws = [record.raw for record in document.parse(data).records]

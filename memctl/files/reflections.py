@@ -159,8 +159,8 @@ def render_generated(fields: Mapping[str, Any], body: str) -> bytes:
 
 def is_reference(path: str) -> bool:
     """Whether a `summary_md_ref` names a reflection: nothing else in the folder may be read, moved or written by it."""
-    parts = path.split("/")
-    return path.startswith(FOLDER) and path.endswith(".md") and not {"", ".", ".."} & set(parts) and "\\" not in path
+    hidden = any(not part or part.startswith(".") for part in path.split("/"))
+    return path.startswith(FOLDER) and path.endswith(".md") and not hidden and not set("\\\0") & set(path)
 
 
 def path_for(memory_id: str) -> str:

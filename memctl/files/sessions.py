@@ -18,7 +18,7 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
-from memctl.files import atomic, lock
+from memctl.files import atomic, lock, signing
 from memctl.files.layout import UserFolder, check_session_id
 from memctl.files.strict_json import DECODER
 
@@ -27,7 +27,7 @@ STRIPES = 16
 
 LARGEST = 64 * 1024 * 1024
 
-_OWN = ("sessionId", "components", "timestamp")
+_OWN = ("sessionId", "components", "timestamp", signing.FIELD)
 _REFERENCE = re.compile(r"(?P<session>[^/\\\0]+)/(?P<name>[0-9a-f]{32})")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -41,6 +41,7 @@ class Session:
         timestamp: when it was saved, as it stands in the file.
         extra: fields of the file memctl does not know.
         digest: of the file's bytes when it was read; empty for a session that has no file yet.
+        own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
     """
 
     session_id: str
@@ -48,6 +49,7 @@ class Session:
     timestamp: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
     digest: str = ""
+    own: bool = True
 
     def with_component(self, name: str, state: Any) -> Session:
         """The session with one component's state set; taken out where it is None."""
@@ -97,7 +99,15 @@ def load_if_exists(folder: UserFolder, session_id: str) -> Session | None:
     """
     path = path_of(folder, session_id)
     data = atomic.read(path)
-    return None if data is None else parse(data, check_session_id(session_id), _shown(path))
+    if data is None:
+        return None
+    own = folder.signer.verifies(kind(session_id), data)
+    return replace(parse(data, check_session_id(session_id), _shown(path)), own=own)
+
+
+def kind(session_id: str) -> str:
+    """What a session's file is signed as."""
+    return f"sessions/{check_session_id(session_id)}.json"
 
 
 def load(folder: UserFolder, session_id: str) -> Session:
@@ -146,10 +156,12 @@ def change(
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:
-    """Put a session's file in place as a whole; call it with the lock held."""
+    """Put a session's file in place as a whole; call it with the lock held. What began as another's stays so."""
     stamped = replace(session, timestamp=times.to_text(now))
     data = dump(stamped)
-    atomic.replace(path_of(folder, session.session_id), data)
+    if session.own:
+        data = folder.signer.signed(kind(session.session_id), data)
+    atomic.replace(path_of(folder, session.session_id), data, root=folder.root)
     return replace(stamped, digest=_digest(data))
 
 

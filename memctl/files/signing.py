@@ -1,10 +1,10 @@
 """Signatures of local state: what tells an entry that this machine's user wrote from one that came with the folder.
 
-Everything that memctl keeps below `.memctl/` and acts on later (log lines, receipts, the trash, bases of drafts), and the
-sessions and queues it learns from, are JSON objects with a signature as their last field, `mac`: HMAC-SHA256, cut to 128
-bits, over the id of the folder, the kind of the entry and the entry's bytes. The key is a random file of the user's,
-outside of all folders. So whoever sends a folder, an archive or a branch can copy entries or leave them out, and can make
-none that is believed.
+What memctl keeps below `.memctl/` and acts on later (log lines, receipts, the trash, drafts), and the sessions and
+queues it learns from, are JSON objects with a signature as their last field, `mac`: HMAC-SHA256, cut to 128 bits, over
+the id of the folder, the kind of the entry and its bytes. The key is a random file of the user's, outside of all
+folders. So whoever sends a folder, an archive or a branch can copy entries or leave them out, but can make none that is
+believed.
 """
 
 from __future__ import annotations
@@ -142,9 +142,11 @@ def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> by
 
 def _make(path: Path, content: str) -> None:
     """Write a private file if there is none; of two processes the first wins."""
-    if not path.exists():
-        try:
+    try:
+        with atomic.told(path):
+            there = path.exists()
+        if not there:
             atomic.create(path, content.encode() + b"\n")
-        except StorageError as problem:
-            hint = f"What memctl writes below .memctl is signed with this key; {KEY_VARIABLE} names another place."
-            raise StorageError(problem.message, hint=hint) from None
+    except StorageError as problem:
+        hint = f"What memctl writes below .memctl is signed with this key; {KEY_VARIABLE} names another place."
+        raise StorageError(problem.message, hint=hint) from None

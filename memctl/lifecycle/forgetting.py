@@ -12,9 +12,8 @@ from typing import Any
 from memctl import times
 from memctl.errors import InvalidDataError
 from memctl.files import codec, journal, reflections
+from memctl.files.layout import TRASH
 from memctl.models import FileEdit, Memory
-
-TRASH = ".memctl/state/trash/"
 
 FORGOTTEN, EXPIRED = "forgotten", "expired"
 

@@ -153,6 +153,7 @@ def is_left_out(path: str) -> bool:
     """Whether a file is derived, belongs to running processes, or to git: in no archive, and taken from none."""
     parts = path.split("/")
     private = parts[:2] == [".memctl", "cache"] or parts[:3] in (
+        [".memctl", "state", "id"],  # it makes a folder this machine's own
         [".memctl", "state", "lock"],
         [".memctl", "state", "lock.turn"],
         [".memctl", "state", "locks"],

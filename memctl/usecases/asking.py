@@ -64,9 +64,7 @@ class Asking(Engine):
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         hits = found.hits
-        written = (
-            receipts.write(self.folder.receipts, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
-        )
+        written = receipts.write(self.folder, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
         origin = RECORDS if query.filters.as_of else ""
         return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin, reranked)
 

@@ -54,7 +54,7 @@ class Closing(Ending, Strategies):
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
         """Archive a task that was closed by a process which died before it could."""
         session = files.load_if_exists(self.folder, session_id)
-        task = task_of(session) if session else None
+        task = task_of(session) if session and session.own else None
         return self._archive(task, now) if task and not task.is_open else None
 
     def finish_closed_tasks(self, now: datetime | None = None) -> list[Closed]:

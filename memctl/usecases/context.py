@@ -147,7 +147,7 @@ class Contexts(Tasks, Conversations, Asking):
         """Note what was given; what counts as used is what answered the question and was put in."""
         given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section not in (TASK, DOCUMENTS)]
         used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
-        return receipts.write(self.folder.receipts, question, given, [i for i in given if i in used], now)
+        return receipts.write(self.folder, question, given, [i for i in given if i in used], now)
 
     def _pieces(self, answer: QueryResult, task_state: str, now: datetime, recall: bool) -> list[Piece]:
         pieces = [Piece(TASK, "task", "", task_state, 1.0, "the task at hand", MUST)] if task_state.strip() else []

@@ -56,9 +56,11 @@ class Ending(Compacting, Episodes):
 
         Raises:
             NotFoundError: there is no such session.
+            RefusedError: somebody else wrote it.
         """
         now = now or times.utc_now()
         files.load(self.folder, session_id)
+        self._need_own(session_id)
         ended = self._close(session_id, ENDED, now)
         learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now)
         return replace(ended, learned=tuple(learned))
@@ -106,7 +108,7 @@ class Ending(Compacting, Episodes):
     def _readably_idle(self, session_id: str, now: datetime) -> bool:
         try:
             found = files.load_if_exists(self.folder, session_id)
-            return found is not None and self._is_idle(found, now)
+            return found is not None and found.own and self._is_idle(found, now)
         except MemctlError:
             return False
 

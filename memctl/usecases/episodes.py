@@ -26,6 +26,9 @@ if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they a
     from memctl.working.messages import Message
 
 
+_NOT_OWN = "left in the queue: this user did not write session {} on this machine (`memctl state` shows what waits)"
+
+
 @dataclass(frozen=True)
 class Learned:
     """What became of messages that waited.
@@ -74,6 +77,8 @@ class Episodes(Sessions, Extracting):
             return Learned(name, session_id, notes=(f"left in the queue: {problem.message}",))
         if queued is None:
             return Learned(name, session_id)
+        if not queued.own:
+            return Learned(name, session_id, notes=(_NOT_OWN.format(session_id),))
         self.refresh()
         if self.view().imported(name):
             queue.remove(self.folder, session_id, name)

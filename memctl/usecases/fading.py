@@ -9,16 +9,13 @@ from datetime import datetime
 from memctl import housekeeping, times
 from memctl.engine import Engine
 from memctl.errors import UsageError
-from memctl.files import receipts
-from memctl.files.layout import UserFolder
+from memctl.files import local_state, receipts
+from memctl.files.layout import COUNTED, UserFolder
 from memctl.lifecycle import decay
 from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
 from memctl.view import View
-
-COUNTED = ".memctl/state/counted"
-"""File that holds the last receipt whose uses are in `memory.json`."""
 
 
 @dataclass(frozen=True)
@@ -120,7 +117,7 @@ def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[st
             if memory := used.get(memory_id) or view.get(memory_id):
                 last = max(filter(None, (memory.last_accessed_at, min(receipt.at, now))))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
-    return used, (FileEdit(COUNTED, before, new[-1].receipt.encode() + b"\n"),)
+    return used, (FileEdit(COUNTED, before, local_state.counted(new[-1].receipt)),)
 
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
@@ -129,7 +126,7 @@ def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
     Raises:
         StorageError: they cannot be read; nothing may be taken for unused because of that.
     """
-    last = (view.read(COUNTED) or b"").decode("utf-8", "replace").strip()
-    written = list(receipts.read(folder.receipts, strict=True))
+    last = local_state.last_counted(view.read(COUNTED))
+    written = list(receipts.read(folder, strict=True))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

@@ -100,7 +100,7 @@ class Learning(Asking):
         Raises:
             NotFoundError: there is none; receipts are kept for some thousand answers.
         """
-        found = next((each for each in receipts.read(self.folder.receipts) if each.receipt == receipt), None)
+        found = next((each for each in receipts.read(self.folder) if each.receipt == receipt), None)
         if found is None:
             raise NotFoundError(
                 f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer."

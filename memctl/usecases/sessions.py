@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memctl import times
 from memctl.engine import Engine
-from memctl.errors import ConflictError, MemctlError
+from memctl.errors import ConflictError, MemctlError, RefusedError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -48,6 +48,7 @@ class SessionInfo:
         active_at: when it was saved last.
         queued: how many groups of messages wait to become episodes.
         task: the task at hand, None where there is none.
+        own: whether this machine's user wrote it; else nothing is learned from it.
         problem: why its file cannot be read; empty where it can.
     """
 
@@ -56,6 +57,7 @@ class SessionInfo:
     active_at: datetime | None
     queued: int = 0
     task: Task | None = None
+    own: bool = True
     problem: str = ""
 
 
@@ -83,7 +85,7 @@ class Sessions(Engine):
         except MemctlError as problem:
             return SessionInfo(session_id, Size(0, 0, 0), None, problem=problem.message)
         waiting = len(queue.waiting(self.folder, session_id))
-        return SessionInfo(session_id, size(messages, self._count), session.saved_at, waiting, task)
+        return SessionInfo(session_id, size(messages, self._count), session.saved_at, waiting, task, session.own)
 
     def session(self, session_id: str) -> Session:
         """A session as it stands in its file.
@@ -92,6 +94,19 @@ class Sessions(Engine):
             NotFoundError: there is none.
         """
         return files.load(self.folder, session_id)
+
+    def _need_own(self, session_id: str) -> None:
+        """Go on only if this machine's user wrote a session: what a stranger put there is no source of memories.
+
+        Raises:
+            RefusedError: somebody else wrote it.
+        """
+        session = files.load_if_exists(self.folder, session_id)
+        if session is not None and not session.own:
+            raise RefusedError(
+                f"this user did not write session {session.session_id} on this machine: nothing is learned from it",
+                hint="`memctl session show` shows it, `memctl state adopt` makes it yours.",
+            )
 
     def read_offloaded(self, reference: str) -> str:
         """A content that was laid aside, by the reference that stands in its place.
@@ -197,7 +212,7 @@ class Sessions(Engine):
         """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
         name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
-        queue.put(self.folder, Queued(name, session.session_id, now, states, reason))
+        queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
     def delete_session(self, session_id: str) -> bool:

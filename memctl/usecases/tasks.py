@@ -263,11 +263,13 @@ class Tasks(Closing):
 
         Raises:
             NotFoundError: the session has no task.
+            RefusedError: somebody else wrote the session.
             UsageError: there is no such outcome.
         """
         from memctl.working.tasks import closed
 
         now = now or times.utc_now()
+        self._need_own(session_id)
         held = self._need_task(session_id, now)
         told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
         over = closed(held, outcome, now, summary=told, approach=redacted_text(approach), lessons=said)

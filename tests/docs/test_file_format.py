@@ -132,7 +132,7 @@ def test_operation_log_fields():
     whole = journal.Operation(
         "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),), redoes="undo"
     )
-    assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal._to_json(whole))
+    assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal.to_json(whole))
 
 
 def test_receipts(tmp_path):

@@ -104,7 +104,7 @@ def _states(
     for place in sorted(copies.iterdir()):
         if "step" in place.name and "queued" not in place.name:
             after.append(len(states))
-            known.append(len(journal.read(UserFolder(place / "alice").operations)))
+            known.append(len(journal.read(UserFolder(place / "alice"))))
         if set(steps) & set(operations.OF_SESSIONS):
             _settle(place)
         states.append(operations.truth(place))
@@ -146,7 +146,7 @@ def check(
         found = operations.truth(root)
         if not (whole.file_by_file and _is_mixed(found, legal)):
             assert found in legal, f"half-done:\n{_differences(found, legal)}"
-        assert journal.unfinished(store.folder.operations) is None
+        assert journal.unfinished(store.folder) is None
         assert len(store.history()) >= whole.known[acknowledged], "what was done cannot be undone"
         if thorough and answer.index.state == "fresh" and _is_new(store):
             same_as_rebuilt(store)

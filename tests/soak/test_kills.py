@@ -155,7 +155,7 @@ class Tale:
         return open_store(self.store, user="alice", environment={"XDG_CACHE_HOME": str(self.root / "cache")})
 
     def operations(self) -> list[Operation]:
-        return journal.read(self.folder.operations)
+        return journal.read(self.folder)
 
 
 def holds(data: bytes, word: str) -> bool:
@@ -206,7 +206,7 @@ def check(tale: Tale, step: Step, before: Snapshot, known: int, *, killed: bool)
             assert found.files == expected.files, "a file is not what the log says"
         if killed:
             same_as_rebuilt(store)
-        assert journal.unfinished(tale.folder.operations) is None
+        assert journal.unfinished(tale.folder) is None
     others(tale)
 
 

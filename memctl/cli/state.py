@@ -1,0 +1,140 @@
+"""`state`: what lies below `.memctl/` and was not written by this user on this machine."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import options, render
+from memctl.cli.options import DryRun, current
+
+if TYPE_CHECKING:
+    from memctl.files.adopting import Adopted
+    from memctl.files.local_state import Entry
+
+_WIDTH = 100
+
+
+def _show_without_command(context: typer.Context) -> None:
+    if context.invoked_subcommand is None:
+        show()
+
+
+def show() -> None:
+    """Show what is not believed: entries that this user did not write on this machine.
+
+    memctl signs what it keeps for itself: the log, receipts, the trash, drafts, sessions. What came with a folder, an
+    archive or a branch is ignored, and kept.
+
+    Example: memctl state
+    """
+    with options.opened() as store:
+        store.refresh()
+        found = store.unverified()
+        where = {"key": str(store.folder.signer.key_file), "folder": store.folder.signer.folder_id}
+    if current.json:
+        render.as_json({**where, **_as_json(found)})
+        return
+    _list(found)
+    render.say(f"signed with {where['key']}")
+
+
+def adopt(
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Believe what this user did not write on this machine: sign it, and put it back to where it counts.
+
+    For a restored backup, an archive with its log, a folder from another machine of yours, or the log of an earlier
+    version. Its operations can then be undone, its receipts count, and sessions are learned from. An operation that was
+    cut off is finished. Do not adopt what a stranger sent you.
+
+    Example: memctl state adopt --dry-run
+    """
+    from memctl.errors import RefusedError
+
+    with options.opened() as store:
+        store.refresh()
+        found = store.unverified()
+        if not current.json:
+            _list(found)
+        if found.entries and not dry_run:
+            if not yes and not sys.stdin.isatty():
+                raise RefusedError("to believe what came with a folder must be confirmed", hint="Add --yes.")
+            yes or typer.confirm("Do you know where all of this comes from, and adopt it?", abort=True, err=True)
+            found = store.adopt()
+    if current.json:
+        render.as_json(_as_json(found) | {"dry_run": dry_run})
+    if found.entries and not dry_run:
+        render.say(f"adopted {len(found.entries)} entries")
+
+
+def _list(found: Adopted) -> None:
+    for line in _lines(found.entries):
+        render.say(line)
+    for entry, reason in found.left:
+        render.say(f"left   {_described(entry)}: {render.one_line(reason, _WIDTH)}")
+    if not found.entries and not found.left:
+        render.say("nothing here was written by anybody else")
+
+
+def _lines(entries: Sequence[Entry]) -> list[str]:
+    """A line for each entry; the end of an operation is told with its beginning."""
+    finished = {op for entry in entries if (op := _end_of(entry))}
+    return [f"{entry.kind:<9}  {_described(entry, finished)}" for entry in entries if not _end_of(entry)]
+
+
+def _end_of(entry: Entry) -> str:
+    from memctl.files import journal
+    from memctl.files.local_state import OPERATIONS
+
+    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    return str(found["op"]) if found and found["phase"] != journal.INTENT else ""
+
+
+def _described(entry: Entry, finished: set[str] | None = None) -> str:
+    from memctl.files import journal
+    from memctl.files.local_state import OPERATIONS
+
+    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    if not found or found["phase"] != journal.INTENT:
+        return render.one_line(
+            entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH
+        )
+    cut = "" if finished is None or found["op"] in finished else ", was cut off: to be finished"
+    return render.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut
+
+
+def _touched(found: dict[str, Any]) -> str:
+    """What an operation names, in words."""
+    from memctl.files import journal
+
+    try:
+        operation = journal.from_json(found)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return "cannot be read"
+    ids, files = operation.erases or ((), ())
+    names = [*ids, *files, *(s.memory_id for s in operation.records), *(s.path for s in operation.files)]
+    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
+    return ", ".join(names[:3]) + more
+
+
+def _as_json(found: Adopted) -> dict[str, Any]:
+    return {
+        "entries": [_entry_json(entry) for entry in found.entries],
+        "left": [{**_entry_json(entry), "reason": reason} for entry, reason in found.left],
+    }
+
+
+def _entry_json(entry: Entry) -> dict[str, Any]:
+    return {"kind": entry.kind, "path": entry.path, "content": entry.data.decode("utf-8", "replace")}
+
+
+GROUP = options.Commands(
+    "Show and adopt what this user did not write on this machine.\n\nExample: memctl state adopt --dry-run",
+    {"show": show, "adopt": adopt},
+    alone=_show_without_command,
+)

@@ -1,0 +1,179 @@
+"""Adopting what this machine's user did not write: restored backups, another machine's share, logs of earlier versions.
+
+Everything is signed and put back to where it counts. Call it with the user's lock held.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memctl.errors import MemctlError
+from memctl.files import atomic, journal, local_state, receipts, sessions, watermark
+from memctl.files.journal import INTENT, Operation
+from memctl.files.layout import COUNTED, PRIVATE, UserFolder
+from memctl.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
+from memctl.files.signing import OPERATION, RECEIPT, unsigned
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What was adopted, and what stays as it is, each with the reason."""
+
+    entries: tuple[Entry, ...] = ()
+    left: tuple[tuple[Entry, str], ...] = ()
+
+
+def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
+    """Sign what this machine's user did not write, and put it back to where it counts.
+
+    An operation that was never finished is put at the end of the log: recovery finishes it, or finds that it had not
+    begun.
+
+    Raises:
+        StorageError, LockedError: something cannot be written; to adopt again goes on.
+    """
+    folder.signer.prepare()
+    local_state.set_aside(folder)
+    planned = plan(folder)
+    fit = planned.entries
+    _adopt_operations(folder, [entry.data for entry in fit if entry.kind == OPERATIONS])
+    _adopt_receipts(folder, [entry.data for entry in fit if entry.kind == RECEIPTS])
+    _forget_lines(folder, [entry for entry, _ in planned.left])
+    with sessions.all_locked(folder, timeout=session_timeout):
+        for entry in fit:
+            if entry.kind not in (OPERATIONS, RECEIPTS):
+                _adopt_file(folder, entry)
+    return planned
+
+
+def plan(folder: UserFolder) -> Adopted:
+    """What would be adopted, and what cannot be; nothing is changed."""
+    entries = local_state.unverified(folder)
+    refused = _refused_operations(folder, entries)
+    reasons = [(entry, refused.get(_op(entry), "") or _unfit(folder, entry)) for entry in entries]
+    return Adopted(tuple(entry for entry, reason in reasons if not reason), tuple(pair for pair in reasons if pair[1]))
+
+
+def _op(entry: Entry) -> str:
+    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    return str(found["op"]) if found else ""
+
+
+def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[str, str]:
+    """Operations whose lines all stay as they are, with the reason."""
+    begun = [found for e in entries if e.kind == OPERATIONS and (found := journal.parsed(e.data))]
+    return {found["op"]: reason for found in begun if found["phase"] == INTENT and (reason := _foreign(folder, found))}
+
+
+def _foreign(folder: UserFolder, found: Line) -> str:
+    try:
+        return foreign_step(folder, journal.from_json(found))
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return "is not as memctl writes it"
+
+
+def foreign_step(folder: UserFolder, operation: Operation) -> str:
+    """What an operation names that no operation of memctl's names; empty where there is nothing."""
+    try:
+        for name in (*(s.path for s in operation.files), *(line.path for line in operation.lines)):
+            folder.step(name)
+        for name in operation.erases[1] if operation.erases else ():
+            folder.erasable(name)
+    except MemctlError as problem:
+        return problem.message
+    return ""
+
+
+def _unfit(folder: UserFolder, entry: Entry) -> str:
+    """Why an entry cannot be adopted; empty where it can."""
+    if entry.kind == OPERATIONS:
+        return "" if journal.parsed(entry.data) else "is no line of a log"
+    if entry.kind == RECEIPTS:
+        return "" if receipts.parsed(entry.data) else "is no receipt"
+    if entry.kind == UNKNOWN:
+        return "is no file of memctl's"
+    place = folder.root / local_state.origin(entry.path)
+    if entry.path.startswith(local_state.ASIDE) and place.exists():
+        return "another one stands in its place"
+    return "" if entry.kind in (COUNT, DRAFT) or local_state.is_object(entry.data) else "is not as memctl writes it"
+
+
+def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
+    """Put operations into the log by their time; one that was never finished comes last, to be finished."""
+    own = [found for line in local_state.lines_of(folder.operations) if (found := journal.parsed(line))]
+    known = {found["op"] for found in own if found["op"]}
+    new = [found for line in lines if (found := journal.parsed(line)) and found["op"] not in known]
+    if not new:
+        return
+    ended = {found["op"] for found in new if found["phase"] != INTENT}
+    begun = [found for found in new if found["op"] not in ended][-1:]
+    rest = [found for found in (*new, *own) if not begun or found["op"] != begun[0]["op"]]
+    number = max([watermark.of(folder).finished, *(int(found.get("n", 0)) for found in own)]) + 1
+    ordered = [*sorted(rest, key=_time), *({**found, "n": number} for found in begun)]
+    data = b"".join(_signed_line(folder, found) for found in ordered)
+    atomic.replace(folder.operations, data, root=folder.root)
+    watermark.note(folder, log_size=len(data))
+
+
+def _time(found: Line) -> str:
+    """The time in an operation's id; the mark of a trimmed log comes first."""
+    return str(found["op"])
+
+
+def _signed_line(folder: UserFolder, found: Line) -> bytes:
+    """A line, signed; the steps in it hold memctl's own files as they are signed, so that they can be undone."""
+    plain = {name: value for name, value in found.items() if name != "mac"}
+    if plain["phase"] == INTENT:
+        operation = journal.from_json(plain)
+        steps = tuple(
+            replace(step, before=_own(folder, step.path, step.before), after=_own(folder, step.path, step.after))
+            for step in operation.files
+        )
+        plain |= {"files": journal.to_json(replace(operation, files=steps))["files"]}
+    return folder.signer.signed(OPERATION, journal.plain_line(plain)) + b"\n"
+
+
+def _own(folder: UserFolder, path: str, data: bytes | None) -> bytes | None:
+    """A file's content as this machine's user would have written it."""
+    if data is None or not path.startswith((PRIVATE, "sessions/")) or local_state.is_own(folder, path, data):
+        return data
+    if not local_state.is_object(data):  # as earlier versions wrote it
+        text = data.decode("utf-8", "replace")
+        data = local_state.counted(text.strip()) if path == COUNTED else data
+        data = local_state.begun(text) if path.startswith(DRAFTS) and path.endswith(".base") else data
+    return folder.signer.signed(path, unsigned(data)) if local_state.is_object(data) else data
+
+
+def _adopt_receipts(folder: UserFolder, lines: Sequence[bytes]) -> None:
+    """Put receipts before those that were written since."""
+    if lines:
+        own = local_state.lines_of(folder.receipts)
+        signed = [folder.signer.signed(RECEIPT, unsigned(line.rstrip(b"\n"))) + b"\n" for line in lines]
+        atomic.replace(folder.receipts, b"".join(dict.fromkeys((*signed, *own))), root=folder.root)
+
+
+def _adopt_file(folder: UserFolder, entry: Entry) -> None:
+    """Sign a file, in its place; a session may have changed since it was looked at."""
+    data = atomic.read(folder.root / entry.path, folder.root)
+    target = local_state.origin(entry.path)
+    signed = _own(folder, target, data)
+    if signed is not None and (entry.kind != SESSION or data == entry.data):
+        atomic.replace(folder.root / target, signed, root=folder.root)
+        if target != entry.path:
+            atomic.remove(folder.root / entry.path, folder.root)
+
+
+def _forget_lines(folder: UserFolder, kept: Sequence[Entry]) -> None:
+    """Take what was adopted out of the logs that were moved aside."""
+    for log, _, kind in local_state.logs(folder):
+        path = folder.unverified / log.name
+        name = path.relative_to(folder.root).as_posix()
+        left = b"".join(entry.data for entry in kept if entry.kind == kind and entry.path == name)
+        if left:
+            atomic.replace(path, left, root=folder.root)
+        elif path.exists():
+            atomic.remove(path, folder.root)
