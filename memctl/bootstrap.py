@@ -47,7 +47,7 @@ def open_store(
         InvalidDataError: `memctl.yaml` is broken.
     """
     root = layout.find_store(store, environment, Path.cwd())
-    settings = config.load(root)
+    settings, untrusted = trusted_settings(root, environment)
     name = user or environment.get(layout.USER_VARIABLE) or user_here(root) or settings.user
     folder = layout.create_user(root, name or "me") if create else _existing(root, name)
     folder = replace(folder, key_file=signing.key_file(environment))
@@ -63,10 +63,38 @@ def open_store(
         embedder,
         settings,
         embedder_problem=problem,
+        untrusted=untrusted,
         spare_indexes=spare,
         llm=lambda: need_llm(settings, environment),
         rerankers=lambda name: need_reranker(settings, name, environment),
     )
+
+
+def trusted_settings(root: Path, environment: Mapping[str, str]) -> tuple[config.Settings, tuple[str, ...]]:
+    """The settings in force: where a store sets a value that needs this machine's trust and has it not, the default.
+
+    Returns:
+        the settings, and a sentence on each value that is not in force.
+
+    Raises:
+        InvalidDataError: `memctl.yaml` is broken.
+        ProviderError: the list of what is trusted cannot be understood.
+    """
+    settings = config.load(root)
+    risks = config.risks(settings)
+    if not risks:
+        return settings, ()
+    from memctl import trust
+
+    known = trust.values(environment)
+    refused = [name for name in risks if trust.value_of(root, name, getattr(settings, name)) not in known]
+    default = config.Settings()
+    notes = tuple(
+        f"memctl.yaml sets {name} to {getattr(settings, name)}, which {risks[name]}: "
+        f"{getattr(default, name)} is in force until `memctl config trust {name}`"
+        for name in refused
+    )
+    return replace(settings, **{name: getattr(default, name) for name in refused}), notes
 
 
 def _existing(root: Path, name: str) -> UserFolder:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
@@ -14,8 +14,8 @@ from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, check_user_name
 from memctl.lifecycle.decay import HALF_LIFE, POLICIES
 from memctl.models import CATEGORIES
+from memctl.secrets import ALLOW, REFUSE
 from memctl.secrets import POLICIES as SECRET_POLICIES
-from memctl.secrets import REFUSE
 from memctl.working.limits import POLICIES as WINDOW_POLICIES
 
 RERANKED = QUERY, CONTEXT = "query", "context"
@@ -25,10 +25,28 @@ KEY_ENDING, KEY_VARIABLES = "_API_KEY", "MEMCTL_KEY_VARIABLES"
 """What an environment variable's name must end in for the settings to name it, and the variable that lists others."""
 
 
+@dataclass(frozen=True)
+class Risk:
+    """Values of a setting that a store from elsewhere may not bring into force by itself.
+
+    Args:
+        does: what they do, in a sentence with no subject.
+        risky: whether a value is one of them.
+    """
+
+    does: str
+    risky: Callable[[Any], bool]
+
+
 def _setting(
-    default: Any, help: str, low: float | None = None, high: float | None = None, choices: tuple[str, ...] = ()
+    default: Any,
+    help: str,
+    low: float | None = None,
+    high: float | None = None,
+    choices: tuple[str, ...] = (),
+    risk: Risk | None = None,
 ) -> Any:
-    metadata = {"help": help, "low": low, "high": high, "choices": choices}
+    metadata = {"help": help, "low": low, "high": high, "choices": choices, "risk": risk}
     if isinstance(default, tuple):
         return field(default_factory=lambda: default, metadata=metadata)
     return field(default=default, metadata=metadata)
@@ -99,6 +117,7 @@ class Settings:
     tokenizer: str = _setting(
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
+        risk=Risk("reads a file from anywhere, or downloads one", lambda tokenizer: tokenizer != "estimate"),
     )
     conversation_tokens: int = _setting(8_000, "Tokens of a conversation from which room is made.", 100, 10**8)
     conversation_messages: int = _setting(40, "Messages of a conversation from which room is made.", 2, 10**6)
@@ -120,22 +139,37 @@ class Settings:
         "summarize",
         "How room is made: `summarize`, `truncate`, `offload` (large content to files first), or `auto` (early: merge, "
         "summarize, offload).",
+        risk=Risk("drops messages without a summary", lambda policy: policy == "truncate"),
     )
     auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
     auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
     session_idle_minutes: float = _setting(
-        30.0, "Minutes without a message after which a session is ended, and learned from; 0 for never.", 0, 10**7
+        30.0,
+        "Minutes without a message after which a session is ended, and learned from; 0 for never.",
+        0,
+        10**7,
+        risk=Risk("removes messages of sessions sooner", lambda minutes: 0 < minutes < 30),
     )
     session_least_messages: int = _setting(
-        4, "Messages left at a session's end from which an episode is made of them.", 1, 1000
+        4,
+        "Messages left at a session's end from which an episode is made of them.",
+        1,
+        1000,
+        risk=Risk("removes messages of sessions unlearned", lambda messages: messages > 4),
     )
     task_iterations: int = _setting(20, "Steps a task may take; past them it is archived as a failure.", 1, 10**6)
     secrets: str = _setting(
-        REFUSE, "What becomes of a memory with a likely secret in it: `refuse`, `mask` (that part), or `allow`."
+        REFUSE,
+        "What becomes of a memory with a likely secret in it: `refuse`, `mask` (that part), or `allow`.",
+        risk=Risk("stores likely secrets", lambda policy: policy == ALLOW),
     )
     lock_timeout: float = _setting(10.0, "Seconds a command waits for another that is writing.", 0, 3600)
     log_limit_mb: float = _setting(
-        64.0, "Size at which the oldest half of the operation log (undo, history) is dropped.", 1, 10000
+        64.0,
+        "Size at which the oldest half of the operation log (undo, history) is dropped.",
+        1,
+        10000,
+        risk=Risk("drops history sooner", lambda megabytes: megabytes < 64),
     )
     consolidate_least_episodes: int = _setting(
         3, "Episodes on one target, or similar successes, from which `memctl consolidate` makes one memory.", 2, 1000
@@ -164,7 +198,11 @@ class Settings:
     decay_strategy_days: float = _setting(90.0, "strategies: days without use after which one is archived …", 0, 100000)
     decay_strategy_confidence: float = _setting(0.5, "strategies: … if its confidence is below this.", 0, 1)
     archived_days: float = _setting(
-        180.0, "Days after which `maintain` moves what is archived to the trash.", 0, 100000
+        180.0,
+        "Days after which `maintain` moves what is archived to the trash.",
+        0,
+        100000,
+        risk=Risk("moves archived memories to the trash sooner", lambda days: days < 180),
     )
     strategy_threshold: float = _setting(
         0.5, "Score from which an error-recovery strategy is used; below it a language model is asked.", 0, 1
@@ -183,6 +221,12 @@ def load(store: Path) -> Settings:
     if data is None:
         return Settings()
     return Settings(**{name: check(name, value, data) for name, value in _parse(data).items()})
+
+
+def risks(settings: Settings) -> dict[str, str]:
+    """Settings whose values need this machine's trust, and what they do."""
+    found = {f.name: f.metadata["risk"] for f in fields(Settings) if f.metadata["risk"]}
+    return {name: risk.does for name, risk in found.items() if risk.risky(getattr(settings, name))}
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:

@@ -50,6 +50,7 @@ class Engine:
     Attributes:
         reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
         spare_indexes: where an index of this folder may lie from another time (when it could not be written).
+        untrusted: sentences on settings that are not in force, because this machine's user does not trust them.
         report: what the last look at the files found; None before the first.
         unbelieved: a sentence on entries of the log that somebody else wrote; empty where there are none.
     """
@@ -62,6 +63,7 @@ class Engine:
         settings: Settings | None = None,
         *,
         embedder_problem: str = "",
+        untrusted: Sequence[str] = (),
         spare_indexes: Sequence[Path] = (),
         llm: Callable[[], LLM | None] = lambda: None,
         rerankers: Callable[[str], Reranker | None] = lambda name: None,
@@ -69,6 +71,7 @@ class Engine:
         self.folder, self.index, self.embedder = folder, index, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
+        self.untrusted = tuple(untrusted)
         self.spare_indexes = spare_indexes
         self._load_llm = llm
         self.reranker = lru_cache(maxsize=4)(rerankers)

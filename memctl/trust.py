@@ -1,8 +1,8 @@
-"""Servers that memories and keys may be sent to: those the user of this machine named, not those that a store names.
+"""What of a store's settings the user of this machine trusts: servers, and values that are less safe than the default.
 
-A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, until the user
-says that it is meant; that is kept in a private file outside of all stores. Addresses of this machine itself need no
-trust: nothing leaves it.
+A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, and such a value
+is not in force, until the user says that it is meant; that is kept in private files outside of all stores. Addresses
+of this machine itself need no trust: nothing leaves it.
 """
 
 from __future__ import annotations
@@ -11,11 +11,13 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from memctl.errors import ProviderError, UntrustedError
 from memctl.files import atomic, lock
 from memctl.providers import http
+
+T = TypeVar("T")
 
 URLS_VARIABLE = "MEMCTL_TRUSTED_URLS"
 """Environment variable with further addresses, for machines on which nobody can be asked."""
@@ -56,8 +58,7 @@ def listed(environment: Mapping[str, str]) -> list[Server]:
     try:
         return [Server(str(address), str(variable)) for address, variable in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):
-        hint = "Delete it, and trust what is to be trusted again."
-        raise ProviderError(f"{path} cannot be understood", hint=hint) from None
+        raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
 
 
 def is_local(address: str) -> bool:
@@ -93,6 +94,59 @@ def need(setting: str, named: Server, environment: Mapping[str, str]) -> None:
     )
 
 
+class Value(NamedTuple):
+    """A value of a setting, trusted in one store; made by `value_of`."""
+
+    store: str
+    setting: str
+    value: str
+
+
+def value_of(store: Path, setting: str, value: object) -> Value:
+    """A value as trust in it is kept."""
+    return Value(str(store.resolve()), setting, json.dumps(value, ensure_ascii=False, default=list))
+
+
+def values(environment: Mapping[str, str]) -> list[Value]:
+    """The values that the user said are meant.
+
+    Raises:
+        ProviderError: the file cannot be understood.
+    """
+    path = _values_place(environment)
+    data = atomic.read_given(path)
+    try:
+        return [Value(*map(str, found)) for found in json.loads(data)] if data else []
+    except (ValueError, TypeError, RecursionError):
+        raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
+
+
+def add_value(value: Value, environment: Mapping[str, str]) -> bool:
+    """Remember that a value is meant; False where that was known.
+
+    Raises:
+        StorageError: the file cannot be written.
+    """
+    return _change_values(environment, lambda known: [*known, *([value] if value not in known else [])])
+
+
+def remove_value(store: Path, setting: str, environment: Mapping[str, str]) -> bool:
+    """Trust no value of a setting in a store any longer; False where none was."""
+    place = str(store.resolve())
+    return _change_values(environment, lambda known: [one for one in known if one[:2] != (place, setting)])
+
+
+def _change_values(environment: Mapping[str, str], decide: Callable[[list[Value]], list[Value]]) -> bool:
+    return _replaced(_values_place(environment), lambda: values(environment), decide)
+
+
+def _values_place(environment: Mapping[str, str]) -> Path:
+    return place(environment).with_name("trusted-settings.json")
+
+
+_BROKEN = "Delete it, and trust what is to be trusted again."
+
+
 def add(named: Server, environment: Mapping[str, str]) -> bool:
     """Remember that a server may be used; False where that was known.
 
@@ -109,9 +163,13 @@ def remove(address: str, environment: Mapping[str, str]) -> bool:
 
 
 def _changed(environment: Mapping[str, str], decide: Callable[[list[Server]], list[Server]]) -> bool:
-    path = place(environment)
+    return _replaced(place(environment), lambda: listed(environment), decide)
+
+
+def _replaced(path: Path, read: Callable[[], list[T]], decide: Callable[[list[T]], list[T]]) -> bool:
+    """Change a list that is kept in a file; False where it stays as it was."""
     with lock.exclusive(path.with_suffix(".lock"), timeout=5):
-        before = listed(environment)
+        before = read()
         after = decide(before)
         if after != before:
             atomic.replace(path, (json.dumps(after, ensure_ascii=False, indent=2) + "\n").encode())

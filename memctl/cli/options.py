@@ -185,6 +185,8 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
     from memctl.cli import render
 
     with open_store(current.store, current.user) as store:
+        for note in store.untrusted:
+            render.warn(note)
         yield store
         if not quiet:
             render.stale_notice(store)
@@ -350,9 +352,14 @@ def complete_setting(incomplete: str) -> list[str]:
     return [f.name for f in fields(Settings) if f.name.startswith(incomplete)]
 
 
-def complete_server(incomplete: str) -> list[str]:
-    """Names of settings that hold the address of a server, for the shell."""
-    return [name for name in complete_setting(incomplete) if name.endswith("_url")]
+def complete_trusted(incomplete: str) -> list[str]:
+    """Names of settings that may need trust, for the shell."""
+    from dataclasses import fields
+
+    from memctl.config import Settings
+
+    risky = {f.name for f in fields(Settings) if f.metadata["risk"]}
+    return [name for name in complete_setting(incomplete) if name.endswith("_url") or name in risky]
 
 
 def complete_tag(incomplete: str) -> list[str]:

@@ -89,12 +89,15 @@ def set_(
 
 
 def _trust_what_was_typed(name: str) -> str:
-    """An address the user typed may be used; so may another key at one that was trusted before. Says so."""
-    if not name.endswith(("_url", "_key_variable")):
-        return ""
+    """What the user typed is meant: a value; an address, or another key at one that was trusted before. Says so."""
     import os
 
     from memctl import bootstrap, config, trust
+
+    if _trust_value(name):
+        return "; trusted on this machine"
+    if not name.endswith(("_url", "_key_variable")):
+        return ""
 
     setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
     server = bootstrap.servers(config.load(options.store_root())).get(setting)
@@ -105,20 +108,34 @@ def _trust_what_was_typed(name: str) -> str:
     return f"; trusted on this machine, with the key in {server.key_variable}"
 
 
+def _trust_value(name: str) -> bool:
+    """Trust the value that a setting has in this store, if it is one that needs it; False where it needs none."""
+    import os
+
+    from memctl import config, trust
+
+    root = options.store_root()
+    settings = config.load(root)
+    if name not in config.risks(settings):
+        return False
+    trust.add_value(trust.value_of(root, name, getattr(settings, name)), os.environ)
+    return True
+
+
 def trust(
     name: Annotated[
         str | None,
         typer.Argument(
-            help="The setting that names the server, such as llm_url; lists all servers otherwise.",
+            help="The setting, such as llm_url or secrets; lists what needs trust otherwise.",
             metavar="[NAME]",
-            autocompletion=options.complete_server,
+            autocompletion=options.complete_trusted,
         ),
     ] = None,
 ) -> None:
-    """Allow that memories are sent to a server which memctl.yaml names.
+    """Allow what memctl.yaml sets: a server that memories are sent to, or a value that is less safe than the default.
 
-    A store may come from somebody else, so its servers are not used before. What `config set` sets here is trusted at
-    once. Servers on this machine need no trust.
+    A store may come from somebody else, so its servers are not used before, and such values are not in force. What
+    `config set` sets here is trusted at once. Servers on this machine need no trust.
 
     Example: memctl config trust llm_url
     """
@@ -127,7 +144,12 @@ def trust(
     from memctl import trust as trusting
 
     if name is None:
-        _list_servers()
+        _list_trust()
+        return
+    if _trust_value(name):
+        if current.json:
+            render.as_json({"setting": name, "trusted": True})
+        render.say(f"{name} is trusted as it is set in this store, on this machine")
         return
     server = _named_server(name)
     new = trusting.add(server, os.environ)
@@ -143,11 +165,11 @@ def distrust(
         typer.Argument(
             help="The setting that names the server, or its address.",
             metavar="NAME",
-            autocompletion=options.complete_server,
+            autocompletion=options.complete_trusted,
         ),
     ],
 ) -> None:
-    """Send nothing to a server any longer.
+    """Send nothing to a server any longer, or let a value of memctl.yaml not be in force.
 
     Example: memctl config distrust llm_url
     """
@@ -156,6 +178,11 @@ def distrust(
     from memctl import trust as trusting
     from memctl.errors import NotFoundError
 
+    if trusting.remove_value(options.store_root(), name, os.environ):
+        if current.json:
+            render.as_json({"setting": name, "trusted": False})
+        render.say(f"{name} is trusted no longer")
+        return
     address = name if "://" in name else _named_server(name).address
     if not trusting.remove(address, os.environ):
         raise NotFoundError(f"{address} is not trusted", hint="`memctl config trust` lists the servers.")
@@ -170,12 +197,13 @@ def _named_server(name: str) -> Server:
 
     found = bootstrap.servers(config.load(options.store_root()))
     if name not in found:
-        raise UsageError(f"no setting {name!r} names a server", hint=f"These do: {', '.join(found)}.")
+        hint = f"These name servers: {', '.join(found)}. `memctl config trust` lists what needs trust."
+        raise UsageError(f"the setting {name!r} needs no trust as it is, or there is no such setting", hint=hint)
     return found[name]
 
 
-def _list_servers() -> None:
-    """What the settings name and whether it may be used, then what is trusted besides."""
+def _list_trust() -> None:
+    """What the settings name and whether it may be used, then what is trusted besides; values that need trust last."""
     import os
 
     from memctl import bootstrap, config
@@ -184,10 +212,26 @@ def _list_servers() -> None:
     named = bootstrap.servers(config.load(options.store_root()))
     rows = [(name, server, _state(server)) for name, server in named.items()]
     rows += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
+    settings = config.load(options.store_root())
+    known = trusting.values(os.environ)
+    states = {
+        name: "trusted"
+        if trusting.value_of(options.store_root(), name, getattr(settings, name)) in known
+        else "not trusted"
+        for name in config.risks(settings)
+    }
     if current.json:
-        render.as_json([{"setting": name, **server._asdict(), "state": state} for name, server, state in rows])
+        listed: list[dict[str, Any]] = [
+            {"setting": name, **server._asdict(), "state": state} for name, server, state in rows
+        ]
+        listed += [
+            {"setting": name, "value": getattr(settings, name), "state": state} for name, state in states.items()
+        ]
+        render.as_json(listed)
         return
-    render.table(("setting", "server", "key", ""), [(name, *server, state) for name, server, state in rows])
+    shown = [(name, *server, state) for name, server, state in rows]
+    shown += [(name, _shown(getattr(settings, name)), "", state) for name, state in states.items()]
+    render.table(("setting", "server or value", "key", ""), shown)
 
 
 def _state(server: Server) -> str:
