@@ -52,7 +52,6 @@ class Engine:
         spare_indexes: where an index of this folder may lie from another time (when it could not be written).
         untrusted: sentences on settings that are not in force, because this machine's user does not trust them.
         report: what the last look at the files found; None before the first.
-        unbelieved: a sentence on entries of the log that somebody else wrote; empty where there are none.
     """
 
     def __init__(
@@ -78,7 +77,6 @@ class Engine:
         limit = int(self.settings.log_limit_mb * MEGABYTE)
         self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
         self.report: syncing.SyncReport | None = None
-        self.unbelieved = ""
 
     @cached_property
     def llm(self) -> LLM | None:
@@ -135,8 +133,6 @@ class Engine:
 
         def look() -> syncing.SyncReport:
             return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
-
-        self.unbelieved = local_state.check(self.folder)
 
         try:
             return self._healed(look)
@@ -295,6 +291,15 @@ class Engine:
         """What was done, oldest first; to one memory, or to all."""
         found = journal.read(self.folder)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+
+    def unbelieved(self) -> str:
+        """A sentence on what somebody else wrote below `.memctl/`, and is ignored; empty where there is none."""
+        if moved := self.gateway.moved_aside:
+            return (
+                f"this user did not write {moved} entries below .memctl on this machine: they were moved aside, "
+                "and are ignored (`memctl state` shows them)"
+            )
+        return local_state.check(self.folder)
 
     @property
     def log_trimmed(self) -> bool:

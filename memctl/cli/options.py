@@ -190,6 +190,8 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
         yield store
         if not quiet:
             render.stale_notice(store)
+            if note := store.unbelieved():
+                render.warn(note)
 
 
 def store_root() -> Path:

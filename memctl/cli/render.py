@@ -228,13 +228,6 @@ def stale_notice(store: MemoryStore) -> None:
     report = store.report
     if report is None:
         return
-    if store.gateway.moved_aside:
-        warn(
-            f"this user did not write {store.gateway.moved_aside} entries below .memctl on this machine: "
-            "they were moved aside, and are ignored (`memctl state` shows them)"
-        )
-    elif store.unbelieved:
-        warn(store.unbelieved)
     state = report.index_state
     if report.blocked and store.index.total():
         warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")

@@ -5,13 +5,13 @@ Everything is signed and put back to where it counts. Call it with the user's lo
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from memctl.errors import MemctlError
 from memctl.files import atomic, journal, local_state, receipts, sessions, watermark
-from memctl.files.journal import INTENT, Operation
+from memctl.files.journal import INTENT
 from memctl.files.layout import COUNTED, PRIVATE, UserFolder
 from memctl.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
 from memctl.files.signing import OPERATION, RECEIPT, unsigned
@@ -71,21 +71,9 @@ def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[st
 
 def _foreign(folder: UserFolder, found: Line) -> str:
     try:
-        return foreign_step(folder, journal.from_json(found))
+        return local_state.foreign_step(folder, journal.from_json(found))
     except (KeyError, TypeError, ValueError, AttributeError):
         return "is not as memctl writes it"
-
-
-def foreign_step(folder: UserFolder, operation: Operation) -> str:
-    """What an operation names that no operation of memctl's names; empty where there is nothing."""
-    try:
-        for name in (*(s.path for s in operation.files), *(line.path for line in operation.lines)):
-            folder.step(name)
-        for name in operation.erases[1] if operation.erases else ():
-            folder.erasable(name)
-    except MemctlError as problem:
-        return problem.message
-    return ""
 
 
 def _unfit(folder: UserFolder, entry: Entry) -> str:
@@ -111,17 +99,22 @@ def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
         return
     ended = {found["op"] for found in new if found["phase"] != INTENT}
     begun = [found for found in new if found["op"] not in ended][-1:]
-    rest = [found for found in (*new, *own) if not begun or found["op"] != begun[0]["op"]]
+    rest = [found for found in new if found not in begun]
     number = max([watermark.of(folder).finished, *(int(found.get("n", 0)) for found in own)]) + 1
-    ordered = [*sorted(rest, key=_time), *({**found, "n": number} for found in begun)]
+    ordered = [*_merged(rest, own), *({**found, "n": number} for found in begun)]
     data = b"".join(_signed_line(folder, found) for found in ordered)
     atomic.replace(folder.operations, data, root=folder.root)
     watermark.note(folder, log_size=len(data))
 
 
-def _time(found: Line) -> str:
-    """The time in an operation's id; the mark of a trimmed log comes first."""
-    return str(found["op"])
+def _merged(new: Sequence[Line], own: Sequence[Line]) -> Iterator[Line]:
+    """Two logs as one, by the times in the ids of operations; each keeps its own order, whatever the clock did."""
+    waiting = deque(new)
+    for line in own:
+        while waiting and waiting[0]["op"] <= line["op"]:
+            yield waiting.popleft()
+        yield line
+    yield from waiting
 
 
 def _signed_line(folder: UserFolder, found: Line) -> bytes:

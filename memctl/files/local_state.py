@@ -14,8 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from memctl.errors import StorageError
+from memctl.errors import MemctlError, StorageError
 from memctl.files import atomic, journal, receipts, watermark
+from memctl.files.journal import Operation
 from memctl.files.layout import COUNTED, TRASH, UserFolder
 from memctl.files.signing import OPERATION, RECEIPT
 
@@ -149,6 +150,18 @@ def _size(path: Path) -> int:
         return path.lstat().st_size
     except OSError:
         return 0
+
+
+def foreign_step(folder: UserFolder, operation: Operation) -> str:
+    """What an operation names that no operation of memctl's names; empty where there is nothing."""
+    try:
+        for name in (*(s.path for s in operation.files), *(line.path for line in operation.lines)):
+            folder.step(name)
+        for name in operation.erases[1] if operation.erases else ():
+            folder.erasable(name)
+    except MemctlError as problem:
+        return problem.message
+    return ""
 
 
 # Moving aside; with the lock held

@@ -28,7 +28,9 @@ def recover(folder: UserFolder) -> None:
     operation = journal.unfinished(folder)
     if operation is None:
         return
-    if operation.number <= watermark.of(folder).finished:
+    if local_state.foreign_step(folder, operation):
+        local_state.set_aside(folder, unfinished=operation.op)
+    elif operation.number <= watermark.of(folder).finished:
         _finished_before(folder, operation)
     elif operation.erases:
         from memctl.files.erase import Erasure, erase

@@ -1,0 +1,555 @@
+"""A folder may come from a stranger: what this machine's user did not write is inert, kept, and believed only if adopted."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import pytest
+from conftest import elements, tracked
+
+from memctl import MemoryStore
+from memctl.errors import NotFoundError, RefusedError, StorageError
+from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
+from memctl.files import sessions as session_files
+from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.files.layout import COUNTED, TRASH
+from memctl.files.sessions import Session
+from memctl.lifecycle import forgetting
+from memctl.models import LineEdit, Memory
+
+Opener = Callable[..., MemoryStore]
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def filled(opener: Opener) -> MemoryStore:
+    store = opener()
+    store.add_many([Memory("m1", "Alice likes tea."), Memory("m2", "Bob likes coffee."), Memory("m3", "北京的茶")])
+    (store.folder.knowledge).mkdir()
+    (store.folder.knowledge / "notes.md").write_text("# Notes\n\nThe kettle is blue.\n")
+    (store.folder.root / ".git").mkdir()
+    (store.folder.root / ".git" / "config").write_text("[core]\n")
+    store.refresh()
+    return store
+
+
+def run(store: MemoryStore, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+    command = [
+        sys.executable,
+        "-m",
+        "memctl.cli.main",
+        "--store",
+        str(store.folder.root.parent),
+        "--user",
+        "alice",
+        *words,
+    ]
+    done = subprocess.run(
+        [sys.executable, "-c", "from memctl.cli.main import run; run()", *command[3:]],
+        capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})},
+    )  # fmt: skip
+    assert "has a bug" not in done.stderr
+    return done
+
+
+def plant(store: MemoryStore, *lines: dict[str, Any]) -> bytes:
+    """Put lines into the log as an archive or a branch would bring them."""
+    data = b"".join(json.dumps(line, ensure_ascii=False).encode() + b"\n" for line in lines)
+    with store.folder.operations.open("ab") as log:
+        log.write(data)
+    return data
+
+
+def intent(**what: Any) -> dict[str, Any]:
+    line = {"op": "op_20261121090000_a", "phase": "intent", "at": "2026-11-21T09:00:00Z", "command": "purge"}
+    return {**line, "records": [], "files": [], **what}
+
+
+HOSTILE = {
+    "a purge": intent(erases=[["m1", "m2", "m3"], ["knowledge/notes.md"]]),
+    "a line in git's settings": intent(
+        files=[["begun.txt", None, "x"]], lines=[[".git/config", '[core] fsmonitor = "touch PWN; false"', True]]
+    ),
+    "another repository": intent(files=[["begun.txt", None, "x"], [".git/commondir", None, "/tmp/evil"]]),
+    "a file outside": intent(files=[["begun.txt", None, "x"], ["../outside.txt", None, "x"]]),
+    "an absolute path": intent(files=[["begun.txt", None, "x"], ["/tmp/memctl-outside.txt", None, "x"]]),
+    "a record": intent(records=[["m1", None, '{"memory_id": "m9", "content": "planted"}'], ["m1", None, None]]),
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+@pytest.mark.parametrize(
+    "command", [("list",), ("query", "tea"), ("log",), ("undo", "--dry-run"), ("add", "A new one")]
+)
+def test_a_planted_log_is_inert(filled: MemoryStore, name: str, command: tuple[str, ...]) -> None:
+    """Whatever a log tells that somebody else wrote, no command carries it out, and nothing of it is deleted."""
+    (filled.folder.root / "begun.txt").write_text("x")
+    before = tracked(filled.folder.root)
+    data = plant(filled, HOSTILE[name])
+    done = run(filled, *command)
+    assert done.returncode in (0, 1), done.stderr
+    after = tracked(filled.folder.root)
+    changed = {path for path in before.keys() | after.keys() if before.get(path) != after.get(path)}
+    assert changed <= ({"memory.json"} if command[0] == "add" else set())
+    assert {"m1", "m2", "m3"} <= {memory.memory_id for memory in filled.all()}
+    assert not (filled.folder.root.parent / "outside.txt").exists()
+    kept = [path.read_bytes() for path in filled.folder.state.rglob("operations.jsonl")]
+    assert any(data in each for each in kept), "nothing is deleted"
+    assert "did not write" in done.stderr, "and it is said"
+
+
+def test_a_planted_log_is_inert_in_a_folder_that_was_never_used_here(filled: MemoryStore, tmp_path: Path) -> None:
+    clone = tmp_path / "store" / "bob"
+    clone.mkdir()
+    shutil.copy(filled.folder.memory_file, clone)
+    shutil.copytree(filled.folder.knowledge, clone / "knowledge")
+    (clone / ".memctl" / "state").mkdir(parents=True)
+    line = json.dumps(HOSTILE["a purge"]) + "\n"
+    (clone / ".memctl" / "state" / "operations.jsonl").write_text(line)
+    done = run(filled, "--user", "bob", "list")
+    assert len(done.stdout.splitlines()) == 3
+    assert (clone / "knowledge" / "notes.md").exists()
+    assert not (clone / "reflections").exists()
+    done = run(filled, "--user", "bob", "add", "Mine")
+    assert "moved aside" in done.stderr
+    assert (clone / ".memctl" / "state" / "unverified" / "operations.jsonl").read_text() == line
+
+
+@pytest.mark.parametrize("name", [name for name in HOSTILE if name not in ("a purge", "a record")])
+def test_even_a_signed_step_stays_in_its_places(filled: MemoryStore, name: str) -> None:
+    """The second line of defence: no operation writes anywhere but where changes write, and it locks nobody out."""
+    (filled.folder.root / "begun.txt").write_text("x")
+    before = tracked(filled.folder.root)
+    journal.write_intent(filled.folder, journal.from_json(HOSTILE[name]))
+    filled.add("A new one")
+    after = tracked(filled.folder.root)
+    assert {path for path in before | after if before.get(path) != after.get(path)} == {"memory.json"}
+    assert [left.path for left, _ in filled.unverified().left] == [".memctl/state/unverified/operations.jsonl"]
+
+
+def test_no_step_goes_through_a_link(tmp_path: Path) -> None:
+    """Not even one that appears between the check and the write."""
+    root, elsewhere = tmp_path / "root", tmp_path / "elsewhere"
+    (root / "a").mkdir(parents=True)
+    elsewhere.mkdir()
+    (root / "a" / "link").symlink_to(elsewhere)
+    inside = root / "a" / "link" / "file.md"
+    for act in (
+        lambda: atomic.replace(inside, b"x", root=root),
+        lambda: atomic.append(inside, b"x", root),
+        lambda: atomic.make_directory(root / "a" / "link" / "more", root),
+        lambda: atomic.replace(root / "file.md", b"x", keep=inside, root=root),
+    ):
+        with pytest.raises(StorageError):
+            act()
+    (elsewhere / "file.md").write_text("theirs")
+    for act in (lambda: atomic.read(inside, root), lambda: atomic.remove(inside, root)):
+        with pytest.raises(StorageError):
+            act()
+    assert [path.read_text() for path in elsewhere.iterdir()] == ["theirs"]
+
+
+@pytest.mark.parametrize(
+    "path",
+    [".git/config", ".git/x.md", "reflections/.git/x.md", "reflections/../x.md", "knowledge/.hidden", "sessions/x.json",
+     ".memctl/state/operations.jsonl", ".memctl/state/id", ".memctl/state/trash/../id", "x.md", "reflections/x.txt",
+     "/etc/passwd", "", "reflections/", ".memctl/state/trash/.json/x", ".gitattributes", "reflections//x.md"],
+)  # fmt: skip
+def test_what_no_step_may_name(filled: MemoryStore, path: str) -> None:
+    with pytest.raises(RefusedError):
+        filled.folder.step(path)
+
+
+# Replay
+
+
+def _without_end(store: MemoryStore) -> tuple[bytes, bytes]:
+    """The last operation's two lines: that it was begun, and that it was done."""
+    begun, done = store.folder.operations.read_bytes().splitlines(keepends=True)[-2:]
+    return begun, done
+
+
+def test_a_line_that_was_carried_out_is_not_again(filled: MemoryStore) -> None:
+    filled.forget(["m1"])
+    begun, _ = _without_end(filled)
+    filled.undo()
+    for _ in range(2):
+        with filled.folder.operations.open("ab") as log:
+            log.write(begun)
+        filled.add("Something else")
+        assert filled.get("m1").content == "Alice likes tea."
+
+
+def test_nor_in_a_copy_of_the_folder(filled: MemoryStore, opener: Opener) -> None:
+    filled.forget(["m1"])
+    begun, _ = _without_end(filled)
+    filled.undo()
+    copied = filled.folder.root.with_name("copy")
+    shutil.copytree(filled.folder.root, copied)
+    with (copied / ".memctl" / "state" / "operations.jsonl").open("ab") as log:
+        log.write(begun)
+    copy = opener("copy")
+    copy.add("Something else")
+    assert copy.get("m1").content == "Alice likes tea."
+
+
+def test_a_purge_is_not_done_again(filled: MemoryStore) -> None:
+    filled.purge(["m2"])
+    begun, _ = _without_end(filled)
+    raw = json.loads(filled.folder.memory_file.read_bytes())
+    raw["memories"].append({"memory_id": "m2", "content": "Bob likes water."})
+    del raw["tombstones"]
+    filled.folder.memory_file.write_text(json.dumps(raw))
+    with filled.folder.operations.open("ab") as log:
+        log.write(begun)
+    filled.add("Something else")
+    assert filled.get("m2").content == "Bob likes water."
+
+
+def test_what_a_power_cut_took_the_note_of_counts_as_done(filled: MemoryStore) -> None:
+    filled.forget(["m1"])
+    _, done = _without_end(filled)
+    log = filled.folder.operations.read_bytes()
+    filled.folder.operations.write_bytes(log.removesuffix(done))
+    filled.add("Something else")
+    filled.undo_many(2)
+    assert filled.get("m1").content == "Alice likes tea."
+
+
+# Moving, copying, keys
+
+
+def _interrupted(store: MemoryStore) -> None:
+    """Forgetting m3 stopped half-way: it lies in the trash, and its record stands."""
+    folder = store.folder
+    path = forgetting.trash_path("m3")
+    (edit,) = forgetting.to_trash(store.get("m3"), None, None, "forgotten", NOW)
+    step = FileStep(path, None, folder.signer.signed(path, edit.after))
+    raw = next(raw for record, raw in elements(folder.memory_file.read_bytes()) if record["memory_id"] == "m3")
+    records = (RecordStep("m3", raw.decode(), None),)
+    journal.write_intent(folder, Operation("op_20261121090000_b", "2026-11-21T09:00:00Z", "forget", records, (step,)))
+    recovery.write_file(folder, path, step.after, None)
+
+
+@pytest.mark.parametrize("how", ["moved", "copied"])
+def test_a_folder_that_is_moved_or_copied_goes_on(filled: MemoryStore, opener: Opener, how: str) -> None:
+    filled.forget(["m1"])
+    _interrupted(filled)
+    target = filled.folder.root.with_name("there")
+    shutil.copytree(filled.folder.root, target) if how == "copied" else filled.folder.root.rename(target)
+    there = opener("there")
+    assert _ids(there) == {"m2"}, "it is finished there"
+    assert there.unverified().entries == ()
+    there.undo_many(2)
+    assert _ids(there) == {"m1", "m2", "m3"}
+    if how == "copied":
+        filled.refresh()
+        assert _ids(filled) == {"m2"}, "and here"
+
+
+def _ids(store: MemoryStore) -> set[str]:
+    store.refresh()
+    return {memory.memory_id for memory in store.all()}
+
+
+def _other_machine(tmp_path: Path) -> dict[str, str]:
+    return {signing.KEY_VARIABLE: str(tmp_path / "other" / "key"), "XDG_CACHE_HOME": str(tmp_path / "cache2")}
+
+
+def test_without_the_key_the_memories_are_whole_and_what_is_open_is_named(
+    filled: MemoryStore, opener: Opener, tmp_path: Path
+) -> None:
+    filled.forget(["m1"])
+    _interrupted(filled)
+    other = opener(environment=_other_machine(tmp_path))
+    assert _ids(other) == {"m2", "m3"}
+    added = other.add("From the container").memory.memory_id
+    assert _ids(other) == {"m2", "m3", added}
+    shown = run(filled, "state", environment=_other_machine(tmp_path)).stdout
+    assert "forget: m3, .memctl/state/trash/m3.json, was cut off: to be finished" in shown
+    with pytest.raises(NotFoundError):
+        other.restore(["m1"])
+    other.adopt()
+    assert _ids(other) == {"m2", added}
+    other.restore(["m1", "m3"])
+    assert _ids(other) == {"m1", "m2", "m3", added}
+
+
+def test_a_key_that_cannot_be_kept_refuses_to_write_and_not_to_read(filled: MemoryStore, tmp_path: Path) -> None:
+    (tmp_path / "file").write_text("in the way")
+    environment = {signing.KEY_VARIABLE: str(tmp_path / "file" / "key")}
+    assert len(run(filled, "list", environment=environment).stdout.splitlines()) == 3
+    done = run(filled, "add", "Not stored", environment=environment)
+    assert done.returncode == 6
+    assert signing.KEY_VARIABLE in done.stderr
+    assert b"Not stored" not in filled.folder.memory_file.read_bytes()
+
+
+def test_the_key_is_private_and_lies_outside(filled: MemoryStore) -> None:
+    key = filled.folder.signer.key_file
+    assert signing.private(key)
+    assert not key.is_relative_to(filled.folder.root.parent)
+    assert key.read_bytes().strip() not in b"".join(
+        p.read_bytes() for p in filled.folder.root.rglob("*") if p.is_file()
+    )
+
+
+# Adopting
+
+
+def _unsigned(store: MemoryStore) -> None:
+    """Make the folder as an earlier version left it: nothing is signed."""
+    folder = store.folder
+    for path in (folder.operations, folder.receipts):
+        lines = path.read_bytes().splitlines()
+        plain = [{k: v for k, v in json.loads(line).items() if k not in ("mac", "n")} for line in lines]
+        for line in plain:
+            for step in line.get("files", ()):
+                step[1:] = [signing.unsigned(text.encode()).decode() if text else text for text in step[1:]]
+        path.write_bytes(b"".join(journal.plain_line(line) + b"\n" for line in plain))
+    for path in (*folder.trash.glob("*.json"), *folder.sessions.rglob("*.json"), folder.root / COUNTED):
+        path.write_bytes(signing.unsigned(path.read_bytes())) if path.exists() else None
+    (folder.state / "id").unlink()
+
+
+@pytest.fixture
+def older(filled: MemoryStore) -> MemoryStore:
+    """A folder of an earlier version, with everything in it that is signed now."""
+    filled.query("coffee", now=NOW)
+    filled.forget(["m1"], now=NOW)
+    filled.conversation("talk").add("I moved to Turin in May.", now=NOW)
+    before = Session("old", {"memory": {"messages": []}})
+    session_files.write(filled.folder, before, NOW)
+    _unsigned(filled)
+    filled.close()
+    return filled
+
+
+def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
+    store = opener()
+    assert store.refresh().blocked is None
+    assert store.unbelieved()
+    store.add("Written by the new version")
+    assert [op.command for op in store.history()] == ["add"]
+    kinds = {entry.kind for entry in store.unverified().entries}
+    assert kinds == {"operation", "receipt", "trash", "session"}
+    store.adopt()
+    assert store.unverified().entries == store.unverified().left == ()
+    assert [op.command for op in store.history()] == ["import", "forget", "add"]
+    assert len(list(receipts.read(store.folder))) == 1
+    taken = store.undo_many(2)
+    assert taken.stopped is None
+    assert store.get("m1").content == "Alice likes tea."
+
+
+def test_adopting_is_asked_about(older: MemoryStore) -> None:
+    assert run(older, "state", "adopt").returncode == 7
+    shown = run(older, "state", "adopt", "--dry-run").stdout
+    assert "forget: m1" in shown
+    assert run(older, "log").stdout == ""
+    assert "adopted" in run(older, "state", "adopt", "--yes").stdout
+    assert "forget" in run(older, "log").stdout
+    assert "nothing here was written by anybody else" in run(older, "state").stdout
+
+
+def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:
+    (filled.folder.root / "begun.txt").write_text("x")
+    for number, name in enumerate(HOSTILE):
+        plant(filled, {**HOSTILE[name], "op": f"op_2026112109000{number}_a"})
+    filled.adopt()
+    left = [reason for _, reason in filled.unverified().left]
+    assert len(left) == 4
+    assert (filled.folder.root / ".git" / "config").read_text() == "[core]\n"
+    assert not (filled.folder.root.parent / "outside.txt").exists()
+
+
+# Receipts, trash, drafts
+
+
+def test_planted_receipts_count_nothing(filled: MemoryStore) -> None:
+    answer = filled.query("tea", now=NOW)
+    genuine = filled.folder.receipts.read_bytes()
+    planted = {"receipt": "rcp_1", "at": "2026-11-21T09:00:00Z", "query": "", "ids": ["m2"], "used": ["m2"]}
+    filled.folder.receipts.write_bytes(genuine * 5 + json.dumps(planted).encode() + b"\n")
+    with pytest.raises(NotFoundError):
+        filled.receipt("rcp_1")
+    filled.decay(now=NOW + timedelta(days=1))
+    counts = {memory.memory_id: memory.access_count for memory in filled.all()}
+    assert counts["m2"] == 0
+    assert max(counts.values()) == 1, "and a receipt counts once"
+    assert filled.receipt(answer.receipt)
+
+
+def test_a_planted_place_in_the_trash_is_not_restored_and_not_overwritten(filled: MemoryStore) -> None:
+    planted = json.dumps({"memory": {"memory_id": "m1", "content": "Obey."}, "trashed_at": "2026-01-01T00:00:00Z"})
+    place = filled.folder.root / TRASH / "m1.json"
+    place.parent.mkdir(parents=True, exist_ok=True)
+    place.write_text(planted)
+    with pytest.raises((NotFoundError, RefusedError)):
+        filled.restore(["m1"])
+    assert filled.trashed() == []
+    filled.forget(["m1"])
+    assert [t.memory.content for t in filled.trashed()] == ["Alice likes tea."]
+    assert planted in [path.read_text() for path in filled.folder.unverified.rglob("*") if path.is_file()]
+    assert filled.restore(["m1"])
+
+
+def test_a_planted_draft_is_not_gone_on_with(filled: MemoryStore) -> None:
+    filled.folder.drafts.mkdir(parents=True, exist_ok=True)
+    for name in ("m1.yaml", "m1.yaml.base"):
+        (filled.folder.drafts / name).write_text("memory_id: m1\ncontent: Obey.\n")
+    done = run(filled, "edit", "m1", environment={"EDITOR": "sed -i s/tea/water/"})
+    assert done.returncode == 0, done.stderr
+    assert filled.get("m1").content == "Alice likes water."
+    kept = [path.read_text() for path in filled.folder.unverified.rglob("m1.yaml*")]
+    assert sum("Obey." in text for text in kept) == 2
+
+
+# Sessions and queues
+
+
+def _conversation(store: MemoryStore) -> None:
+    talk = store.conversation("main")
+    for number in range(4):
+        said = f"My name is Mei and I live in Turin since 201{number}."
+        talk.add(said, now=NOW)
+        talk.add("I see.", "assistant", now=NOW)
+
+
+@pytest.fixture
+def stranger(filled: MemoryStore) -> MemoryStore:
+    """A folder with a session and a queue that somebody else wrote."""
+    _conversation(filled)
+    path = filled.folder.sessions / "main.json"
+    path.write_bytes(signing.unsigned(path.read_bytes()))
+    held = json.loads(path.read_bytes())["components"]
+    messages = next(state["messages"] for state in held.values() if "messages" in state)
+    queue.put(
+        filled.folder, queue.Queued(f"evt_{NOW:%Y%m%d%H%M%S}_{'0' * 16}", "main", NOW, tuple(messages), own=False)
+    )
+    return filled
+
+
+def test_nothing_is_learned_from_a_stranger(stranger: MemoryStore) -> None:
+    before = {memory.memory_id for memory in stranger.all()}
+    later = NOW + timedelta(days=2)
+    steps = stranger.maintain(now=later)
+    assert any("did not write session main" in line for step in steps for line in step.done)
+    with pytest.raises(RefusedError):
+        stranger.end_session("main", now=later)
+    with pytest.raises(RefusedError):
+        stranger.start_task("Buy gold", now=later) and stranger.complete_task(now=later)
+    assert {memory.memory_id for memory in stranger.all()} == before
+    assert len(stranger.waiting()) == 1
+    assert [info.own for info in stranger.sessions()] == [False]
+
+
+def test_writing_to_a_strangers_session_does_not_make_it_ones_own(stranger: MemoryStore) -> None:
+    stranger.conversation("main").add("Hello.", now=NOW)
+    assert [info.own for info in stranger.sessions()] == [False]
+
+
+def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
+    before = len(list(stranger.all()))
+    stranger.adopt()
+    stranger.maintain(now=NOW + timedelta(days=2))
+    assert stranger.waiting() == []
+    assert len(list(stranger.all())) > before
+
+
+# Git
+
+
+def test_where_git_tracks_local_state_writing_is_refused(filled: MemoryStore) -> None:
+    root = filled.folder.root
+    shutil.rmtree(root / ".git")
+    for words in (["init", "-q"], ["add", "-f", ".memctl/state/operations.jsonl"]):
+        subprocess.run(["git", *words], cwd=root, check=True, capture_output=True)
+    assert len(run(filled, "list").stdout.splitlines()) == 3
+    done = run(filled, "add", "Not stored")
+    assert done.returncode == 7
+    assert "rm -r --cached .memctl/" in done.stderr
+    subprocess.run(["git", "rm", "-rq", "--cached", ".memctl/"], cwd=root, check=True)
+    assert run(filled, "add", "Stored").returncode == 0
+
+
+# Settings
+
+
+RISKY = {
+    "secrets": "allow", "log_limit_mb": "1", "archived_days": "0", "session_idle_minutes": "0.5",
+    "session_least_messages": "900", "window_policy": "truncate", "tokenizer": "tiktoken:cl100k_base",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", RISKY)
+def test_settings_that_came_with_a_store_are_less_safe_only_if_trusted(
+    filled: MemoryStore, opener: Opener, name: str
+) -> None:
+    (filled.folder.root.parent / "memctl.yaml").write_text(f"{name}: {RISKY[name]}\n")
+    store = opener()
+    assert getattr(store.settings, name) == getattr(type(store.settings)(), name)
+    assert name in store.untrusted[0]
+    assert f"memctl config trust {name}" in run(filled, "list").stderr
+    assert run(filled, "config", "trust", name).returncode == 0
+    assert run(filled, "list").stderr == ""
+    (filled.folder.root.parent / "elsewhere").mkdir()
+    moved = shutil.copytree(
+        filled.folder.root.parent / "alice", filled.folder.root.parent / "elsewhere" / "alice"
+    ).parent
+    shutil.copy(filled.folder.root.parent / "memctl.yaml", moved)
+    assert opener(root=moved, environment=dict(os.environ)).untrusted, "trust is for one store"
+    assert run(filled, "config", "distrust", name).returncode == 0
+    assert name in run(filled, "list").stderr
+
+
+def test_what_is_set_here_is_trusted(filled: MemoryStore) -> None:
+    assert "trusted" in run(filled, "config", "set", "secrets", "allow").stdout
+    assert run(filled, "add", "password: hunter2hunter2").returncode == 0
+
+
+# What is remembered beside the key
+
+
+def test_without_what_is_remembered_beside_the_key_all_works(filled: MemoryStore) -> None:
+    for path in (filled.folder.signer.watermarks / filled.folder.signer.folder_id).iterdir():
+        path.unlink()
+    _interrupted(filled)
+    filled.add("And on")
+    assert "m3" not in _ids(filled)
+    for path in (filled.folder.signer.watermarks / filled.folder.signer.folder_id).iterdir():
+        path.write_text("spoilt")
+    filled.add("And on again")
+    filled.undo()
+    assert watermark.of(filled.folder).finished > 0
+
+
+def test_a_name_in_the_log_says_where_it_was_written(filled: MemoryStore) -> None:
+    """A signature is for one kind of entry, in one folder."""
+    signer = filled.folder.signer
+    line = signer.signed(signing.OPERATION, b'{"a": 1}')
+    assert signer.verifies(signing.OPERATION, line)
+    assert not signer.verifies(signing.RECEIPT, line)
+    assert not signer.verifies(signing.OPERATION, line.replace(b"1", b"2", 1))
+    assert not signer.verifies(signing.OPERATION, b'{"a": 1}')
+    other = signing.Signer(filled.folder.state / "other", signer.key_file)
+    other.prepare()
+    assert not other.verifies(signing.OPERATION, line)
+    assert signing.unsigned(line) == b'{"a": 1}'
+
+
+def test_a_receipt_that_is_being_written_is_kept_while_others_are_moved(filled: MemoryStore) -> None:
+    filled.query("tea")
+    with filled.folder.receipts.open("ab") as log:
+        log.write(b'{"receipt": "planted"}\n')
+    local_state.set_aside(filled.folder)
+    assert len(list(receipts.read(filled.folder))) == 1
+    assert LineEdit("feedback.jsonl", b"{}").added
