@@ -25,7 +25,8 @@ def add_extra(extra: str) -> str:
 
     python = shlex.quote(sys.executable)
     installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
-    return f'{installer} "{NAME}[{extra}]"'
+    what = NAME if _version(NAME) else Path(__file__).resolve().parent.parent
+    return f'{installer} "{what}[{extra}]"'
 
 
 def executable() -> str:
@@ -41,13 +42,20 @@ def executable() -> str:
 
 def clash() -> str:
     """What is wrong where another distribution called `memctl` is installed beside this one; empty where none is."""
+    other = _version(COMMAND)
+    if not other:
+        return ""
+    return (
+        f"another distribution, {COMMAND} {other}, is installed in {sys.prefix}; it has the command and modules of {NAME}, and "
+        f"each overwrites the other's files: uninstall both, then install {NAME} again"
+    )
+
+
+def _version(distribution: str) -> str:
+    """The version that is installed in this environment; empty where it is not."""
     from importlib.metadata import PackageNotFoundError, version
 
     try:
-        other = f"{COMMAND} {version(COMMAND)}"
+        return version(distribution)
     except PackageNotFoundError:
         return ""
-    return (
-        f"another distribution, {other}, is installed in {sys.prefix}; it has the command and modules of {NAME}, and "
-        f"each overwrites the other's files: uninstall both, then install {NAME} again"
-    )
