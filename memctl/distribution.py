@@ -26,7 +26,7 @@ def add_extra(extra: str) -> str:
     python = shlex.quote(sys.executable)
     installer = f"{python} -m pip install" if find_spec("pip") else f"uv pip install --python {python}"
     what = NAME if _version(NAME) else Path(__file__).resolve().parent.parent
-    return f'{installer} "{what}[{extra}]"'
+    return f"{installer} {shlex.quote(f'{what}[{extra}]')}"
 
 
 def executable() -> str:
@@ -46,8 +46,8 @@ def clash() -> str:
     if not other:
         return ""
     return (
-        f"another distribution, {COMMAND} {other}, is installed in {sys.prefix}; it has the command and modules of {NAME}, and "
-        f"each overwrites the other's files: uninstall both, then install {NAME} again"
+        f"another distribution, {COMMAND} {other}, is installed in {sys.prefix}; it has the command and modules of "
+        f"{NAME}, and each overwrites the other's files: uninstall both, then install {NAME} again"
     )
 
 

@@ -1,7 +1,7 @@
-"""Build the wheel and the source distribution into `dist/`, check them, and try each in empty environments: `make dist`.
+"""Build the wheel and the source distribution into `dist/`, check them, and try each in empty environments.
 
-Each is installed with every Python there is that memctl supports, in an environment of its own and outside of this
-folder, and has to print the README's first transcript there. `--python PATH` takes that one alone.
+`make dist` runs it. Each is installed with every Python there is that memctl supports, in an environment of its own and
+outside of this folder, and has to print the README's first transcript there. `--python PATH` takes that one alone.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ import tarfile
 import tempfile
 import tomllib
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 import page_transcripts
@@ -40,6 +40,7 @@ def main() -> int:
     try:
         built = build(ROOT / "dist")
         check(built)
+        same(built)
         for file in built:
             print(f"dist/{file.name}  {file.stat().st_size:,} bytes  sha256 {_sha256(file)}", flush=True)
         for python, version in [(chosen, str(chosen))] if chosen else pythons():
@@ -102,6 +103,18 @@ def check(built: Iterable[Path]) -> None:
         _compare(files["source"], {*names, "PKG-INFO"}, source_files(files["source"]))
         package = {name for name in names if name.startswith("memctl/")}
         _compare(files["wheel"], package, {n for n in wheel_files(files["wheel"]) if ".dist-info/" not in n})
+
+
+def same(built: Sequence[Path]) -> None:
+    """Whether the same files make the same packages again.
+
+    Raises:
+        DistError: they do not.
+    """
+    with tempfile.TemporaryDirectory() as directory:
+        for one, other in zip(built, build(Path(directory) / "dist"), strict=True):
+            if one.read_bytes() != other.read_bytes():
+                raise DistError(f"{one.name}: built again, it differs")
 
 
 def source_files(file: Path) -> set[str]:
