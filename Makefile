@@ -5,7 +5,7 @@ FRAMEWORKS := .venv-frameworks
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-frameworks guarantees torture check bench bench-recall docs clean
+.PHONY: demo test test-frameworks guarantees torture check bench bench-recall docs dist clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
@@ -49,11 +49,16 @@ bench-recall: $(STAMP)
 docs: $(STAMP)
 	$(BIN)/python scripts/make_reference.py
 
+# A wheel and a source distribution in dist/, each tried in an empty environment of every Python there is.
+dist: $(STAMP)
+	@$(BIN)/python scripts/dist.py
+
 clean:
-	rm -rf $(VENV) $(FRAMEWORKS) build *.egg-info .demo
+	rm -rf $(VENV) $(FRAMEWORKS) build dist *.egg-info .demo
 
 $(STAMP): pyproject.toml requirements-dev.txt
 	$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "memctl needs Python 3.11 or newer; name one: make PYTHON=python3.12")'
-	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt --config-settings editable_mode=compat -e .
+	rm -rf *.egg-info
+	$(PYTHON) -m venv --clear $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -r requirements-dev.txt -e .
 	@touch $(STAMP)

@@ -17,6 +17,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.DOTALL | re.MULTILINE)
+PROGRAMS = Path(sys.executable).parent
+"""Where `memctl` is."""
+
 HOME = "/home/alice"
 """How the temporary home is shown."""
 
@@ -42,9 +45,9 @@ def pages() -> list[Path]:
     return [page for page in found if BLOCK.search(page.read_text("utf-8"))]
 
 
-def filled(text: str) -> str:
+def filled(text: str, programs: Path = PROGRAMS) -> str:
     """A page with what its commands print now."""
-    outputs = iter(run([_commands(block[1]) for block in BLOCK.finditer(text)]))
+    outputs = iter(run([_commands(block[1]) for block in BLOCK.finditer(text)], programs))
     return BLOCK.sub(lambda _: f"```console\n{next(outputs)}```", text)
 
 
@@ -68,7 +71,7 @@ def _commands(block: str) -> list[list[str]]:
     return found
 
 
-def run(blocks: Sequence[Sequence[Sequence[str]]]) -> list[str]:
+def run(blocks: Sequence[Sequence[Sequence[str]]], programs: Path = PROGRAMS) -> list[str]:
     """Run the commands of a page in one shell and return the text of each block."""
     with tempfile.TemporaryDirectory() as directory:
         home = Path(directory) / "home"
@@ -76,13 +79,13 @@ def run(blocks: Sequence[Sequence[Sequence[str]]]) -> list[str]:
         shutil.copytree(ROOT / "sample_store", work / "sample_store")
         for path in (work / "sample_store", *(work / "sample_store").rglob("*")):
             path.chmod(0o755 if path.is_dir() else 0o644)
-        with _shell(work, home) as shell:
+        with _shell(work, home, programs) as shell:
             return ["\n".join(_said(shell, commands, home)) + "\n" for commands in blocks]
 
 
-def _shell(work: Path, home: Path) -> subprocess.Popen[str]:
+def _shell(work: Path, home: Path, programs: Path) -> subprocess.Popen[str]:
     environment = {
-        "HOME": str(home), "PATH": f"{Path(sys.executable).parent}:/usr/bin:/bin", "MEMCTL_NOW": NOW, "TZ": "UTC",
+        "HOME": str(home), "PATH": f"{programs}:/usr/bin:/bin", "MEMCTL_NOW": NOW, "TZ": "UTC",
         "LANG": "C.UTF-8", "LC_ALL": "C.UTF-8", "USER": "alice", "LOGNAME": "alice", "TERM": "dumb", "COLUMNS": "120",
         "GIT_CONFIG_NOSYSTEM": "1", "PYTHONDONTWRITEBYTECODE": "1",
     }  # fmt: skip

@@ -8,8 +8,7 @@ log=$folder/install.log
 stamp=$folder/.installed
 
 install() {
-    "$python" -m pip install --quiet --disable-pip-version-check --retries 0 --timeout 20 \
-        --config-settings editable_mode=compat "$@" >"$log" 2>&1
+    "$python" -m pip install --quiet --disable-pip-version-check --retries 0 --timeout 20 "$@" >"$log" 2>&1
 }
 
 because() {

@@ -17,7 +17,7 @@ from conftest import cases, same_as_rebuilt, wait_for_tick, write_by_hand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, doctor
+from memctl import MemoryStore, distribution, doctor
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge, receipts
 from memctl.files.knowledge import LARGE, SMALL, WHOLE, Chunk, chunks
@@ -673,7 +673,7 @@ def test_remove_and_undo(store: MemoryStore, source: Path, tmp_path: Path) -> No
 
 needs_converters = pytest.mark.skipif(
     any(find_spec(name) is None for name in ("pypdf", "mammoth", "markdownify")),
-    reason="the extra memctl[documents] is not installed",
+    reason="the extra `documents` is not installed",
 )
 
 
@@ -787,4 +787,4 @@ def test_without_the_extra_it_is_named(store: MemoryStore, tmp_path: Path, monke
         (tmp_path / name).write_bytes(data)
         with pytest.raises(UsageError, match="neither Markdown nor text") as caught:
             store.knowledge_add(tmp_path / name)
-        assert "memctl[documents]" in caught.value.hint
+        assert distribution.add_extra("documents") in caught.value.hint

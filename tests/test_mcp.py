@@ -24,7 +24,7 @@ from mcp import Client, StdioServerParameters
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
-from memctl import MemoryStore
+from memctl import MemoryStore, distribution
 from memctl.agent.schemas import TOOLS
 from memctl.context.tokens import estimate
 
@@ -568,7 +568,7 @@ def test_without_the_sdk_it_says_what_to_install(stores: Mapping[str, MemoryStor
     call = [sys.executable, "-c", program, *command(tmp_path / "store")[1:]]
     done = subprocess.run(call, capture_output=True, text=True, check=False, input="")
     assert done.returncode == 8
-    assert 'pip install "memctl[mcp]"' in done.stderr
+    assert distribution.add_extra("mcp") in done.stderr
 
 
 def test_a_question_pays_nothing_for_the_server(stores: Mapping[str, MemoryStore], tmp_path: Path):

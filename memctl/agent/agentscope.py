@@ -1,6 +1,6 @@
 """Long-term memory for AgentScope 2: `Agent(…, middlewares=[MemctlMiddleware("memories", "alice")])`.
 
-Needs the extra `memctl[agentscope]`.
+Needs the extra `agentscope`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """A LangGraph store whose items are memories of one user: `MemctlStore(open_store("memories", user="alice"))`.
 
-Needs the extra `memctl[langgraph]`. An item is a record: namespace and key stand in `external_id`, the value in
+Needs the extra `langgraph`. An item is a record: namespace and key stand in `external_id`, the value in
 `value`, its text in `content`, so that every other surface of memctl finds it too.
 """
 

@@ -1,6 +1,6 @@
 """The MCP server: the same tools for any assistant that speaks the Model Context Protocol, over stdio or HTTP.
 
-The only module that imports the SDK (`memctl[mcp]`).
+The only module that imports the SDK (the extra `mcp`).
 """
 
 from __future__ import annotations

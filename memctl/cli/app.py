@@ -123,7 +123,7 @@ def _summary(target: str) -> str:
 
 def _listed(name: str, target: str, panel: str) -> TyperCommand:
     """A command as far as a list shows it."""
-    return TyperCommand(name, help=_summary(target), rich_help_panel=panel)
+    return TyperCommand(name, help=options.as_typed(_summary(target)), rich_help_panel=panel)
 
 
 @cache

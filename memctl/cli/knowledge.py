@@ -40,7 +40,7 @@ def add(
 ) -> None:
     """Copy a document, or a folder of documents, into knowledge/.
 
-    Files put there by hand are read just so. PDF, DOCX and HTML become Markdown, with the extra memctl[documents].
+    Files put there by hand are read just so. PDF, DOCX and HTML become Markdown, with the extra `documents`.
 
     Example: memctl knowledge add handbook.md --as guides/
     """

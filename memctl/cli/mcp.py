@@ -61,12 +61,13 @@ def _run(readable: list[str], port: int | None) -> None:
 
 
 def _server_module() -> Any:
+    from memctl import distribution
     from memctl.errors import ProviderError
 
     try:
         from memctl.agent import mcp
     except ImportError as problem:
-        hint = 'Install what the server needs: `pip install "memctl[mcp]"`.'
+        hint = f"Install what the server needs: `{distribution.add_extra('mcp')}`."
         raise ProviderError(f"the MCP SDK cannot be loaded: {problem}", hint=hint) from None
     return mcp
 
@@ -111,13 +112,14 @@ def install(
     """
     import os
 
-    from memctl import times
+    from memctl import distribution, times
     from memctl.agent import clients
     from memctl.errors import UsageError
 
     if client not in clients.CLIENTS:
         raise UsageError(f"there is no client {client!r}", hint=f"Clients: {', '.join(clients.CLIENTS)}.")
-    server = clients.entry(client, command or _executable(), _arguments(with_ or []))
+    # The whole path: programs with a window do not know the shell's.
+    server = clients.entry(client, command or distribution.executable(), _arguments(with_ or []))
     path = clients.config_path(client, os.environ)
     if not write:
         _print(client, str(path), clients.snippet(client, server))
@@ -125,16 +127,6 @@ def install(
     change = clients.edit(client, path, server)
     backup = clients.write(change, times.utc_now()) if change.needed else None
     _say_written(client, change, str(backup or ""))
-
-
-def _executable() -> str:
-    """This memctl, by its whole path: programs with a window do not know the shell's."""
-    import shutil
-    import sys
-    from pathlib import Path
-
-    beside = Path(sys.executable).with_name("memctl")
-    return str(beside) if beside.exists() else shutil.which("memctl") or "memctl"
 
 
 def _arguments(readable: list[str]) -> list[str]:
@@ -204,7 +196,7 @@ def tools(
 
 
 GROUP = options.Commands(
-    "Serve the memory to assistants that speak MCP (needs `memctl[mcp]`).\n\n"
+    "Serve the memory to assistants that speak MCP (needs the extra `mcp`).\n\n"
     "Without a command it serves one client on standard input and output; clients start it themselves. With --http it "
     "serves any number on this machine.\n\nExample: memctl mcp --http --port 8765",
     {"install": install, "tools": tools},

@@ -91,12 +91,26 @@ class Command(TyperCommand):
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__(*args, **kwargs)
+        self.help = as_typed(self.help)
         for parameter in self.params:
             _name_plainly(parameter)
+            if hasattr(parameter, "help"):
+                parameter.help = as_typed(parameter.help)
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
         return super().parse_args(ctx, with_whole_values(args))
+
+
+def as_typed(text: str | None) -> str | None:
+    """A help text of which Rich, where Typer uses it, shows every character: it would take `[mcp]` for a style."""
+    from typer import core
+
+    if not (core.HAS_RICH and text and "[" in text):
+        return text
+    from rich.markup import escape
+
+    return escape(text)
 
 
 _METAVARS = {
@@ -159,7 +173,7 @@ def made_group(name: str, commands: Commands) -> Any:
     for each, function in commands.hidden.items():
         app.command(each, cls=Command, hidden=True)(function)
     made = typer.main.get_command(app)
-    made.help = commands.help
+    made.help = as_typed(commands.help)
     return made
 
 

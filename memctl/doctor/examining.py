@@ -6,9 +6,9 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from memctl import sync
+from memctl import distribution, sync
 from memctl.doctor import memory_file, other_files
-from memctl.doctor.codes import GONE, INDEX, UNREADABLE, WAITING
+from memctl.doctor.codes import GONE, INDEX, INSTALLATION, UNREADABLE, WAITING
 from memctl.files import document
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import Problem
@@ -16,7 +16,7 @@ from memctl.store import MemoryStore
 
 
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
-    """Everything that is wrong, in the order of the files."""
+    """Everything that is wrong, in the order of the files; then the index and the installation."""
     report = store.sync(deep=deep)
     readable = not report.blocked
     found = [*memory_file.findings(store, readable), *other_files.findings(store, indexed=readable)]
@@ -26,7 +26,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
         found.append(
             Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=WAITING)
         )
-    return [*found, *_index(store, deep=deep)]
+    return [*found, *_index(store, deep=deep), *_installation()]
 
 
 def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
@@ -35,6 +35,11 @@ def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
         yield Problem("index", damage, 0, fix, INDEX)
     elif deep and (difference := _difference(store)):
         yield Problem("index", difference, 0, fix, INDEX)
+
+
+def _installation() -> Iterator[Problem]:
+    if clash := distribution.clash():
+        yield Problem("installation", clash, code=INSTALLATION)
 
 
 def _difference(store: MemoryStore) -> str:

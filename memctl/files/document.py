@@ -13,6 +13,7 @@ from functools import lru_cache
 from types import MappingProxyType
 from typing import Any
 
+from memctl import distribution
 from memctl.errors import FormatVersionError, InvalidDataError
 from memctl.files import codec
 from memctl.files.json_reader import JsonReader
@@ -218,7 +219,7 @@ def _raw_record(value: Any, raw: bytes, start: int, line: int) -> RawRecord:
 def _check_format(header: Mapping[str, Any], path: str) -> None:
     form = header.get("format", FORMAT)
     if form != FORMAT:
-        hint = "Upgrade memctl (pip install -U memctl); this version reads memctl/1 and has changed nothing."
+        hint = f"{distribution.UPGRADE} This version reads memctl/1 and has changed nothing."
         raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, line=1, hint=hint)
 
 

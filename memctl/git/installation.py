@@ -7,13 +7,12 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import stat
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from memctl import distribution
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.files import atomic, document, layout, reflections
 from memctl.files.layout import UserFolder
@@ -39,9 +38,7 @@ def settings() -> dict[str, str]:
 
 def _found() -> str:
     """Shell that finds memctl: this one, and where that has moved, the one on the PATH."""
-    beside = Path(sys.executable).with_name("memctl")
-    here = str(beside) if beside.exists() else shutil.which("memctl") or "memctl"
-    return f'M={shlex.quote(here)}; [ -x "$M" ] || M=memctl'
+    return f'M={shlex.quote(distribution.executable())}; [ -x "$M" ] || M=memctl'
 
 
 def install(folder: Path, *, hooks: bool = False) -> list[str]:

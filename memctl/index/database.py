@@ -17,6 +17,7 @@ from typing import Any
 
 import apsw
 
+from memctl import distribution
 from memctl.errors import DamagedError, LockedError, StorageError
 from memctl.index import schema
 
@@ -50,7 +51,7 @@ def sqlite_vec_library() -> str:
     """Path of the sqlite-vec extension, found without importing its package (which imports numpy: 82 ms)."""
     spec = find_spec("sqlite_vec")
     if spec is None or not spec.submodule_search_locations:
-        raise StorageError("the package sqlite-vec is not installed", hint="pip install sqlite-vec")
+        raise StorageError("the package sqlite-vec is not installed", hint=distribution.REINSTALL)
     return os.path.join(spec.submodule_search_locations[0], "vec0")
 
 

@@ -18,6 +18,7 @@ from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memctl import distribution
 from memctl.errors import ProviderError
 
 if TYPE_CHECKING:
@@ -150,4 +151,4 @@ def _open(path: Path) -> tuple[mmap.mmap, bytes]:
 
 
 def _broken(path: Path, reason: str) -> ProviderError:
-    return ProviderError(f"built-in model {path}: {reason}", hint="reinstall memctl to restore its model files")
+    return ProviderError(f"built-in model {path}: {reason}", hint=distribution.REINSTALL)

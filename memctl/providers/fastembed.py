@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memctl import distribution
 from memctl.errors import ProviderError, UsageError
 from memctl.providers import model_files
 from memctl.providers.model_files import broken, is_folder
@@ -162,7 +163,7 @@ def _fastembed() -> type[TextEmbedding]:
 
         onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
     except ImportError as error:
-        raise ProviderError(f"fastembed cannot be imported: {error}", hint="Reinstall memctl to restore it.") from error
+        raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
     return TextEmbedding
 
 

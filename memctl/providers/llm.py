@@ -17,6 +17,7 @@ from threading import Thread
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import parse_qsl
 
+from memctl import distribution
 from memctl.errors import ProviderError
 from memctl.providers import http
 
@@ -40,7 +41,6 @@ _MAX_STARTS = 500  # of brackets and of fences in an answer that are tried as th
 _WISH = "Answer with one JSON value and nothing else. It must be valid against this JSON Schema:\n{schema}"
 _REPAIR = "This answer cannot be used: {complaint}. Answer again with the corrected JSON value and nothing else."
 
-_MISSING = 'Install what language models need: `pip install "memctl[llm]"`.'
 _WHAT = "the language model"
 _URL_HINT = "Set `llm_url`, such as http://localhost:11434/v1."
 _KEY_HINT = "Set a valid key for this server in the environment variable that `llm_key_variable` names."
@@ -284,7 +284,8 @@ def _need_packages() -> None:
         import jsonschema  # noqa: F401
         import openai  # noqa: F401
     except ImportError as error:
-        raise ProviderError(f"a package is missing: {error.name or error}", hint=_MISSING) from error
+        hint = f"Install what language models need: `{distribution.add_extra('llm')}`."
+        raise ProviderError(f"a package is missing: {error.name or error}", hint=hint) from error
 
 
 def _sendable(value: T) -> T:

@@ -7,6 +7,7 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from memctl import distribution
 from memctl.errors import ProviderError
 from memctl.providers import model_files
 from memctl.providers.model_files import PREFIX, broken, is_folder
@@ -110,7 +111,7 @@ def _fastembed() -> type[TextCrossEncoder]:
 
         onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
     except ImportError as error:
-        raise ProviderError(f"fastembed cannot be imported: {error}", hint="Reinstall memctl to restore it.") from error
+        raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
     return TextCrossEncoder
 
 

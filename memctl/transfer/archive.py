@@ -21,6 +21,7 @@ from itertools import pairwise
 from pathlib import Path
 from typing import Any
 
+from memctl import distribution
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
 from memctl.files import atomic, layout
 from memctl.files.layout import CONFIG_NAME, UserFolder
@@ -231,7 +232,7 @@ def _parsed(manifest: bytes, path: Path) -> Mapping[str, Any]:
     if found.get("format") != FORMAT:
         form = str(found.get("format"))[:100]
         raise FormatVersionError(
-            f"has format {form!r}, which this memctl does not know", path=str(path), hint="Upgrade memctl."
+            f"has format {form!r}, which this memctl does not know", path=str(path), hint=distribution.UPGRADE
         )
     return found
 

@@ -1,6 +1,6 @@
 """Documents from elsewhere: read with limits, and turned into Markdown where they are something else.
 
-The packages that read other formats are the extra `memctl[documents]`, imported only when such a file comes.
+The packages that read other formats are the extra `documents`, imported only when such a file comes.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from memctl import distribution
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, UsageError
 from memctl.files import knowledge
 
@@ -23,8 +24,6 @@ LARGEST_ADD = 32 * 1024 * 1024
 """What one `add` takes: all of it stands in the operation log, so that it can be undone."""
 
 MOST_FILES = 10_000
-
-_EXTRA = "`pip install 'memctl[documents]'` adds PDF, DOCX and HTML."
 
 
 @dataclass(frozen=True)
@@ -48,6 +47,10 @@ class Skipped:
 
     name: str
     reason: str
+
+
+def _extra_hint() -> str:
+    return f"`{distribution.add_extra('documents')}` adds PDF, DOCX and HTML."
 
 
 def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
@@ -144,7 +147,7 @@ def _source(path: Path, name: str) -> Source:
     ending = Path(name).suffix.lower()
     known = ending in knowledge.SUFFIXES
     if not known and ending not in _CONVERTERS:
-        raise UsageError(f"{name} is neither Markdown nor text", hint=_EXTRA)
+        raise UsageError(f"{name} is neither Markdown nor text", hint=_extra_hint())
     data = _read(path, name)
     made = Source(name, data) if known else Source(str(Path(name).with_suffix(".md")), _converted(data, name), name)
     knowledge.chunks(made.data, name)
@@ -180,7 +183,7 @@ def _converted(data: bytes, name: str) -> bytes:
     try:
         body = _CONVERTERS[Path(name).suffix.lower()](data)
     except ImportError:
-        raise UsageError(f"{name} is neither Markdown nor text", hint=_EXTRA) from None
+        raise UsageError(f"{name} is neither Markdown nor text", hint=_extra_hint()) from None
     except InvalidDataError as problem:
         raise InvalidDataError(problem.reason, path=name) from None
     except Exception as problem:  # what a parser says of a broken file is its own affair

@@ -10,6 +10,7 @@ from itertools import chain
 from pathlib import Path
 from typing import Any
 
+from memctl import distribution
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
 from memctl.files import atomic, document
 from memctl.files.codec import RecordError
@@ -148,9 +149,8 @@ def _of_document(page: jsontext.Page, path: str) -> list[Entry]:
     if "" in page.lists:
         return page.lists[""]
     if page.value.get("format", document.FORMAT) != document.FORMAT and "memories" in page.value:
-        form = page.value["format"]
-        hint = "Upgrade memctl (pip install -U memctl)."
-        raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, hint=hint)
+        told = f"has format {page.value['format']!r}, which this memctl does not know"
+        raise FormatVersionError(told, path=path, hint=distribution.UPGRADE)
     named = [name for name in _LISTS if name in page.lists]
     if "content" in page.value or not named:
         return [Entry(page.line, page.value, jsontext.fault(page.value))]

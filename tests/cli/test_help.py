@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import re
+import subprocess
+import sys
 
 import pytest
 import typer
@@ -166,3 +169,22 @@ def test_pictures_only_on_a_terminal(memctl: Memctl) -> None:
     assert "▁" in seen or "█" in seen
     assert not _NOT_PLAIN.search(memctl.process("inspect", "mem_20261026_3f10").done().out)
     assert not _NOT_PLAIN.search(memctl.process("inspect").done().out)
+
+
+def test_help_on_a_terminal_shows_every_character() -> None:
+    """Rich takes `[mcp]` for a style and leaves it out; a help text is shown as it is written."""
+    program = (
+        "import typer; from memctl.cli import options\n"
+        "def shown(one: str = typer.Option('', help='Needs [mcp] and [1].')) -> None:\n"
+        "    'First [mcp].\\n\\n    Then [documents] and \\\\[llm].'\n"
+        "group = options.made_group('group', options.Commands('All [mcp].', {'shown': shown}))\n"
+        "for words in (['--help'], ['shown', '--help']):\n"
+        "    group.main(words, 'memctl', standalone_mode=False)\n"
+    )
+    environment = {**os.environ, "TYPER_USE_RICH": "1", "COLUMNS": "100"}
+    done = subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=True)
+    seen = plain(done.stdout)
+
+    assert "╭─ Options ─" in seen
+    for text in ("All [mcp].", "First [mcp].", "Then [documents] and \\[llm].", "Needs [mcp] and [1]."):
+        assert text in seen

@@ -21,7 +21,7 @@ from typing import Any
 import pytest
 
 import memctl
-from memctl import bootstrap, config
+from memctl import bootstrap, config, distribution
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, ProviderError, UsageError
 from memctl.providers.base import LLM
@@ -542,7 +542,7 @@ class TestAddressAndKey:
         monkeypatch.setitem(sys.modules, package, None)
         with pytest.raises(ProviderError, match=package) as caught:
             llm.complete(MESSAGES)
-        assert 'pip install "memctl[llm]"' in caught.value.hint
+        assert distribution.add_extra("llm") in caught.value.hint
         assert server.requests == []
 
 
