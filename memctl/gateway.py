@@ -262,7 +262,11 @@ class Gateway:
         if prepared.before is None:
             header = document.parse(content).header
         vectors = sync.embed_entries(entries, self.embedder, self.index)
-        update = FileUpdate(document.FILE_NAME, prepared.base, state, entries, prepared.change.removes, header)
+        update = FileUpdate(
+            document.FILE_NAME,
+            *(prepared.base, state, entries, prepared.change.removes, header),
+            logged=prepared.operation.op,
+        )
         self.index.update([update], vectors)
 
     # Purging

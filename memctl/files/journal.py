@@ -164,6 +164,22 @@ def read(path: Path) -> list[Operation]:
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
+def newest(path: Path) -> str:
+    """The id of the newest operation that is known to be finished; empty where there is none."""
+    lines = (found for line in _from_the_end(path) if (found := _parse(line)))
+    return next((found["op"] for found in lines if found["phase"] == DONE), "")
+
+
+def since(path: Path, op: str) -> list[Operation]:
+    """The operations after the one with that id, oldest first; one that is still under way is the last of them.
+
+    All of the log where it does not hold that operation: it loses the oldest lines first.
+    """
+    under_way = unfinished(path)
+    operations = [*read(path), *((under_way,) if under_way else ())]
+    return operations[next((at for at, found in enumerate(operations, 1) if found.op == op), 0) :]
+
+
 def _lines(path: Path) -> Iterator[dict[str, Any]]:
     try:
         with open(path, "rb", opener=atomic.regular) as log:
