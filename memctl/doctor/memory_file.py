@@ -16,6 +16,7 @@ from memctl.doctor.codes import (
     MISSING_REFLECTION,
     PURGED,
     REPEATED,
+    UNKNOWN_KIND,
     UNREADABLE,
 )
 from memctl.doctor.hand_edits import ChangedId
@@ -23,8 +24,11 @@ from memctl.errors import InvalidDataError
 from memctl.files import atomic, document, reflections, succession
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
-from memctl.models import SUPERSEDED, Memory, Problem
+from memctl.models import DEFAULT_KIND, KINDS, SUPERSEDED, Memory, Problem
 from memctl.store import MemoryStore
+
+_LONGEST_SHOWN = 60
+"""Characters of a kind that a finding shows."""
 
 
 def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
@@ -44,6 +48,7 @@ def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
     moved = housekeeping.relinks(store.view()) if indexed else {}
     yield from _records(folder, parsed, {each.old for each in changed}, moved)
     yield from _circles(parsed)
+    yield from _unknown_kinds(parsed)
     for each in changed:
         message = f"{each.new} was called {each.old} before, and something still names it so"
         yield Problem(document.FILE_NAME, message, each.line, "let that follow", CHANGED_ID)
@@ -132,6 +137,19 @@ def _circles(parsed: document.Document) -> Iterator[Problem]:
         what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
         way = f"let one stand with `memctl edit {name} --set status=active --set superseded_by=`"
         yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=CIRCLE)
+
+
+def _unknown_kinds(parsed: document.Document) -> Iterator[Problem]:
+    """Kinds of a person's own, each at the first record that has it; nothing is wrong with them."""
+    found: dict[str, list[int]] = {}
+    for record in parsed.records:
+        if record.memory is not None and record.memory.kind not in KINDS:
+            found.setdefault(record.memory.kind, []).append(record.line)
+    for kind, lines in found.items():
+        more = f" ({len(lines)} records)" if len(lines) > 1 else ""
+        shown = kind if len(kind) <= _LONGEST_SHOWN else f"{kind[:_LONGEST_SHOWN]}…"
+        message = f"kind {shown!r} is not one memctl knows; it is treated as a {DEFAULT_KIND}{more}"
+        yield Problem(document.FILE_NAME, message, lines[0], code=UNKNOWN_KIND)
 
 
 def trashed_ids(folder: UserFolder) -> set[str]:

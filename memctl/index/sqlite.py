@@ -228,8 +228,9 @@ class SqliteIndex:
     def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
         """Active facts and preferences of at least this confidence, the surest first."""
         return self._entries(
-            """kind IN ('fact', 'preference') AND status = 'active' AND confidence >= ? AND problem = ''
-            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            """kind NOT IN ('episode', 'knowledge', 'strategy') AND status = 'active' AND confidence >= ?
+            AND problem = '' AND +path = 'memory.json'
+            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
             order="confidence DESC, importance DESC, rowid LIMIT ?",
         )
@@ -294,6 +295,9 @@ class SqliteIndex:
 
     def categories(self) -> set[str]:
         return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
+
+    def kinds(self) -> set[str]:
+        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries") if name}
 
     def tag_counts(self) -> dict[str, int]:
         return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))

@@ -12,7 +12,7 @@ from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
 from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, guarding
-from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
+from memctl.models import ARCHIVED, KINDS, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
 from memctl.usecases.reflecting import reflection_path, with_detail
@@ -44,14 +44,20 @@ class Changing(Asking):
         """
         now = now or times.utc_now()
         policy = self.secret_policy(allow_secret)
-        guarded = guarding.guarded(memory, policy, before=expected or self.view().get(memory.memory_id))
-        changed = adding.check(replace(guarded, updated_at=now), self.settings.categories)
+        before = expected or self.view().get(memory.memory_id)
+        guarded = guarding.guarded(memory, policy, before=before)
+        changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
         self._apply(
             lambda view: replaced(view, changed, expected, memory.updated_at, command), now, on_secret=secrets.ALLOW
         )
         return changed
+
+    def _checked(self, changed: Memory, before: Memory | None) -> Memory:
+        """As `adding.check`; a kind or category of a person's own may stay."""
+        own = before or changed
+        return adding.check(changed, (*self.settings.categories, own.category), (*KINDS, own.kind))
 
     def write_reflection(
         self,
