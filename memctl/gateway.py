@@ -191,7 +191,6 @@ class Gateway:
                 raise
         journal.finish(self.folder.operations, prepared.operation.op)
         self._index(prepared)
-        journal.trim(self.folder.operations, self.log_limit)
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
@@ -247,6 +246,7 @@ class Gateway:
                 self._index_memory(prepared, prepared.content)
             if prepared.change.files or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
+            journal.trim(self.folder.operations, self.log_limit)  # not before: an index that is behind needs the log
         except (MemctlError, apsw.Error, OSError):
             return
 

@@ -16,7 +16,7 @@ ACTIVE, CANDIDATE, SUPERSEDED, ARCHIVED = STATUSES
 LAYER_RECORD = "L2"
 LAYER_REFLECTION = "L3"
 LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
-"""The layers a record may have."""
+"""The layers of records; one with another text is treated as `L2`."""
 
 LAYER_DOCUMENT = "DOC"
 """A passage of a document below `knowledge/`: no record, and in no file of memctl's."""

@@ -23,7 +23,7 @@ NAME = "name"
 INDEX = "index"
 KIND = "kind"
 SECRET = "secret"
-UNKNOWN_KIND = "unknown-kind"
+OWN_WORD = "own-word"
 
 BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND, CIRCLE})
 """Findings because of which a memory is not in any answer, or cannot be written."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
 from memctl import times
-from memctl.models import DEFAULT_KIND, LAYERS, STATUSES, Memory
+from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, STATUSES, Memory
 
 FIELD_ORDER = (
     "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
@@ -119,13 +119,16 @@ def _read_text(name: str, value: object) -> str:
     raise _wrong(name, "text", value)
 
 
-def _read_one_of(allowed: Sequence[str]) -> Callable[[str, object], str]:
-    def read(name: str, value: object) -> str:
-        if value not in allowed:
-            raise RecordError(f"field {name!r} must be one of {', '.join(allowed)}, found {value!r}")
-        return str(value)
+def _read_status(name: str, value: object) -> str:
+    if value not in STATUSES:
+        raise RecordError(f"field 'status' must be one of {', '.join(STATUSES)}, found {value!r}")
+    return str(value)
 
-    return read
+
+def _read_layer(name: str, value: object) -> str:
+    if value == LAYER_DOCUMENT:
+        raise RecordError(f"field 'layer' must not be {LAYER_DOCUMENT}, which passages of documents have")
+    return _read_text(name, value)
 
 
 def _read_time(name: str, value: object) -> datetime:
@@ -177,8 +180,8 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_FLAGS, _read_flag),
     **dict.fromkeys(_COUNTS, _read_count),
     **dict.fromkeys(_BOUNDS, _read_bounded),
-    "layer": _read_one_of(LAYERS),
-    "status": _read_one_of(STATUSES),
+    "layer": _read_layer,
+    "status": _read_status,
     "value": lambda name, value: value,
     "metadata": _read_mapping,
 }

@@ -87,11 +87,12 @@ def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str])
     )
 
 
-def check(memory: Memory, categories: Sequence[str], kinds: Sequence[str] = KINDS) -> Memory:
+def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) -> Memory:
     """Validate a memory made in Python as strictly as one read from a file.
 
     Args:
-        categories, kinds: those it may have.
+        categories: those it may have.
+        own: a record as a person wrote it; it may keep its kind and layer.
 
     Raises:
         InvalidDataError: a field has a value it cannot have.
@@ -101,7 +102,8 @@ def check(memory: Memory, categories: Sequence[str], kinds: Sequence[str] = KIND
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
     if (memory.key and not memory.key.strip()) or any(not tag.strip() for tag in memory.tags):
         raise UsageError("a key or a tag must not be blank")
-    if memory.kind not in kinds or memory.layer not in LAYERS:
+    kinds, layers = ((*KINDS, own.kind), (*LAYERS, own.layer)) if own else (KINDS, LAYERS)
+    if memory.kind not in kinds or memory.layer not in layers:
         hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
         raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
     try:

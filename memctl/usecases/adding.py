@@ -12,7 +12,7 @@ from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
-from memctl.models import ACTIVE, KINDS, Change, FileEdit, Memory
+from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.retrieval import answer as answering
 from memctl.sync import Progress
 from memctl.usecases.reflecting import with_detail
@@ -74,8 +74,7 @@ class Adding(Engine):
     def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
         created = memory.created_at or now
         memory = adding.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
-        kinds = (*KINDS, memory.kind) if given == _EVERY_FIELD else KINDS  # a record may have a kind of a person's own
-        return adding.check(memory, self.settings.categories, kinds)
+        return adding.check(memory, self.settings.categories, memory if given == _EVERY_FIELD else None)
 
     def add_many(
         self,

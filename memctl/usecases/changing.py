@@ -12,7 +12,7 @@ from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
 from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, guarding
-from memctl.models import ARCHIVED, KINDS, Change, FileEdit, Memory, Reflection
+from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
 from memctl.usecases.reflecting import reflection_path, with_detail
@@ -55,9 +55,9 @@ class Changing(Asking):
         return changed
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
-        """As `adding.check`; a kind or category of a person's own may stay."""
-        own = before or changed
-        return adding.check(changed, (*self.settings.categories, own.category), (*KINDS, own.kind))
+        """As `adding.check`; what a person wrote as kind, layer or category may stay."""
+        categories = (*self.settings.categories, *((before.category,) if before else ()))
+        return adding.check(changed, categories, before)
 
     def write_reflection(
         self,
