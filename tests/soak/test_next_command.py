@@ -30,7 +30,7 @@ from memctl.models import Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KEPT, GONE, WORD = 25, 20, "zqvanished"
-KILLS = 400 if TORTURE else 5
+KILLS = 400 if TORTURE else 3
 
 _KEPT = [Memory(f"kept{n:02}", f"Alice keeps thing {n}.", created_at=NOW - timedelta(days=9)) for n in range(KEPT)]
 _GONE = [Memory(f"gone{n:02}", f"Bob had {WORD} {n}.", created_at=NOW - timedelta(days=8)) for n in range(GONE)]
@@ -109,6 +109,7 @@ def _child_command(order: dict[str, Any], out: int) -> None:
     os.write(out, b"\n")
     events = watched(order.get("kill_at", {}), lambda: code.append(_main(order["line"])))
     sys.stdout.flush()
+    sys.stderr.flush()
     os.write(out, json.dumps({"code": code[0], **events}).encode() + b"\n")
     if "delay" in order:
         time.sleep(60)
@@ -162,7 +163,8 @@ def killed_at(nursery: Nursery, templates: Path, root: Path, removal: str, **kil
 def check_next(nursery: Nursery, root: Path, line: str) -> None:
     """Run the next command, then look at everything."""
     _, done, output = run(nursery, root, tuple(line.split()))
-    assert done["code"] in ALLOWED, f"`{line}` ended with {done['code']}: {output}"
+    stays = line in ("undo", "redo") and done["code"] == 7 and "cannot" in output  # a purge, or what expired since
+    assert done["code"] in ALLOWED or stays, f"`{line}` ended with {done['code']}: {output}"
     assert "looks like an accident" not in output, f"`{line}`: {output}"
     ids = there(root)
     if line.split()[0] in SHOWING and "zqvanished" not in line and "--all" not in line and not ids & set(_IDS):
@@ -179,7 +181,7 @@ _behind: dict[str, tuple[dict[str, int], int]] = {}
 
 
 def behind(nursery: Nursery, templates: Path, root: Path, removal: str) -> tuple[dict[str, int], int]:
-    """How many calls a removal makes, and the first call to the index before which memory.json is already replaced."""
+    """How many calls a removal makes, and a call to the index before which memory.json is replaced, the index not."""
     if removal not in _behind:
         _behind[removal] = _looked_up(nursery, templates, root, removal)
     return _behind[removal]
@@ -196,7 +198,9 @@ def _looked_up(nursery: Nursery, templates: Path, root: Path, removal: str) -> t
         middle = (low + high) // 2
         killed_at(nursery, templates, root, removal, sql=middle)
         low, high = (low, middle) if not there(root) & set(_IDS) else (middle + 1, high)
-    return calls, low
+    # A little later: how often the index is called before depends on how old the files are. It takes more calls than
+    # this to take twenty records out of it, in one transaction.
+    return calls, min(low + 20, calls["sql"])
 
 
 @pytest.mark.parametrize("removal", REMOVALS)
@@ -205,7 +209,7 @@ def test_every_command_works_after_a_kill(removal: str, nursery: Nursery, templa
     root = fast / "killed"
     calls, at = behind(nursery, templates, root, removal)
     dice = random.Random(removal)
-    crucial = NEXT if TORTURE or removal == "undo" else dice.sample(NEXT, 4)
+    crucial = NEXT if TORTURE or removal == "undo" else dice.sample(NEXT, 3)
     for line in crucial:
         killed_at(nursery, templates, root, removal, sql=at)
         assert not there(root) & set(_IDS)
