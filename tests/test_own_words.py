@@ -19,7 +19,7 @@ from memctl import MemoryStore, doctor, open_store, overview
 from memctl.cli.main import main
 from memctl.doctor import codes
 from memctl.errors import UsageError
-from memctl.models import DEFAULT_KIND, KINDS, Memory
+from memctl.models import KINDS, Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 FIELDS = ("kind", "category", "layer", "status", "source", "subcategory", "archived_reason", "session_id", "key")
@@ -122,7 +122,7 @@ def test_a_kind_of_ones_own_is_treated_as_a_fact(tmp_path: Path) -> None:
     with written(tmp_path / "store", own, {**own, "content": "Alice drinks assam tea", "layer": "L9"}) as store:
         context = store.build_context("what does Alice drink?", now=NOW)
         assert "Alice drinks tea" in str(context.messages)
-        assert [m.known_kind for m in store.all()] == [DEFAULT_KIND] * 2
+        assert [m.known_kind for m in store.all()] == ["fact"] * 2
         told = [(p.line, p.message) for p in doctor.examine(store) if p.code == codes.OWN_WORD]
         assert told == [
             (3, "kind 'note' is not one memctl knows; it is treated as a fact (2 records)"),
