@@ -206,7 +206,6 @@ class Gateway:
                 raise
         journal.finish(self.folder, prepared.operation)
         self._index(prepared)
-        journal.trim(self.folder, self.log_limit)
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
@@ -262,6 +261,7 @@ class Gateway:
                 self._index_memory(prepared, prepared.content)
             if prepared.change.files or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
+            journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
         except (MemctlError, apsw.Error, OSError):
             return
 
@@ -277,7 +277,11 @@ class Gateway:
         if prepared.before is None:
             header = document.parse(content).header
         vectors = sync.embed_entries(entries, self.embedder, self.index)
-        update = FileUpdate(document.FILE_NAME, prepared.base, state, entries, prepared.change.removes, header)
+        update = FileUpdate(
+            document.FILE_NAME,
+            *(prepared.base, state, entries, prepared.change.removes, header),
+            logged=prepared.operation.op,
+        )
         self.index.update([update], vectors)
 
     # Purging

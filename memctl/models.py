@@ -15,8 +15,14 @@ ACTIVE, CANDIDATE, SUPERSEDED, ARCHIVED = STATUSES
 
 LAYER_RECORD = "L2"
 LAYER_REFLECTION = "L3"
+LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
+"""The layers of records; one with another text is treated as `L2`."""
+
 LAYER_DOCUMENT = "DOC"
 """A passage of a document below `knowledge/`: no record, and in no file of memctl's."""
+
+DEFAULT_KIND = "fact"
+"""The kind of a record that names none, and how one of a kind is treated that memctl does not know."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +37,7 @@ class Memory:
     memory_id: str
     content: str
     layer: str = LAYER_RECORD
-    kind: str = "fact"
+    kind: str = DEFAULT_KIND
     category: str = "life"
     subcategory: str = ""
     tags: tuple[str, ...] = ()
@@ -70,6 +76,11 @@ class Memory:
     def when(self) -> datetime | None:
         """The time the memory is about: when it happened, else when it was written."""
         return self.occurred_at or self.created_at
+
+    @property
+    def known_kind(self) -> str:
+        """The kind that rules go by: a person may write any text as `kind`."""
+        return self.kind if self.kind in KINDS else DEFAULT_KIND
 
     @property
     def title(self) -> str:

@@ -11,11 +11,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 
 from memctl.entries import passage_entries, record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
-from memctl.files import atomic, codec, document, knowledge, reflections
+from memctl.files import atomic, codec, document, journal, knowledge, reflections
 from memctl.files.document import tombstones
+from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
@@ -145,21 +147,29 @@ def sync(
         allow_mass_change: accept that more than a quarter of the records went away.
     """
     index.drop_if_damaged()
-    known = index.files()
-    present, closed = sweep(folder)
-    notes = [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
-    looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
-    outcomes = [outcome for outcome in looked if outcome is not None]
-    outcomes += [
-        _gone(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
-    ]
-    blocked = next((error for o in outcomes if not allow_mass_change and (error := _fuse(index, o))), None)
+    outcomes, notes = _outcomes(folder, index, deep)
+    blocked = None if allow_mass_change else _accident(index, outcomes)
+    if blocked and _take_over_log(folder, index, embedder):
+        outcomes, notes = _outcomes(folder, index, deep)
+        blocked = _accident(index, outcomes)
     accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
     if accepted and not index.meta("model") and embedder and not index.total():
         index.forget_vectors(embedder.identity)
     if accepted:
         _write(index, accepted, embedder)
     return _report(index, accepted, blocked, notes)
+
+
+def _outcomes(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[_Outcome], list[str]]:
+    """What became of the files that are not as the index knows them, and notes on folders that cannot be listed."""
+    known = index.files()
+    present, closed = sweep(folder)
+    looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
+    outcomes = [outcome for outcome in looked if outcome is not None]
+    outcomes += [
+        _gone(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
+    ]
+    return outcomes, [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
 
 
 @dataclass(frozen=True)
@@ -181,6 +191,7 @@ def _look(
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
     seen = time.time_ns()
+    logged = _newest_logged(folder) if now.path == document.FILE_NAME else ""
     if not now.readable:
         return None if before and before.stamp == now.stamp else _unreadable(now, before, located(now.problem))
     try:
@@ -196,9 +207,17 @@ def _look(
             changed=False,
         )
     try:
-        return _read_entries(index, state, before, data)
+        return _read_entries(index, state, before, data, logged)
     except InvalidDataError as problem:
         return _unreadable(state, before, problem)
+
+
+def _newest_logged(folder: UserFolder) -> str:
+    """The newest finished operation, asked before the file is read: so the file holds all up to it."""
+    try:
+        return journal.newest(folder)
+    except MemctlError:
+        return ""
 
 
 def _suspect(state: FileState) -> bool:
@@ -222,7 +241,7 @@ def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
     return _Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path)), header=header))
 
 
-def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes) -> _Outcome:
+def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes, logged: str) -> _Outcome:
     known = index.hashes(state.path)
     header: Mapping[str, object] | None = None
     lines: Mapping[str, int] = {}
@@ -238,7 +257,7 @@ def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None
     fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
     removed = known.keys() - {entry.ref for entry in entries}
     new = replace(state, problem=problem)
-    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header, lines))
+    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header, lines, logged))
 
 
 def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
@@ -261,6 +280,11 @@ def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
     return list(entries.values()), problem
 
 
+def _accident(index: SqliteIndex, outcomes: Sequence[_Outcome]) -> MemctlError | None:
+    """Why `memory.json` looks like an accident; None where it does not."""
+    return next((error for outcome in outcomes if (error := _fuse(index, outcome))), None)
+
+
 def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
     if outcome.path != document.FILE_NAME or not outcome.update.removed:
         return None
@@ -277,6 +301,52 @@ def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
         f"memory.json {what}: that looks like an accident, so the last good state is kept",
         hint="Bring the file back (git, backup), or accept it with `memctl sync --allow-mass-change`.",
     )
+
+
+def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> bool:
+    """Take into the index what the log says memctl did to `memory.json` since: what memctl removed is no accident.
+
+    A process that died between its write and the index's leaves the index behind the file. Where a record is not what
+    an operation found, somebody else has changed it since: that step is left out.
+
+    Returns:
+        whether the index was behind the log.
+    """
+    base = index.files().get(document.FILE_NAME)
+    try:
+        update = _logged_update(index, base, journal.since(folder, index.logged()))
+    except (InvalidDataError, StorageError):
+        return False
+    if not (update.entries or update.removed):
+        return False
+    _write(index, [_Outcome(replace(update, logged=_newest_logged(folder)))], embedder)
+    return True
+
+
+def _logged_update(index: SqliteIndex, base: FileState | None, operations: Sequence[Operation]) -> FileUpdate:
+    """What the operations made of the records the index knows. The file's state stays: it is looked at again."""
+    steps = [step for operation in operations for step in operation.records]
+    erased = [memory_id for operation in operations for memory_id in (operation.erases or ((), ()))[0]]
+    before = index.raws(document.FILE_NAME, list(dict.fromkeys([*(step.memory_id for step in steps), *erased])))
+    now: dict[str, bytes | None] = dict(before)
+    for step in steps:
+        if now.get(step.memory_id) == _encoded(step.before):
+            now[step.memory_id] = _encoded(step.after)
+    now |= dict.fromkeys(erased)
+    puts = [raw for ref, raw in now.items() if raw is not None and raw != before.get(ref)]
+    entries = [record_entry(document.decode_raw(raw), raw) for raw in puts]
+    removed = [ref for ref, raw in now.items() if raw is None and ref in before]
+    return FileUpdate(document.FILE_NAME, base, base, entries, removed, _logged_header(index.header(), operations))
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def _logged_header(header: Mapping[str, Any], operations: Sequence[Operation]) -> Mapping[str, Any]:
+    for before, after in (operation.header for operation in operations if operation.header):
+        header = after if header == before else header
+    return header
 
 
 def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:

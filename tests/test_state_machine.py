@@ -36,6 +36,12 @@ PATHS = ("reflections/one.md", "reflections/två.md", "reflections/deep/er/three
 DOCUMENTS = ("knowledge/one.md", "knowledge/deep/er/zwei.md", "knowledge/三.md")
 PARTS = ("# WORD\n", "## Same\n", "The same paragraph.\n", "About WORD.\n", "```\n# code\n", "\r\n\r\n", "WORD " * 300)
 
+OWN = ("note", "document", "Fact", "日记", "[bold]")
+"""Words for fields that usually hold one of a few."""
+
+MANY = 24
+"""So many that losing them looks like an accident, were it not in the log."""
+
 words = st.sampled_from(WORDS)
 picks = st.integers(0, 10_000)
 tags = st.lists(st.sampled_from(("x", "y", "z:1", "标签")), unique=True, max_size=3).map(tuple)
@@ -771,6 +777,12 @@ class StoreMachine(RuleBasedStateMachine):
     def delete_by_hand(self, at: int) -> None:
         self.rewrite(lambda records: records.pop(at % len(records)))
 
+    @precondition(lambda self: self.world.records)
+    @rule(at=picks, field=st.sampled_from(("kind", "category", "source", "subcategory")), word=st.sampled_from(OWN))
+    def own_word_by_hand(self, at: int, field: str, word: str) -> None:
+        """A person writes what memctl has no rule for."""
+        self.rewrite(lambda records: records[at % len(records)].update({field: word}))
+
     @precondition(lambda self: len(self.singles) == len(self.world.records) > 0)
     @rule(at=picks, changed=st.booleans())
     def duplicate_by_hand(self, at: int, changed: bool) -> None:
@@ -938,6 +950,39 @@ class StoreMachine(RuleBasedStateMachine):
     @rule()
     def reindex(self) -> None:
         self.store.reindex()
+        self.settle()
+
+    @rule(small=st.booleans())
+    def killed_in_a_large_removal(self, small: bool) -> None:
+        """Many come and are undone, and the process dies before the index is told of the second: nothing is refused.
+
+        `small`: a person takes one more out of the file before anybody looks.
+        """
+        now, word = self.tick(), self.fresh("many")
+        many = [Memory("", f"{word} {n}", created_at=now + timedelta(seconds=n)) for n in range(MANY)]
+        added = self.write(
+            "import",
+            lambda: self.store.add_many(many, now=now),
+            lambda added: {a.memory.memory_id: replace(m, memory_id=a.memory.memory_id) for a, m in zip(added, many)},  # noqa: B905
+        )
+        self.now += timedelta(seconds=MANY)
+        self.store.close()
+        index = self.folder / ".memctl/cache/index.sqlite"
+        behind = index.read_bytes()
+        self.store = self._open()
+        self._undo()
+        self.store.close()
+        index.write_bytes(behind)
+        if small and self.world.records:
+            path = self.folder / "memory.json"
+            whole = json.loads(path.read_text("utf-8-sig"))
+            (whole["memories"] if isinstance(whole, dict) else whole).pop()
+            path.write_text(json.dumps(whole), "utf-8")
+            self._remember(World.read(self.folder))
+        self.store = self._open()
+        blocked = self.store.refresh().blocked
+        assert not blocked, blocked
+        assert not {a.memory.memory_id for a in added} & {m.memory_id for m in self.store.all()}
         self.settle()
 
     @rule()

@@ -58,6 +58,7 @@ def query(
     filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=options.end_of_day(valid_at))
     with _asked(with_ or []) as (stores, ask):
         options.check_categories(stores[0], category, *stores[1:])
+        options.check_kinds(stores[0], kind, *stores[1:])
         top = top or stores[0].settings.query_top
         asked = Query(question, top, filters, min_score, not no_route, reranker(rerank, stores[0].settings))
         if revision:
@@ -173,6 +174,7 @@ def list_memories(
             _list_trash(store)
             return
         options.check_categories(store, category)
+        options.check_kinds(store, kind)
         found, origin = (
             (store.select(chosen), "the records" if then else "") if not revision else _listed(store, chosen, revision)
         )
@@ -213,12 +215,8 @@ def _list_trash(store: MemoryStore) -> None:
 
 
 def _filters(category: Any, kind: Any, tag: Any, since: str | None, until: str | None, **more: Any) -> Filters:
-    from memctl.errors import UsageError
-    from memctl.models import KINDS, Filters
+    from memctl.models import Filters
 
-    for name in kind or ():
-        if name not in KINDS:
-            raise UsageError(f"there is no kind {name!r}", hint=f"Kinds: {', '.join(KINDS)}.")
     return Filters(
         tuple(category or ()), tuple(kind or ()), tuple(tag or ()),
         since=options.moment(since), until=options.moment(until), **more,

@@ -202,6 +202,7 @@ def export(
         if blocked := store.refresh().blocked:
             raise blocked
         options.check_categories(store, category)
+        options.check_kinds(store, kind)
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
         bodies = {m.memory_id: found.body for m in memories if (found := store.readable_reflection(m)[0])}

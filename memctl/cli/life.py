@@ -58,6 +58,7 @@ def reflect(
     )  # fmt: skip
     with options.opened() as store:
         options.check_categories(store, category)
+        options.check_kinds(store, kind)
         _check_choice(ids or [], query, scope, stale)
         if stale:
             done = store.refresh_reflections(use_model=not no_model, dry_run=dry_run, now=moment)
@@ -71,11 +72,7 @@ def reflect(
 
 def _check_choice(ids: list[str], query: str | None, scope: Scope, stale: bool) -> None:
     from memctl.errors import UsageError
-    from memctl.models import KINDS
 
-    for name in scope.kinds:
-        if name not in KINDS:
-            raise UsageError(f"there is no kind {name!r}", hint=f"Kinds: {', '.join(KINDS)}.")
     chosen = [bool(ids), bool(query) or not scope.empty, stale]
     if sum(chosen) > 1:
         raise UsageError("name ids, choose with options, or take --stale: one of them")

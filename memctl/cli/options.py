@@ -247,12 +247,30 @@ def check_categories(store: MemoryStore, wanted: list[str] | None, *others: Memo
     Raises:
         UsageError: with the known ones.
     """
+    if unknown := set(wanted or ()) - set(store.settings.categories):
+        known = set[str]().union(*(each.categories() for each in (store, *others)))
+        _refuse_unknown("category", "Categories", unknown - known, {*store.settings.categories, *store.categories()})
+
+
+def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemoryStore) -> None:
+    """As `check_categories`, for kinds: a person may have written one of their own.
+
+    Raises:
+        UsageError: with the known ones.
+    """
+    from memctl.models import KINDS
+
+    if unknown := set(wanted or ()) - set(KINDS):
+        known = set[str]().union(*(each.kinds() for each in (store, *others)))
+        _refuse_unknown("kind", "Kinds", unknown - known, {*KINDS, *store.kinds()})
+
+
+def _refuse_unknown(what: str, whats: str, unknown: set[str], known: set[str]) -> None:
     from memctl.errors import UsageError
 
-    unknown = set(wanted or ()) - set(store.settings.categories)
-    if unknown and (unknown := unknown.difference(*(each.categories() for each in (store, *others)))):
-        known = ", ".join(sorted({*store.settings.categories, *store.categories()}))
-        raise UsageError(f"there is no category {', '.join(sorted(unknown))!r}", hint=f"Categories: {known}.")
+    if unknown:
+        hint = f"{whats}: {', '.join(sorted(known))}."
+        raise UsageError(f"there is no {what} {', '.join(sorted(unknown))!r}", hint=hint)
 
 
 def end_of_day(text: str | None) -> datetime | None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from memctl import housekeeping
 from memctl.doctor import hand_edits
@@ -14,6 +14,7 @@ from memctl.doctor.codes import (
     GONE,
     INCOMPLETE,
     MISSING_REFLECTION,
+    OWN_WORD,
     PURGED,
     REPEATED,
     UNREADABLE,
@@ -23,8 +24,11 @@ from memctl.errors import InvalidDataError
 from memctl.files import atomic, document, reflections, succession
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
-from memctl.models import SUPERSEDED, Memory, Problem
+from memctl.models import DEFAULT_KIND, KINDS, LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
 from memctl.store import MemoryStore
+
+_LONGEST_SHOWN = 60
+"""Characters of a kind or layer that a finding shows."""
 
 
 def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
@@ -44,6 +48,8 @@ def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
     moved = housekeeping.relinks(store.view()) if indexed else {}
     yield from _records(folder, parsed, {each.old for each in changed}, moved)
     yield from _circles(parsed)
+    yield from _own_words(parsed, "kind", KINDS, f"a {DEFAULT_KIND}")
+    yield from _own_words(parsed, "layer", LAYERS, LAYER_RECORD)
     for each in changed:
         message = f"{each.new} was called {each.old} before, and something still names it so"
         yield Problem(document.FILE_NAME, message, each.line, "let that follow", CHANGED_ID)
@@ -132,6 +138,19 @@ def _circles(parsed: document.Document) -> Iterator[Problem]:
         what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
         way = f"let one stand with `memctl edit {name} --set status=active --set superseded_by=`"
         yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=CIRCLE)
+
+
+def _own_words(parsed: document.Document, field: str, known: Sequence[str], treated_as: str) -> Iterator[Problem]:
+    """Kinds or layers of a person's own, each at the first record that has it; nothing is wrong with them."""
+    found: dict[str, list[int]] = {}
+    for record in parsed.records:
+        if record.memory is not None and (word := getattr(record.memory, field)) not in known:
+            found.setdefault(word, []).append(record.line)
+    for word, lines in found.items():
+        more = f" ({len(lines)} records)" if len(lines) > 1 else ""
+        shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
+        message = f"{field} {shown!r} is not one memctl knows; it is treated as {treated_as}{more}"
+        yield Problem(document.FILE_NAME, message, lines[0], code=OWN_WORD)
 
 
 def trashed_ids(folder: UserFolder) -> set[str]:

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl import times
-from memctl.models import STATUSES, Memory
+from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, STATUSES, Memory
 
 FIELD_ORDER = (
     "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
@@ -82,7 +82,7 @@ def _complete(record: Mapping[str, Any], values: dict[str, Any]) -> Memory:
     if not values.get("memory_id"):
         values["memory_id"] = derived_id(values)
     if "kind" not in values:
-        values["kind"] = _KIND_OF_CATEGORY.get(values.get("category", ""), "fact")
+        values["kind"] = _KIND_OF_CATEGORY.get(values.get("category", ""), DEFAULT_KIND)
     return Memory(**values)
 
 
@@ -123,6 +123,12 @@ def _read_status(name: str, value: object) -> str:
     if value not in STATUSES:
         raise RecordError(f"field 'status' must be one of {', '.join(STATUSES)}, found {value!r}")
     return str(value)
+
+
+def _read_layer(name: str, value: object) -> str:
+    if value == LAYER_DOCUMENT:
+        raise RecordError(f"field 'layer' must not be {LAYER_DOCUMENT}, which passages of documents have")
+    return _read_text(name, value)
 
 
 def _read_time(name: str, value: object) -> datetime:
@@ -174,6 +180,7 @@ _READERS: dict[str, Callable[[str, Any], Any]] = {
     **dict.fromkeys(_FLAGS, _read_flag),
     **dict.fromkeys(_COUNTS, _read_count),
     **dict.fromkeys(_BOUNDS, _read_bounded),
+    "layer": _read_layer,
     "status": _read_status,
     "value": lambda name, value: value,
     "metadata": _read_mapping,

@@ -199,6 +199,21 @@ def read(folder: UserFolder) -> list[Operation]:
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
+def newest(folder: UserFolder) -> str:
+    """The id of the newest operation that is known to be finished; empty where there is none."""
+    return next((found["op"] for found in _newest(folder) if found["phase"] == DONE), "")
+
+
+def since(folder: UserFolder, op: str) -> list[Operation]:
+    """The operations after the one with that id, oldest first; one that is still under way is the last of them.
+
+    All of the log where it does not hold that operation: it loses the oldest lines first.
+    """
+    under_way = unfinished(folder)
+    operations = [*read(folder), *((under_way,) if under_way else ())]
+    return operations[next((at for at, found in enumerate(operations, 1) if found.op == op), 0) :]
+
+
 def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
     try:
         with open(folder.operations, "rb", opener=atomic.regular) as log:

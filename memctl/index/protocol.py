@@ -77,7 +77,8 @@ class FileUpdate:
 
     `base` is the state this was worked out against: where the index has another by now, the update is dropped, because
     somebody else has looked at the file since (the next sync looks again). `header` is what stands beside the records
-    of `memory.json`, where that changed.
+    of `memory.json`, where that changed. `logged` is the newest operation of the log whose effect this is known to
+    hold, where it is known.
     """
 
     path: str
@@ -87,6 +88,7 @@ class FileUpdate:
     removed: Sequence[str] = ()
     header: Mapping[str, object] | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
+    logged: str = ""
 
 
 @dataclass(frozen=True)

@@ -96,7 +96,10 @@ class SqliteIndex:
 
     def _set_meta(self, name: str, value: str) -> None:
         with db.transaction(self.connection):
-            self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
+            self._note(name, value)
+
+    def _note(self, name: str, value: str) -> None:
+        self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def close(self) -> None:
         self.connection.close()
@@ -120,6 +123,10 @@ class SqliteIndex:
             return dict(json.loads(self.meta("header") or "{}"))
         except ValueError as problem:
             raise self.connection.found_damaged(problem) from None
+
+    def logged(self) -> str:
+        """The newest operation of the log that the index is known to hold; empty where none is known."""
+        return self.meta("logged")
 
     def files(self) -> dict[str, FileState]:
         """Each file as it was when it was last read."""
@@ -221,8 +228,9 @@ class SqliteIndex:
     def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
         """Active facts and preferences of at least this confidence, the surest first."""
         return self._entries(
-            """kind IN ('fact', 'preference') AND status = 'active' AND confidence >= ? AND problem = ''
-            AND +path = 'memory.json' AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
+            """kind NOT IN ('episode', 'knowledge', 'strategy') AND status = 'active' AND confidence >= ?
+            AND problem = '' AND +path = 'memory.json'
+            AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
             order="confidence DESC, importance DESC, rowid LIMIT ?",
         )
@@ -288,6 +296,9 @@ class SqliteIndex:
     def categories(self) -> set[str]:
         return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
 
+    def kinds(self) -> set[str]:
+        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries") if name}
+
     def tag_counts(self) -> dict[str, int]:
         return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))
 
@@ -351,8 +362,9 @@ class SqliteIndex:
                 if known.get(update.path) == update.base:
                     self._update_file(update, new_vectors)
                     if update.header is not None:
-                        header = json.dumps(update.header, ensure_ascii=False)
-                        self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('header', ?)", (header,))
+                        self._note("header", json.dumps(update.header, ensure_ascii=False))
+                    if update.logged:
+                        self._note("logged", update.logged)
 
     def _update_file(self, update: FileUpdate, new_vectors: Mapping[tuple[str, str], Packed]) -> None:
         for ref in update.removed:
@@ -432,7 +444,7 @@ class SqliteIndex:
             self.connection.execute("DELETE FROM vectors")
             self.connection.execute("DELETE FROM sketches")
             self.connection.execute("UPDATE entries SET embedded = 0")
-            self.connection.execute("INSERT OR REPLACE INTO meta VALUES ('model', ?)", (identity,))
+            self._note("model", identity)
 
     def compact(self) -> int:
         """Merge the segments of full text and give back unused pages; returns the bytes freed."""

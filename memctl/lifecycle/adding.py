@@ -10,9 +10,7 @@ from typing import Any
 
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import codec, reflections
-from memctl.models import KINDS, LAYER_RECORD, LAYER_REFLECTION, FileEdit, Memory
-
-LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
+from memctl.models import DEFAULT_KIND, KINDS, LAYERS, FileEdit, Memory
 
 IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 """Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
@@ -78,7 +76,7 @@ def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str])
     kind = (
         memory.kind
         if "kind" in given
-        else {"preference": "preference", "strategy": "strategy"}.get(memory.category, "fact")
+        else {"preference": "preference", "strategy": "strategy"}.get(memory.category, DEFAULT_KIND)
     )
     return replace(
         memory,
@@ -89,8 +87,12 @@ def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str])
     )
 
 
-def check(memory: Memory, categories: Sequence[str]) -> Memory:
+def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) -> Memory:
     """Validate a memory made in Python as strictly as one read from a file.
+
+    Args:
+        categories: those it may have.
+        own: a record as a person wrote it; it may keep its kind and layer.
 
     Raises:
         InvalidDataError: a field has a value it cannot have.
@@ -100,7 +102,8 @@ def check(memory: Memory, categories: Sequence[str]) -> Memory:
         raise UsageError("a memory needs some text", hint='memctl add "Alice prefers tea"')
     if (memory.key and not memory.key.strip()) or any(not tag.strip() for tag in memory.tags):
         raise UsageError("a key or a tag must not be blank")
-    if memory.kind not in KINDS or memory.layer not in LAYERS:
+    kinds, layers = ((*KINDS, own.kind), (*LAYERS, own.layer)) if own else (KINDS, LAYERS)
+    if memory.kind not in kinds or memory.layer not in layers:
         hint = f"Kinds: {', '.join(KINDS)}. Layers: {', '.join(LAYERS)}."
         raise UsageError(f"there is no kind {memory.kind!r} in layer {memory.layer!r}", hint=hint)
     try:

@@ -9,8 +9,7 @@ from typing import Any
 
 from memctl.files import codec, reflections
 from memctl.files.codec import RecordError
-from memctl.lifecycle.adding import LAYERS
-from memctl.models import KINDS, Memory
+from memctl.models import Memory
 from memctl.transfer.fields import SOURCE, Item, name_of, need_object, need_text, others, time_of
 
 DETAIL = "detail_content"
@@ -44,9 +43,6 @@ def _check(memory: Memory) -> None:
     """Refuse with its line what would stop the whole import later, when lines are no longer known."""
     if not memory.content.strip():
         raise RecordError("field 'content' is blank")
-    for name, value, known in (("kind", memory.kind, KINDS), ("layer", memory.layer, LAYERS)):
-        if value not in known:
-            raise RecordError(f"field {name!r} must be one of {', '.join(known)}, found {value!r}")
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
         found = memory.summary_md_ref
         raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {found!r}")

@@ -74,7 +74,7 @@ class Adding(Engine):
     def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
         created = memory.created_at or now
         memory = adding.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
-        return adding.check(memory, self.settings.categories)
+        return adding.check(memory, self.settings.categories, memory if given == _EVERY_FIELD else None)
 
     def add_many(
         self,

@@ -168,6 +168,11 @@ class Asking(Engine):
         self.refresh()
         return self.index.categories()
 
+    def kinds(self) -> set[str]:
+        """Every kind that a memory has."""
+        self.refresh()
+        return self.index.kinds()
+
     @healing
     def all(self) -> list[Memory]:
         """Every record, whatever its status, in time order."""

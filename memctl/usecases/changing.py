@@ -44,14 +44,20 @@ class Changing(Asking):
         """
         now = now or times.utc_now()
         policy = self.secret_policy(allow_secret)
-        guarded = guarding.guarded(memory, policy, before=expected or self.view().get(memory.memory_id))
-        changed = adding.check(replace(guarded, updated_at=now), self.settings.categories)
+        before = expected or self.view().get(memory.memory_id)
+        guarded = guarding.guarded(memory, policy, before=before)
+        changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
         self._apply(
             lambda view: replaced(view, changed, expected, memory.updated_at, command), now, on_secret=secrets.ALLOW
         )
         return changed
+
+    def _checked(self, changed: Memory, before: Memory | None) -> Memory:
+        """As `adding.check`; what a person wrote as kind, layer or category may stay."""
+        categories = (*self.settings.categories, *((before.category,) if before else ()))
+        return adding.check(changed, categories, before)
 
     def write_reflection(
         self,

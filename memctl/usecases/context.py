@@ -226,7 +226,7 @@ def _is_document(memory: Memory) -> bool:
 
 
 def _group(hit: Hit) -> str:
-    return "document" if _is_document(hit.memory) else hit.memory.kind
+    return "document" if _is_document(hit.memory) else hit.memory.known_kind
 
 
 def _without_told_twice(pieces: Sequence[Piece]) -> list[Piece]:

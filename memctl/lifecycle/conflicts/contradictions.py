@@ -134,7 +134,7 @@ def _keyed(memories: Sequence[Memory]) -> Iterator[Contradiction]:
 
 
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    facts = [m for m in memories if m.kind in ELIGIBLE and m.status == ACTIVE and not m.superseded_by]
+    facts = [m for m in memories if m.known_kind in ELIGIBLE and m.status == ACTIVE and not m.superseded_by]
     known = aliases(facts, names)
     said = [s for at, memory in enumerate(facts) for s in statements(at, memory.content, known)]
     for one, other, kind, score, evidence in (
