@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.files import codec, receipts, reflections
-from memctl.files.erase import unlinked
+from memctl.files.naming import unlinked
 from memctl.lifecycle.forgetting import trash_path
 from memctl.lifecycle.scope import made_from_others
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult

@@ -46,7 +46,7 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
         StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
     """
     full = folder.resolve(path)
-    keep = folder.displaced / _displaced_name(path)
+    keep = folder.displaced / displaced_name(path)
     if not path.startswith(".memctl/"):
         atomic.make_directory(keep.parent)
     if data is None:
@@ -63,7 +63,7 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
         atomic.discard(keep)
 
 
-def _displaced_name(path: str) -> str:
+def displaced_name(path: str) -> str:
     """A file's name for where it lies meanwhile: its path, or a hash of it where that is too long for a name."""
     flat = path.replace("/", "__")
     return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
