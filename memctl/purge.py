@@ -13,7 +13,7 @@ from typing import Any
 
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
 from memctl.files import atomic, codec, document, erase, naming, reflections, sessions
-from memctl.files.erase import DISPLACED, FEEDBACK, RECEIPTS, Erasure
+from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
@@ -155,16 +155,19 @@ class _Traces:
         telling: Collection[str],
     ) -> None:
         self.folder, self.named, self.paths, self.telling = folder, named, paths, set(telling)
+        self.others = {memory.summary_md_ref for memory in kept}
         self.sessions = {memory.session_id for memory in gone} - {""}
         texts = Phrases(memory.content for memory in gone if _tells(words(memory.content)))
         shared = {phrase for memory in kept for _, phrase in texts.places(memory.content)}
         self.texts = texts
         self.own_texts = Phrases(" ".join(phrase) for phrase in texts.all if phrase not in shared)
 
-    def tell_of(self, text: str) -> bool:
-        """Whether a text names one of the memories, or holds the words of one."""
-        versions = list(unescaped(text))
-        return any(naming.in_text(each, self.named) or self.own_texts.stand_in(each) for each in versions)
+    def name(self, text: str) -> bool:
+        return any(naming.in_text(each, self.named) for each in unescaped(text))
+
+    def stand_in(self, text: str) -> bool:
+        """Whether a text holds the words of one of the memories."""
+        return any(map(self.own_texts.stand_in, unescaped(text)))
 
     def tell_by_a_word(self, text: str) -> bool:
         return any(not self.telling.isdisjoint(terms(each)) for each in unescaped(text)) if self.telling else False
@@ -179,18 +182,25 @@ class _Traces:
 
 
 _ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
-_DEPTH = 3
+_DEPTH = 4
 
 
 def unescaped(text: str) -> Iterator[str]:
     """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
     yield text
     for _ in range(_DEPTH):
-        plain = _ESCAPE.sub(lambda found: chr(int(found[1], 16)) if found[1] else " ", text)
+        plain = _ESCAPE.sub(_unescaped, text)
         if plain == text:
             return
         text = plain
         yield text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
+    if found[1]:
+        return chr(int(found[1], 16)).replace("\n", " ")
+    return found[0][1] if found[0][1] in '\\/"' else " "
 
 
 def _tells(phrase: Sequence[str]) -> bool:
@@ -235,7 +245,7 @@ def _session_files(traces: _Traces) -> list[str]:
 
 
 def _session_tells(path: str, text: str, traces: _Traces) -> bool:
-    if traces.tell_of(text) or _drew_on(text, traces.named):
+    if traces.name(text) or traces.stand_in(text) or _drew_on(text, traces.named):
         return True
     own = sessions.owner(path) in traces.sessions
     return own and (any(map(traces.texts.stand_in, unescaped(text))) or traces.tell_by_a_word(text))
@@ -256,11 +266,17 @@ def _trash_files(traces: _Traces) -> Iterator[str]:
         try:
             memory_id = forgetting.read_trashed(data, path).memory.memory_id
         except InvalidDataError:
-            if erase.names_in_broken(data, traces.named) or traces.tell_of(data.decode("utf-8", "replace")):
+            if _broken_tells(data, traces):
                 yield path
             continue
         if memory_id in traces.named:
             yield path
+
+
+def _broken_tells(data: bytes, traces: _Traces) -> bool:
+    """Whether a file of JSON, readable or not, has a field that names one of the memories, or holds the text of one."""
+    text = data.decode("utf-8", "replace")
+    return naming.in_broken_json(text, traces.named) or traces.stand_in(text)
 
 
 _DRAFT = re.compile(r"[.#]*(?P<stem>.+?)\.(?:md|yaml)(?:\.base)?(?:~|#|\.sw[a-z]|\.bak)?")
@@ -283,7 +299,8 @@ _KEPT = re.compile(r"(?:hand-edit-\d+-|doctor-[^/]+/|conflict-[0-9a-f]+(?=\.))(?
 def _displaced(traces: _Traces) -> list[str]:
     """Copies that go as a whole: those of files that go, those that cannot be read and tell of a memory, and the one
     that each write leaves behind. Others are cleaned (`erase.cleaned`)."""
-    names = {name for path in traces.paths for name in (path, displaced_name(path))}
+    own = {*traces.paths, *map(reflections.path_for, traces.named)} - traces.others
+    names = {name for path in own for name in (path, displaced_name(path))}
     found = traces.inside(traces.folder.displaced)
     return [path for path, full in found if _copy_goes(path, traces.read(full), traces, names)]
 
@@ -297,37 +314,37 @@ def _copy_goes(path: str, data: bytes, traces: _Traces, names: set[str]) -> bool
     if of.startswith(("knowledge/", "knowledge__")) or of.endswith(".jsonl"):
         return False  # a document is the user's own; a log goes line by line
     if of.endswith(".md"):
-        return naming.in_reflection(data, traces.named) or traces.tell_of(data.decode("utf-8", "replace"))
+        return naming.in_reflection(data, traces.named) or traces.stand_in(data.decode("utf-8", "replace"))
     return _memories_go(path, data, traces, lasting=kept is not None)
 
 
 def _memories_go(path: str, data: bytes, traces: _Traces, *, lasting: bool) -> bool:
-    if not lasting:
-        return erase.names_in_broken(data, traces.named) or traces.tell_of(data.decode("utf-8", "replace"))
     try:
         document.parse(data)
     except InvalidDataError:
-        return erase.names_in_broken(data, traces.named) or traces.tell_of(data.decode("utf-8", "replace"))
-    left = erase.cleaned(path, data, Erasure(tuple(traces.named), ()))
-    return traces.tell_of(left.decode("utf-8", "replace"))
+        return _broken_tells(data, traces)
+    if lasting:
+        data = erase.cleaned(path, data, Erasure(tuple(traces.named), ()))
+    return traces.stand_in(data.decode("utf-8", "replace")) if lasting else _broken_tells(data, traces)
 
 
 # Lines of logs
 
 
 def _lines(traces: _Traces) -> list[str]:
-    """Lines that lose their text because it holds a word of the memories: receipts, and feedback on others that names
-    one of them."""
+    """Lines that lose their text because it tells of the memories: receipts, feedback on others that names one of them,
+    and lines of the operation log that cannot be read."""
     copies = [path for path, _ in traces.inside(traces.folder.displaced) if path.endswith(".jsonl")]
     bare = Erasure(tuple(traces.named), ())
-    return [name for path in (*RECEIPTS, FEEDBACK, *copies) for name in _lines_of(path, bare, traces)]
+    return [name for path in (OPERATIONS, *RECEIPTS, FEEDBACK, *copies) for name in _lines_of(path, bare, traces)]
 
 
 def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
     for line in traces.read(traces.folder.root / path).splitlines():
-        left = erase.cleaned(path, line, bare)
+        left = line if path == OPERATIONS else erase.cleaned(path, line, bare)
         text = left.decode("utf-8", "replace")
-        if (path in RECEIPTS or left != line) and left and (traces.tell_of(text) or traces.tell_by_a_word(text)):
+        concerned = path in RECEIPTS or left != line or not erase.readable(line)
+        if concerned and left and (traces.name(text) or traces.stand_in(text) or traces.tell_by_a_word(text)):
             yield erase.line_name(path, line)
 
 

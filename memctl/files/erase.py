@@ -275,10 +275,14 @@ def _others(value: Any, ids: Ids) -> Any:
     return [each for each in value if str(each) not in ids] if isinstance(value, list) else value
 
 
+def readable(line: bytes) -> bool:
+    """Whether a line of a log is what lines of logs are."""
+    return _json_object(line) is not None
+
+
 def _broken_line_names(path: str, line: bytes, what: Erasure) -> bool:
     text = line.decode("utf-8", "replace")
-    named = naming.in_broken_json(text, what.named) or naming.in_text(text, what.named)
-    return named or line_name(path, line) in what.paths
+    return naming.in_broken_json(text, what.named) or line_name(path, line) in what.paths
 
 
 def _line(value: Mapping[str, Any], before: bytes) -> bytes:
@@ -344,7 +348,7 @@ def _trash_names(data: bytes, ids: Ids) -> bool:
     found = _json_object(data)
     memory = found.get("memory") if found else None
     if not isinstance(memory, dict):
-        return names_in_broken(data, ids)
+        return naming.in_broken_json(data.decode("utf-8", "replace"), ids)
     return naming.in_record(memory, ids) or _trashed(data, ids) != data
 
 
@@ -359,17 +363,11 @@ def _of_line(step: Any, what: Erasure) -> bool:
 # Copies, and what is left over
 
 
-def names_in_broken(data: bytes, ids: Ids) -> bool:
-    """Whether a file that cannot be read as what it should be names one of the ids."""
-    text = data.decode("utf-8", "replace")
-    return naming.in_broken_json(text, ids) or naming.in_text(text, ids)
-
-
 def _broken_copy_names(data: bytes, ids: Ids) -> bool:
     try:
         document.parse(data)
     except InvalidDataError:
-        return names_in_broken(data, ids)
+        return naming.in_broken_json(data.decode("utf-8", "replace"), ids)
     return False
 
 

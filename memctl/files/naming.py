@@ -41,8 +41,9 @@ def in_text(text: str, ids: Ids) -> bool:
 
 
 def in_broken_json(text: str, ids: Ids) -> bool:
-    """Whether a field that holds ids holds one of them, in text that need not be valid JSON."""
-    return any(_item(item) in ids for field in _FIELD.findall(text) for item in _ITEM.findall(field))
+    """Whether a field that holds ids holds one of them, in text that need not be valid JSON, or in JSON within it."""
+    texts = (text, text.replace('\\"', '"')) if '\\"' in text else (text,)
+    return any(_item(item) in ids for each in texts for field in _FIELD.findall(each) for item in _ITEM.findall(field))
 
 
 def _item(literal: str) -> str:
