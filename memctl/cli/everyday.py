@@ -306,7 +306,7 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
         raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")
     report = store.purge(ids, dry_run=True)
     if not current.json:
-        purge_plan(report)
+        purge_plan(report, dry_run)
     if not dry_run:
         if not yes:
             files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""

@@ -78,9 +78,9 @@ def memory_table(memories: Sequence[Memory]) -> None:
     render.table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
 
 
-def purge_plan(report: PurgeReport) -> None:
+def purge_plan(report: PurgeReport, dry_run: bool) -> None:
     """What a purge is going to remove, by file."""
-    render.say(f"would purge {', '.join(report.ids)}")
+    render.say(f"{'would purge' if dry_run else 'purging'} {', '.join(report.ids)}")
     files = {each.path for each in report.files}
     for made in report.also_removed:
         if made not in files:
