@@ -89,7 +89,8 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     Raises:
         StorageError: a file cannot be looked at; nothing is purged before it can.
     """
-    everything = {memory.memory_id: memory for memory in (*trashed, *view.all())}
+    stored = list(view.all())
+    everything = {memory.memory_id: memory for memory in (*trashed, *stored)}
     going = _with_summaries(ids, everything)
     gone = list(going.values())
     kept = [memory for memory in everything.values() if memory.memory_id not in going]
@@ -99,7 +100,7 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
-    touched = tuple(_touched(change) for change in erase.changes(view.folder, erasure))
+    touched = tuple(_touched(change, stored, named) for change in erase.changes(view.folder, erasure))
     return Plan(erasure, touched, gone, kept, telling)
 
 
@@ -319,13 +320,18 @@ def _copy_goes(path: str, data: bytes, traces: _Traces, names: set[str]) -> bool
 
 
 def _memories_go(path: str, data: bytes, traces: _Traces, *, lasting: bool) -> bool:
+    if not (lasting and _is_document(data)):
+        return _broken_tells(data, traces)
+    left = erase.cleaned(path, data, Erasure(tuple(traces.named), ()))
+    return traces.stand_in(left.decode("utf-8", "replace"))
+
+
+def _is_document(data: bytes) -> bool:
     try:
         document.parse(data)
     except InvalidDataError:
-        return _broken_tells(data, traces)
-    if lasting:
-        data = erase.cleaned(path, data, Erasure(tuple(traces.named), ()))
-    return traces.stand_in(data.decode("utf-8", "replace")) if lasting else _broken_tells(data, traces)
+        return False
+    return True
 
 
 # Lines of logs
@@ -351,27 +357,24 @@ def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
 # In words
 
 
-def _touched(change: FileEdit) -> Touched:
+def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) -> Touched:
     if change.after is None:
         return Touched(change.path, DELETED)
+    if change.path == document.FILE_NAME:
+        removed = sum(memory.memory_id in named for memory in stored)
+        changed = sum(memory.memory_id not in named and naming.unlinked(memory, named) != memory for memory in stored)
+        return Touched(change.path, CHANGED, _counted("record", removed, changed) or "tombstones")
     if change.path.endswith(".jsonl"):
-        return Touched(change.path, CHANGED, _counted("line", *map(_log_lines, (change.before, change.after))))
-    if change.path.startswith(forgetting.TRASH):
-        return Touched(change.path, CHANGED, "what it says of them")
-    raws = [[r.raw for r in document.parse(data or b"").records] for data in (change.before, change.after)]
-    return Touched(change.path, CHANGED, _counted("record", *raws))
+        before, after = ((data or b"").splitlines() for data in (change.before, change.after))
+        changed = (Counter(after) - Counter(before)).total()
+        return Touched(change.path, CHANGED, _counted("line", len(before) - len(after), changed))
+    return Touched(change.path, CHANGED, "what it says of them")
 
 
-def _log_lines(data: bytes | None) -> list[bytes]:
-    return (data or b"").splitlines()
-
-
-def _counted(what: str, before: Sequence[bytes], after: Sequence[bytes]) -> str:
+def _counted(what: str, removed: int, changed: int) -> str:
     """How many go, and how many change."""
-    changed = (Counter(after) - Counter(before)).total()
-    counts = ((len(before) - len(after), "removed"), (changed, "changed"))
-    told = [f"{n} {what}{'s' * (n != 1)} {done}" for n, done in counts if n]
-    return ", ".join(told) or "what stands beside the records"
+    counts = ((removed, "removed"), (changed, "changed"))
+    return ", ".join(f"{n} {what}{'s' * (n != 1)} {done}" for n, done in counts if n)
 
 
 def check_expected(planned: PurgeReport, expected: PurgeReport) -> None:
@@ -399,12 +402,20 @@ def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mappin
     """Terms that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
     found = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
     found -= stop_terms() | set(terms(str(dict(header))))
-    found = {word for word in found if len(word) > 2}
-    for memory in kept:
-        if not found:
-            break
-        found.difference_update(terms(codec.dump(codec.encode(memory))))
-    return found
+    texts = (codec.dump(codec.encode(memory)) for memory in kept) if found else ()
+    return {word for word in found - _terms_of_all(texts) if len(word) > 2}
+
+
+def _terms_of_all(texts: Iterable[str]) -> set[str]:
+    """The terms of all texts; a word of plain English is stemmed once, however often it stands in them."""
+    plain: set[str] = set()
+    others: set[str] = set()
+    for text in texts:
+        if text.isascii():
+            plain.update(words(text))
+        else:
+            others.update(terms(text))
+    return others | set(terms(" ".join(plain)))
 
 
 def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
