@@ -44,7 +44,7 @@ class PurgeReport:
     """What a purge removed, or would remove.
 
     Args:
-        files: each file that is touched, and how; the index, which is rebuilt, and temporary files apart.
+        files: each file that is touched, and how; the index apart, which is rebuilt.
         also_removed: records and files that were made from the memories, and went with them.
         still_mentioned: places that hold the same text, or words which stood only in it.
         git_advice: what git's history still holds, and how to remove it there.
@@ -96,7 +96,7 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     kept = [memory for memory in everything.values() if memory.memory_id not in going]
     telling = telling_words(gone, kept, view.header)
     named = frozenset((*ids, *going))
-    own = [*_reflections(view, named, gone, kept), *map(forgetting.trash_path, named)]
+    own = _reflections(view, named, gone, kept)
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
@@ -261,13 +261,14 @@ def _drew_on(text: str, ids: frozenset[str]) -> bool:
 
 
 def _trash_files(traces: _Traces) -> Iterator[str]:
-    """What lies in the trash under another name than the memories' own, or cannot be read and tells of one."""
+    """What lies in the trash of the memories; of what cannot be read, what has the name of one or tells of one."""
+    own = set(map(forgetting.trash_path, traces.named))
     for path, full in traces.inside(traces.folder.trash):
         data = traces.read(full)
         try:
             memory_id = forgetting.read_trashed(data, path).memory.memory_id
         except InvalidDataError:
-            if _broken_tells(data, traces):
+            if path in own or _broken_tells(data, traces):
                 yield path
             continue
         if memory_id in traces.named:
@@ -339,7 +340,7 @@ def _is_document(data: bytes) -> bool:
 
 def _lines(traces: _Traces) -> list[str]:
     """Lines that lose their text because it tells of the memories: receipts, feedback on others that names one of them,
-    and lines of the operation log that cannot be read."""
+    lines of the operation log that name one, and lines that cannot be read."""
     copies = [path for path, _ in traces.inside(traces.folder.displaced) if path.endswith(".jsonl")]
     bare = Erasure(tuple(traces.named), ())
     return [name for path in (OPERATIONS, *RECEIPTS, FEEDBACK, *copies) for name in _lines_of(path, bare, traces)]
@@ -347,7 +348,7 @@ def _lines(traces: _Traces) -> list[str]:
 
 def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
     for line in traces.read(traces.folder.root / path).splitlines():
-        left = line if path == OPERATIONS else erase.cleaned(path, line, bare)
+        left = erase.cleaned(path, line, bare)
         text = left.decode("utf-8", "replace")
         concerned = path in RECEIPTS or left != line or not erase.readable(line)
         if concerned and left and (traces.name(text) or traces.stand_in(text) or traces.tell_by_a_word(text)):
@@ -484,7 +485,7 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
 def _commits_with(folder: UserFolder, ids: Iterable[str]) -> list[str]:
     """Commits that brought or took a record, or a reflection, of one of the ids."""
     any_of = "|".join(re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", each) for each in ids)
-    held = rf'memory_id"?: *"?({any_of})("|[[:space:]]|$)'
+    held = rf'memory_id"?: *"?({any_of})("|,|[]}}[:space:]]|$)'
     return _git(folder.root, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()
 
 

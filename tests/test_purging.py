@@ -189,6 +189,17 @@ def test_steps_of_others_stay_in_the_log(store: MemoryStore) -> None:
     assert odd.read_bytes() == b"# tea\n\xff"
 
 
+def test_what_was_done_to_a_record_that_refers_to_it_can_be_undone(store: MemoryStore) -> None:
+    filled(store, [record("m1", "Quokka."), record("m2", "Numbat.", supersedes=["m1", "m3"]), record("m3", "Saiga.")])
+    for content in ("Not a quokka.", "A numbat.", "Two numbats."):
+        store.put(replace(store.get("m2"), content=content), now=NOW)
+    store.purge(["m1"], now=NOW)
+    assert not [path for path, data in files_of(store.folder).items() if b"uokka" in data]
+    store.undo(before_purge=True, now=NOW)
+    assert (store.get("m2").content, store.get("m2").supersedes) == ("A numbat.", ("m3",))
+    assert store.history("m2")
+
+
 def test_a_session_whose_name_begins_alike_stays(store: MemoryStore) -> None:
     filled(store, [record("m1", "Quokka.", session_id="main")])
     store.conversation("main").add("The quokka is here.", now=NOW)

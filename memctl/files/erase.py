@@ -59,19 +59,19 @@ def line_name(path: str, line: bytes) -> str:
 def erase(folder: UserFolder, what: Erasure) -> list[str]:
     """Remove every trace; call it with the lock held. Returns the files that were changed."""
     changed = []
-    for step in (_memory_changes, _file_changes, _clean_changes):
+    for step in (_memory_changes, _file_changes, _clean_changes, _temporary_changes):
         for change in step(folder, what):
             _write(folder, change)
             changed.append(change.path)
     changed += _erase_sessions(folder, what)
-    for path in (*_inside(folder.cache), *temporary_files(folder)):
+    for path in _inside(folder.cache):
         atomic.remove(path)
     return changed
 
 
 def changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
-    """What `erase` does to each file: its content after it, None where it goes; the index and temporary files apart."""
-    for step in (_memory_changes, _file_changes, _clean_changes, _session_changes):
+    """What `erase` does to each file: its content after it, None where it goes; the index apart."""
+    for step in (_memory_changes, _file_changes, _clean_changes, _temporary_changes, _session_changes):
         yield from step(folder, what)
 
 
@@ -91,15 +91,19 @@ def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
 
 def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
     """Files that go as a whole, those of sessions apart."""
-    yield from (_gone(folder, path) for path in what.files if not _of_session(path) and _is_there(folder, path))
+    there = (path for path in what.files if not _of_session(path) and _is_there(folder, path))
+    yield from (FileEdit(path, None, None) for path in there)
+
+
+def _temporary_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+    """What interrupted writes left behind: it may hold anything."""
+    found = (path.relative_to(folder.root).as_posix() for path in temporary_files(folder))
+    yield from (FileEdit(path, None, None) for path in found if path not in what.paths)
 
 
 def _session_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
-    yield from (_gone(folder, path) for path in what.files if _of_session(path) and _is_there(folder, path))
-
-
-def _gone(folder: UserFolder, path: str) -> FileEdit:
-    return FileEdit(path, None, None)
+    there = (path for path in what.files if _of_session(path) and _is_there(folder, path))
+    yield from (FileEdit(path, None, None) for path in there)
 
 
 def _is_there(folder: UserFolder, path: str) -> bool:
@@ -292,38 +296,58 @@ def _line(value: Mapping[str, Any], before: bytes) -> bytes:
 
 
 def _operation(line: bytes, what: Erasure) -> bytes:
-    """A line of the operation log without the steps that touched what is erased; all others stay to the byte.
+    """A line of the operation log without what touched the memories that are erased; all else stays to the byte.
 
-    A kept record may have named it, and told of it, in a version before: a summary that was generated again since. Such
-    steps go too; nothing is undone across a purge.
+    A record that was made from one of them told of it in that version, even where it was generated again since: such a
+    step goes. One that merely refers to one stays without the reference, as the record does in `memory.json`, unless
+    the line is named because it would still hold a word.
     """
     found = _json_object(line)
     if found is None:
         return b"" if _broken_line_names(OPERATIONS, line, what) else line
     if found.get("phase") != journal.INTENT or found.get("erases"):
         return line
-    new = {name: _steps_without(name, value, what) for name, value in found.items()}
+    strict = line_name(OPERATIONS, line) in what.paths
+    new = {name: _part(name, value, what, strict) for name, value in found.items()}
     if new == found:
         return line
     text = json.dumps(new, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass") + b"\n"
 
 
-def _steps_without(name: str, value: Any, what: Erasure) -> Any:
-    """A field of an intent without the steps that touch what is erased; somebody may have been at the log."""
-    goes = {"records": _of_record, "files": _of_file, "lines": _of_line}.get(name)
-    if name == "header" and isinstance(value, list):
+def _part(name: str, value: Any, what: Erasure, strict: bool) -> Any:
+    """A field of an intent without what touches the memories; somebody may have been at the log."""
+    if not isinstance(value, list):
+        return value
+    if name == "header":
         return [_header_without(each, what.named) if isinstance(each, dict) else each for each in value]
-    return [step for step in value if not goes(step, what)] if goes and isinstance(value, list) else value
+    if name == "records":
+        return [new for step in value if (new := _record_step(step, what.named, strict)) is not None]
+    goes = {"files": _of_file, "lines": _of_line}.get(name)
+    return [step for step in value if not goes(step, what)] if goes else value
 
 
-def _of_record(step: Any, what: Erasure) -> bool:
-    """Whether a step is about a record that is erased, or one that names it as its source or the like."""
-    if not isinstance(step, list) or not step:
-        return True
-    memory_id, *versions = step
-    versions = [version for version in versions if version is not None]
-    return str(memory_id) in what.named or any(naming.in_version(version, what.named) for version in versions)
+def _record_step(step: Any, ids: Ids, strict: bool) -> list[Any] | None:
+    """A record before and after, without references to the ids; None where it tells of one of them."""
+    if not isinstance(step, list) or not step or str(step[0]) in ids:
+        return None
+    naming_them = [version for version in step[1:] if version is not None and naming.in_version(version, ids)]
+    if not naming_them:
+        return step
+    if strict or any(_version(version, ids) is None for version in naming_them):
+        return None
+    return [step[0], *(_version(each, ids) if each in naming_them else each for each in step[1:])]
+
+
+def _version(text: str, ids: Ids) -> str | None:
+    """The text of a record without references to the ids; None where it cannot be read, or was made from one."""
+    try:
+        memory = codec.decode(json.loads(text))
+        if memory.memory_id in ids or not ids.isdisjoint(memory.sources):
+            return None
+        return codec.dump(codec.encode(unlinked(memory, ids)))
+    except (ValueError, TypeError, RecursionError):
+        return None
 
 
 def _of_file(step: Any, what: Erasure) -> bool:
@@ -360,7 +384,7 @@ def _of_line(step: Any, what: Erasure) -> bool:
     return _judgement(str(step[0]), line, what) != line
 
 
-# Copies, and what is left over
+# Copies, sessions, and what is left over
 
 
 def _broken_copy_names(data: bytes, ids: Ids) -> bool:
