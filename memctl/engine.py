@@ -275,16 +275,26 @@ class Engine:
         return found[0] if len(found) == 1 and given else given
 
     def findable(self, given: str) -> str:
-        """As `full_id`, also for what is in the trash or known to the log alone."""
+        """As `full_id`, also for what is in the trash or known to the log alone.
+
+        A whole id is never taken for the beginning of another, whatever has become of its memory.
+        """
         self.refresh()
+        given = given.encode("utf-8", "replace").decode()
+        if given and given in tombstones(self.index.header()):
+            raise NotFoundError(f"no memory {given!r}", hint=self._near_ids(given, ()))
+        if self.index.raws(document.FILE_NAME, [given]):
+            return given
+        gone = {t.memory.memory_id for t in self.trashed()}
+        gone |= {step.memory_id for operation in self.history() for step in operation.records}
+        if given in gone:
+            return given
         try:
             return self.full_id(given)
         except NotFoundError:
-            known = {t.memory.memory_id for t in self.trashed()}
-            known |= {step.memory_id for operation in self.history() for step in operation.records}
-            starting = [name for name in known if given and name.startswith(given)]
-            if given in known or len(starting) == 1:
-                return given if given in known else starting[0]
+            starting = [name for name in gone if given and name.startswith(given)]
+            if len(starting) == 1:
+                return starting[0]
             raise
 
     def history(self, memory_id: str = "") -> list[journal.Operation]:

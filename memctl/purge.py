@@ -4,124 +4,420 @@ from __future__ import annotations
 
 import re
 import subprocess
-from collections.abc import Iterable, Mapping, Sequence
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
+from typing import Any
 
-from memctl.errors import MemctlError
-from memctl.files import atomic, codec, reflections, sessions
-from memctl.files.erase import Erasure
+from memctl.errors import ConflictError, InvalidDataError, MemctlError
+from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions
+from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
 from memctl.files.layout import UserFolder
+from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
-from memctl.index.text import terms
-from memctl.models import Memory
+from memctl.index.text import terms, words
+from memctl.lifecycle import forgetting
+from memctl.models import FileEdit, Memory
 from memctl.view import View
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
 
 
 @dataclass(frozen=True)
-class PurgeReport:
-    """What a purge removed.
+class Touched:
+    """What a purge does to one file.
 
     Args:
-        removed_from: places that were changed.
+        action: `deleted`, or `changed` where others' data stays in it.
+        detail: what of it goes or changes, in words.
+    """
+
+    path: str
+    action: str
+    detail: str = ""
+
+
+@dataclass(frozen=True)
+class PurgeReport:
+    """What a purge removed, or would remove.
+
+    Args:
+        files: each file that is touched, and how; the index apart, which is rebuilt.
         also_removed: records and files that were made from the memories, and went with them.
-        still_mentioned: files that hold words which stood only in them.
+        still_mentioned: places that hold the same text, or words which stood only in it.
         git_advice: what git's history still holds, and how to remove it there.
     """
 
     ids: tuple[str, ...]
-    removed_from: tuple[str, ...] = ()
+    files: tuple[Touched, ...] = ()
     also_removed: tuple[str, ...] = ()
     still_mentioned: tuple[str, ...] = ()
     git_advice: tuple[str, ...] = ()
 
 
-def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> tuple[Erasure, list[Memory]]:
-    """What has to go: the memories, the summaries made from them, and the reflections of both.
+@dataclass(frozen=True)
+class Plan:
+    """All that a purge does, worked out before it begins.
 
-    Returns:
-        the erasure, and the memories in it.
+    Args:
+        gone: the memories that go.
+        kept: the memories that stay, those in the trash among them.
+        telling: terms that stand in the memories that go and in none that stays.
     """
-    everything = {memory.memory_id: memory for memory in (*trashed, *view.all())}
+
+    erasure: Erasure
+    files: tuple[Touched, ...]
+    gone: Sequence[Memory]
+    kept: Sequence[Memory]
+    telling: Collection[str]
+
+    def report(self, ids: Sequence[str], left: Iterable[str] = (), advice: Iterable[str] = ()) -> PurgeReport:
+        """The plan in the form of a report."""
+        made = [i for i in self.erasure.ids if i not in ids]
+        whole = [f.path for f in self.files if f.action == DELETED and f.path.startswith(("reflections/", "sessions/"))]
+        return PurgeReport(tuple(ids), self.files, (*made, *whole), tuple(left), tuple(advice))
+
+
+DELETED, CHANGED = "deleted", "changed"
+
+
+def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
+    """What has to go: the memories, the summaries made from them, the reflections of both, and what tells of them.
+
+    Raises:
+        StorageError: a file cannot be looked at; nothing is purged before it can.
+    """
+    stored = list(view.all())
+    everything = {memory.memory_id: memory for memory in (*trashed, *stored)}
+    going = _with_summaries(ids, everything)
+    gone = list(going.values())
+    kept = [memory for memory in everything.values() if memory.memory_id not in going]
+    telling = telling_words(gone, kept, view.header)
+    named = frozenset((*ids, *going))
+    own = _reflections(view, named, gone, kept)
+    traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
+    files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
+    erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
+    touched = tuple(_touched(change, stored, named) for change in erase.changes(view.folder, erasure))
+    return Plan(erasure, touched, gone, kept, telling)
+
+
+def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
     going = {memory_id: everything[memory_id] for memory_id in ids if memory_id in everything}
     while more := [m for m in everything.values() if m.memory_id not in going and set(m.sources) & going.keys()]:
         going |= {memory.memory_id: memory for memory in more}
-    files = [path for path in _reflection_paths(view) if _belongs(view, path, going)]
-    files += [m.summary_md_ref for m in going.values() if reflections.is_reference(m.summary_md_ref)]
-    proposals = [path.removesuffix(".md") + ".proposed.md" for path in files]
-    there = [path for path in dict.fromkeys((*files, *proposals)) if (view.folder.root / path).is_file()]
-    there += _session_files(view, going)
-    return Erasure((*dict.fromkeys((*ids, *going)),), tuple(there)), list(going.values())
+    return going
 
 
-def _session_files(view: View, going: Mapping[str, Memory]) -> list[str]:
-    """Files of sessions, laid aside or queued, that name one of the memories or hold its text.
+# Reflections
 
-    Of the session a memory comes from, also those that hold a word which stood only in the memories that go: a summary
-    repeats no sentence as a whole.
 
-    Raises:
-        StorageError: one of them cannot be looked at; nothing is purged before it can.
+def _reflections(view: View, named: frozenset[str], gone: Sequence[Memory], kept: Sequence[Memory]) -> list[str]:
+    """Reflections that name one of the memories, or that one of them refers to and no other memory; with proposals."""
+    paths = sorted(path.relative_to(view.folder.root).as_posix() for path in view.folder.reflections.rglob("*.md"))
+    naming_them = [path for path in paths if naming.in_reflection(view.read(path) or b"", named)]
+    others = {memory.summary_md_ref for memory in kept}
+    ids = {memory.memory_id for memory in kept}
+    referred = [m.summary_md_ref for m in gone if reflections.is_reference(m.summary_md_ref)]
+    going = [p for p in referred if p not in others and _record_of(view, p) not in ids]
+    own = dict.fromkeys((*naming_them, *going))
+    proposals = (path.removesuffix(".md") + ".proposed.md" for path in own)
+    return [*own, *(path for path in proposals if path not in others and _record_of(view, path) not in ids)]
+
+
+def _record_of(view: View, path: str) -> str:
+    """The id a reflection names as its record; empty where it names none, or cannot be read."""
+    try:
+        found = view.reflection(path)
+    except MemctlError:
+        return ""
+    return found.memory_id if found else ""
+
+
+# What tells of a memory
+
+
+class _Traces:
+    """What tells that a file holds one of the memories that go.
+
+    A text tells that only where no memory that stays holds it too; in the memories' own sessions it always does, and so
+    does each word that stood only in them.
     """
-    found = sessions.all_files(view.folder)
-    if not found or not going:
-        return []
-    words = telling_words(going.values(), [m for m in view.all() if m.memory_id not in going], view.header)
-    texts = {squashed for memory in going.values() if _tells(squashed := _squashed(memory.content))}
-    own = {memory.session_id for memory in going.values()} - {""}
-    root = view.folder.root
-    return [str(path.relative_to(root)) for path in found if _holds(path, going, texts, own, words)]
+
+    def __init__(
+        self,
+        folder: UserFolder,
+        named: frozenset[str],
+        paths: frozenset[str],
+        gone: Sequence[Memory],
+        kept: Sequence[Memory],
+        telling: Collection[str],
+    ) -> None:
+        self.folder, self.named, self.paths, self.telling = folder, named, paths, set(telling)
+        self.others = {memory.summary_md_ref for memory in kept}
+        self.sessions = {memory.session_id for memory in gone} - {""}
+        texts = Phrases(memory.content for memory in gone if _tells(words(memory.content)))
+        shared = {phrase for memory in kept for _, phrase in texts.places(memory.content)}
+        self.texts = texts
+        self.own_texts = Phrases(" ".join(phrase) for phrase in texts.all if phrase not in shared)
+
+    def name(self, text: str) -> bool:
+        return any(naming.in_text(each, self.named) for each in unescaped(text))
+
+    def stand_in(self, text: str) -> bool:
+        """Whether a text holds the words of one of the memories."""
+        return any(map(self.own_texts.stand_in, unescaped(text)))
+
+    def tell_by_a_word(self, text: str) -> bool:
+        return any(not self.telling.isdisjoint(terms(each)) for each in unescaped(text)) if self.telling else False
+
+    def read(self, path: Path) -> bytes:
+        return atomic.read(path) or b""
+
+    def inside(self, directory: Path) -> Iterator[tuple[str, Path]]:
+        """The files below a folder, with their paths relative to the user's."""
+        found = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
+        return ((path.relative_to(self.folder.root).as_posix(), path) for path in found)
 
 
-def _tells(squashed: str) -> bool:
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
+_DEPTH = 4
+
+
+def unescaped(text: str) -> Iterator[str]:
+    """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
+    yield text
+    for _ in range(_DEPTH):
+        plain = _ESCAPE.sub(_unescaped, text)
+        if plain == text:
+            return
+        text = plain
+        yield text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
+    if found[1]:
+        return chr(int(found[1], 16)).replace("\n", " ")
+    return found[0][1] if found[0][1] in '\\/"' else " "
+
+
+def _tells(phrase: Sequence[str]) -> bool:
     """Whether a text is long enough to tell that a file holds it; else its id, or its session, must."""
+    squashed = "".join(phrase)
     return len(squashed) >= (8 if squashed.isascii() else 4)
 
 
-_ESCAPED = re.compile(r"\\[\\/\"bfnrt]")
+class Phrases:
+    """Texts to look for by their words, whatever stands between these; thousands cost about the same as one."""
+
+    def __init__(self, texts: Iterable[str]) -> None:
+        self.all = {phrase for text in texts if (phrase := tuple(words(text)))}
+        self._next: dict[str, Any] = {}
+        for phrase in self.all:
+            node = self._next
+            for word in phrase:
+                node = node.setdefault(word, {})
+            node[""] = phrase
+
+    def places(self, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
+        """The texts that stand in another, each with the line it begins in."""
+        begun: list[tuple[int, dict[str, Any]]] = []
+        for number, line in enumerate(text.split("\n"), 1) if self.all else ():
+            for word in words(line):
+                steps = ((start, node[word]) for start, node in (*begun, (number, self._next)) if word in node)
+                begun = list(steps)
+                yield from ((start, node[""]) for start, node in begun if "" in node)
+
+    def stand_in(self, text: str) -> bool:
+        return next(self.places(text), None) is not None
 
 
-def _holds(path: Path, going: Mapping[str, Memory], texts: set[str], own: set[str], words: set[str]) -> bool:
-    text = (atomic.read(path) or b"").decode("utf-8", "replace")
-    plain = _ESCAPED.sub(" ", text)
-    squashed = _squashed(plain)
-    named = any(memory_id in text for memory_id in going) or any(wanted in squashed for wanted in texts)
-    mine = any(path.name.startswith(f"{i}.") or path.parent.name == f"{i}.d" for i in own)
-    return named or (mine and bool(words & set(terms(plain))))
+def _session_files(traces: _Traces) -> list[str]:
+    """Files of sessions, offloaded or queued, that name one of the memories or hold its text.
+
+    Of the session a memory comes from, also those that hold a word which stood only in the memories that go: a summary
+    repeats no sentence as a whole.
+    """
+    found = traces.inside(traces.folder.sessions)
+    return [path for path, full in found if _session_tells(path, traces.read(full).decode("utf-8", "replace"), traces)]
 
 
-def _squashed(text: str) -> str:
-    return "".join(character for character in text.lower() if character.isalnum())
+def _session_tells(path: str, text: str, traces: _Traces) -> bool:
+    if traces.name(text) or traces.stand_in(text) or _drew_on(text, traces.named):
+        return True
+    own = sessions.owner(path) in traces.sessions
+    return own and (any(map(traces.texts.stand_in, unescaped(text))) or traces.tell_by_a_word(text))
 
 
-def _reflection_paths(view: View) -> list[str]:
-    root = view.folder.root
-    return sorted(str(path.relative_to(root)) for path in view.folder.reflections.rglob("*.md"))
+_USED = re.compile(rf'"{naming.USED}"\s*:\s*\[[^\]]*')
 
 
-def _belongs(view: View, path: str, going: dict[str, Memory]) -> bool:
-    """Whether a reflection's file names one of the memories, as its record or among its sources."""
+def _drew_on(text: str, ids: frozenset[str]) -> bool:
+    """Whether a task in a session notes one of the memories as used."""
+    return any(naming.in_broken_json(field, ids) for field in _USED.findall(text))
+
+
+def _trash_files(traces: _Traces) -> Iterator[str]:
+    """What lies in the trash of the memories; of what cannot be read, what has the name of one or tells of one."""
+    own = set(map(forgetting.trash_path, traces.named))
+    for path, full in (*traces.inside(traces.folder.trash), *traces.inside(traces.folder.unverified / "trash")):
+        data = traces.read(full)
+        try:
+            memory_id = forgetting.read_trashed(data, path).memory.memory_id
+        except InvalidDataError:
+            if local_state.origin(path) in own or _broken_tells(data, traces):
+                yield path
+            continue
+        if memory_id in traces.named:
+            yield path
+
+
+def _broken_tells(data: bytes, traces: _Traces) -> bool:
+    """Whether a file of JSON, readable or not, has a field that names one of the memories, or holds the text of one."""
+    text = data.decode("utf-8", "replace")
+    return naming.in_broken_json(text, traces.named) or traces.stand_in(text)
+
+
+_DRAFT = re.compile(r"[.#]*(?P<stem>.+?)\.(?:md|yaml)(?:\.base)?(?:~|#|\.sw[a-z]|\.bak)?(?:\.\d+)?")
+
+
+def _drafts(traces: _Traces) -> list[str]:
+    """Unfinished edits of the memories, and what an editor left beside them."""
+    stems = {reflections.path_for(i).removeprefix(reflections.FOLDER).removesuffix(".md") for i in traces.named}
+    found = (*traces.inside(traces.folder.drafts), *traces.inside(traces.folder.unverified / "drafts"))
+    return [path for path, full in found if (name := _DRAFT.fullmatch(full.name)) and name["stem"] in stems]
+
+
+# Displaced copies
+
+
+_KEPT = re.compile(r"(?:hand-edit-\d+-|doctor-[^/]+/|conflict-[0-9a-f]+(?=\.))(?P<of>.*)")
+"""A copy that holds what a person saved, and of what: `hand-edit-…-memory.json`, `doctor-…/reflections/x.md`."""
+
+
+def _displaced(traces: _Traces) -> list[str]:
+    """Copies that go as a whole: those of files that go, those that cannot be read and tell of a memory, and the one
+    that each write leaves behind. Others are cleaned (`erase.cleaned`)."""
+    own = {*traces.paths, *map(reflections.path_for, traces.named)} - traces.others
+    names = {name for path in own for name in (path, displaced_name(path))}
+    found = traces.inside(traces.folder.displaced)
+    return [path for path, full in found if _copy_goes(path, traces.read(full), traces, names)]
+
+
+def _copy_goes(path: str, data: bytes, traces: _Traces, names: set[str]) -> bool:
+    inner = path.removeprefix(DISPLACED)
+    kept = _KEPT.fullmatch(inner)
+    of = kept["of"] if kept else inner
+    if of in names:
+        return True
+    if of.startswith(("knowledge/", "knowledge__")) or of.endswith(".jsonl"):
+        return False  # a document is the user's own; a log goes line by line
+    if of.endswith(".md"):
+        return naming.in_reflection(data, traces.named) or traces.stand_in(data.decode("utf-8", "replace"))
+    return _memories_go(path, data, traces, lasting=kept is not None)
+
+
+def _memories_go(path: str, data: bytes, traces: _Traces, *, lasting: bool) -> bool:
+    if not (lasting and _is_document(data)):
+        return _broken_tells(data, traces)
+    left = erase.cleaned(path, data, Erasure(tuple(traces.named), ()))
+    return traces.stand_in(left.decode("utf-8", "replace"))
+
+
+def _is_document(data: bytes) -> bool:
     try:
-        reflection = view.reflection(path)
-    except MemctlError:
-        data = atomic.read(view.folder.root / path) or b""
-        return any(memory_id.encode() in data for memory_id in going)
-    if reflection is None:
+        document.parse(data)
+    except InvalidDataError:
         return False
-    sources = reflection.fields.get("sources")
-    named = {reflection.memory_id, *(map(str, sources) if isinstance(sources, list) else ())}
-    return bool(named & going.keys()) or any(memory_id in reflection.body for memory_id in going)
+    return True
+
+
+# Lines of logs
+
+
+def _lines(traces: _Traces) -> list[str]:
+    """Lines that lose their text because it tells of the memories: receipts, feedback on others that names one of them,
+    lines of the operation log that name one, and lines that cannot be read."""
+    places = (traces.folder.displaced, traces.folder.unverified)
+    copies = [path for place in places for path, _ in traces.inside(place) if path.endswith(".jsonl")]
+    bare = Erasure(tuple(traces.named), ())
+    return [name for path in (OPERATIONS, *RECEIPTS, FEEDBACK, *copies) for name in _lines_of(path, bare, traces)]
+
+
+def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
+    for line in traces.read(traces.folder.root / path).splitlines():
+        left = erase.cleaned(path, line, bare)
+        text = left.decode("utf-8", "replace")
+        concerned = local_state.origin(path) in RECEIPTS or left != line or not erase.readable(line)
+        if concerned and left and (traces.name(text) or traces.stand_in(text) or traces.tell_by_a_word(text)):
+            yield erase.line_name(path, line)
+
+
+# In words
+
+
+def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) -> Touched:
+    if change.after is None:
+        return Touched(change.path, DELETED)
+    if change.path == document.FILE_NAME:
+        removed = sum(memory.memory_id in named for memory in stored)
+        changed = sum(memory.memory_id not in named and naming.unlinked(memory, named) != memory for memory in stored)
+        return Touched(change.path, CHANGED, _counted("record", removed, changed) or "tombstones")
+    if change.path.endswith(".jsonl"):
+        before, after = ((data or b"").splitlines() for data in (change.before, change.after))
+        changed = (Counter(after) - Counter(before)).total()
+        return Touched(change.path, CHANGED, _counted("line", len(before) - len(after), changed))
+    return Touched(change.path, CHANGED, "what it says of them")
+
+
+def _counted(what: str, removed: int, changed: int) -> str:
+    """How many go, and how many change."""
+    counts = ((removed, "removed"), (changed, "changed"))
+    return ", ".join(f"{n} {what}{'s' * (n != 1)} {done}" for n, done in counts if n)
+
+
+def check_expected(planned: PurgeReport, expected: PurgeReport) -> None:
+    """Refuse what was not shown beforehand.
+
+    Raises:
+        ConflictError: a file or a memory goes that `expected` does not name.
+    """
+    if more := sorted(_going(planned) - _going(expected)):
+        hint = "Nothing was changed; look at what goes now with --dry-run."
+        raise ConflictError(f"{more[0]} would go too, which was not so before", hint=hint)
+
+
+def _going(report: PurgeReport) -> set[str]:
+    return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}
+
+
+def left(folder: UserFolder, plan: Plan) -> list[str]:
+    """What still holds the text of the memories that are gone, or words that stood only in them."""
+    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids))
+    return [*repeated(plan.gone, plan.kept), *places]
 
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
     """Terms that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
-    common = set(terms(str(dict(header)))) | {
-        term for memory in kept for term in terms(codec.dump(codec.encode(memory)))
-    }
-    words = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
-    return {word for word in words - common - stop_terms() if len(word) > 2}
+    found = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
+    found -= stop_terms() | set(terms(str(dict(header))))
+    texts = (codec.dump(codec.encode(memory)) for memory in kept) if found else ()
+    return {word for word in found - _terms_of_all(texts) if len(word) > 2}
+
+
+def _terms_of_all(texts: Iterable[str]) -> set[str]:
+    """The terms of all texts; a word of plain English is stemmed once, however often it stands in them."""
+    plain: set[str] = set()
+    others: set[str] = set()
+    for text in texts:
+        if text.isascii():
+            plain.update(words(text))
+        else:
+            others.update(terms(text))
+    return others | set(terms(" ".join(plain)))
 
 
 def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
@@ -130,10 +426,23 @@ def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
     return [f"{m.memory_id} (the same text)" for m in kept if codec.text_hash(m.content) in texts]
 
 
-def still_mentioned(folder: UserFolder, words: set[str]) -> list[str]:
-    """Lines (`path:line`) of the user's files that hold one of these words: a person must look."""
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？]|\n+")
+
+
+def sentences(memories: Iterable[Memory]) -> Phrases:
+    """The texts of memories, and each of their sentences that is long enough to tell."""
+    texts = [memory.content for memory in memories]
+    parts = (part for text in texts for part in _SENTENCE_END.split(text) if _tells(words(part)))
+    return Phrases(chain((text for text in texts if len("".join(words(text))) > 2), parts))
+
+
+def still_mentioned(folder: UserFolder, same: Phrases, telling: Collection[str], ids: frozenset[str]) -> list[str]:
+    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id: a person must look."""
     files = [p for p in sorted(folder.root.rglob("*")) if _worth_a_look(p, folder)]
-    return [f"{path.relative_to(folder.root)}:{line}" for path in files for line in _lines_with(path, words)]
+    with_tombstones = (folder.memory_file, folder.operations)
+    named = ((path, frozenset() if path in with_tombstones else ids) for path in files)
+    found = ((path, _lines_with(path, same, set(telling), some)) for path, some in named)
+    return [f"{path.relative_to(folder.root)}:{line}" for path, lines in found for line in sorted(lines)]
 
 
 def _worth_a_look(path: Path, folder: UserFolder) -> bool:
@@ -142,12 +451,20 @@ def _worth_a_look(path: Path, folder: UserFolder) -> bool:
     return regular and path.stat().st_size <= _LARGEST_SCANNED
 
 
-def _lines_with(path: Path, words: set[str]) -> list[int]:
+def _lines_with(path: Path, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
     try:
-        lines = path.read_text("utf-8", "replace").splitlines()
+        text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
-        return []
-    return [number for number, line in enumerate(lines, 1) if words & set(terms(line))]
+        return set()
+    found = {line for version in unescaped(text) for line, _ in same.places(version)}
+    return found | {
+        number
+        for number, line in enumerate(text.split("\n"), 1)
+        if naming.in_text(line, ids) or (telling and not telling.isdisjoint(terms(line)))
+    }
+
+
+_IDS_AT_ONCE = 100
 
 
 def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
@@ -155,7 +472,8 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     top = _git(folder.root, "rev-parse", "--show-toplevel")
     if not top:
         return []
-    commits = {line for i in ids for line in _git(folder.root, "log", "--all", "--format=%h", f"-S{i}").split()}
+    starts = range(0, len(ids), _IDS_AT_ONCE)
+    commits = {commit for at in starts for commit in _commits_with(folder, ids[at : at + _IDS_AT_ONCE])}
     if not commits:
         return []
     return [
@@ -163,6 +481,13 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
         "remove it there with `git filter-repo --replace-text FILE` (FILE lists the words), then expire and push:",
         "`git reflog expire --expire=now --all && git gc --prune=now`, and `git push --force` to every copy",
     ]
+
+
+def _commits_with(folder: UserFolder, ids: Iterable[str]) -> list[str]:
+    """Commits that brought or took a record, or a reflection, of one of the ids."""
+    any_of = "|".join(re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", each) for each in ids)
+    held = rf'memory_id"?: *"?({any_of})("|,|[]}}[:space:]]|$)'
+    return _git(folder.root, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()
 
 
 def _git(folder: Path, *arguments: str) -> str:

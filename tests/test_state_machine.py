@@ -23,7 +23,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.files import codec, receipts, reflections
-from memctl.files.erase import unlinked
+from memctl.files.naming import unlinked
 from memctl.lifecycle.forgetting import trash_path
 from memctl.lifecycle.scope import made_from_others
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
@@ -730,7 +730,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _used(self, result: QueryResult, now: datetime) -> None:
         """Answers are counted by the next `decay`, those of them that had something to do with the question."""
-        receipt = next(r for r in receipts.read(self.store.folder.receipts) if r.receipt == result.receipt)
+        receipt = next(r for r in receipts.read(self.store.folder) if r.receipt == result.receipt)
         assert receipt.ids == tuple(hit.memory.memory_id for hit in result.hits if hit.memory.layer != "DOC")
         assert set(receipt.used) <= set(receipt.ids)
         self.uses.append((receipt.receipt, receipt.used, now))

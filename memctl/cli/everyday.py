@@ -298,21 +298,25 @@ def forget(
 
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
+    """Show what a purge touches, ask, do it, and say what is left."""
+    from memctl.cli.views import purge_left, purge_plan
     from memctl.errors import RefusedError
 
-    if not yes and not dry_run:
-        if not sys.stdin.isatty():
-            raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")
-        typer.confirm(
-            f"Remove {', '.join(ids)} for good, from every file? This cannot be undone.", abort=True, err=True
-        )
-    report = store.purge(ids, dry_run=dry_run)
+    if not yes and not dry_run and not sys.stdin.isatty():
+        raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")
+    report = store.purge(ids, dry_run=True)
+    if not current.json:
+        purge_plan(report, dry_run)
+    if not dry_run:
+        if not yes:
+            files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
+            question = f"Remove {', '.join(ids)} for good, from every file?{files}\nThis cannot be undone."
+            typer.confirm(question, abort=True, err=True)
+        report = store.purge(ids, expected=report)
     if current.json:
-        render.as_json(vars(report) | {"dry_run": dry_run})
-        return
-    from memctl.cli.views import purge_report
-
-    purge_report(report, dry_run)
+        render.as_json(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})
+    elif not dry_run:
+        purge_left(report)
 
 
 def restore(

@@ -78,15 +78,23 @@ def memory_table(memories: Sequence[Memory]) -> None:
     render.table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
 
 
-def purge_report(report: PurgeReport, dry_run: bool) -> None:
-    """What a purge removed, and what it cannot reach."""
-    render.say(f"{'would purge' if dry_run else 'purged'} {', '.join(report.ids)}")
-    for place in report.removed_from:
-        render.say(f"  {'would clean' if dry_run else 'cleaned'} {place}")
-    for also in report.also_removed:
-        render.say(f"  {'would remove' if dry_run else 'removed'} {also}, which was made from it")
+def purge_plan(report: PurgeReport, dry_run: bool) -> None:
+    """What a purge is going to remove, by file."""
+    render.say(f"{'would purge' if dry_run else 'purging'} {', '.join(report.ids)}")
+    files = {each.path for each in report.files}
+    for made in report.also_removed:
+        if made not in files:
+            render.say(f"  with {made}, which was made from it")
+    for each in report.files:
+        render.say(f"  {each.path}: {each.detail or each.action}")
+    render.say("  the index: rebuilt")
+
+
+def purge_left(report: PurgeReport) -> None:
+    """That a purge is done, and what it cannot reach."""
+    render.say(f"purged {', '.join(report.ids)}")
     for place in report.still_mentioned:
-        render.say(f"  look yourself: {place} holds words that stood only in it")
+        render.say(f"  look yourself: {place} holds the same text, or words that stood only in it")
     for line in report.git_advice:
         render.say(f"  {line}")
 

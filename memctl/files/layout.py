@@ -44,7 +44,11 @@ _STEPS = re.compile(
 )
 """Where changes write, relative to the user's folder; nothing else is written because a log says so."""
 
-_OF_SESSIONS = re.compile(r"sessions/(?:[^/\0]+/)*[^/\0]+")
+_ERASABLE = re.compile(
+    rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/[^\0]+|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
+    r"|(?:feedback|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
+)
+"""What a purge takes: files as a whole, and lines of logs, by their hash."""
 
 
 @dataclass(frozen=True)
@@ -146,12 +150,14 @@ class UserFolder:
         return self.resolve(relative)
 
     def erasable(self, relative: str) -> Path:
-        """A file that a purge, or its line in the log, names: one that changes write, or one of a session's.
+        """A file, or a line of a log, that a purge or its line in the log names.
 
         Raises:
-            RefusedError: it is none of them, or leads out of the folder.
+            RefusedError: it is none that a purge takes, or leads out of the folder.
         """
-        return self.resolve(relative) if _OF_SESSIONS.fullmatch(relative) else self.step(relative)
+        if not _ERASABLE.fullmatch(relative):
+            raise RefusedError(f"{relative!r} is no file that a purge takes in the folder of user {self.name!r}")
+        return self.resolve(relative)
 
     def resolve(self, relative: str) -> Path:
         """A path inside the folder.

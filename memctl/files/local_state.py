@@ -140,9 +140,11 @@ def name_of(folder: UserFolder, path: Path) -> str:
     return path.relative_to(folder.root).as_posix()
 
 
-def origin(aside: str) -> str:
-    """Where a file that was moved aside stood."""
-    return re.sub(r"\.\d+$", "", aside.replace("/unverified/", "/", 1))
+def origin(path: str) -> str:
+    """Where a file stood before it was moved aside; the path itself of one that was not."""
+    if not path.startswith(ASIDE):
+        return path
+    return re.sub(r"\.\d+$", "", path.replace("/unverified/", "/", 1))
 
 
 def _size(path: Path) -> int:

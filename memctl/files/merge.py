@@ -15,7 +15,6 @@ from typing import Any
 from memctl.errors import InvalidDataError
 from memctl.files import codec, document, edit, succession
 from memctl.files.document import TOMBSTONES, tombstones
-from memctl.files.erase import unlinked
 from memctl.files.merge_sides import (
     Record,
     Side,
@@ -44,6 +43,7 @@ from memctl.files.merge_values import (
     summed,
     united,
 )
+from memctl.files.naming import unlinked
 from memctl.files.succession import STATE
 from memctl.models import Memory
 

@@ -67,7 +67,7 @@ def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes 
         local_state.set_file_aside(folder, path)
         _put(folder, full, data, None)
         return
-    keep = folder.displaced / _displaced_name(path)
+    keep = folder.displaced / displaced_name(path)
     atomic.make_directory(keep.parent, folder.root)
     _put(folder, full, data, keep)
     displaced = atomic.read(keep)
@@ -87,7 +87,7 @@ def _put(folder: UserFolder, path: Path, data: bytes | None, keep: Path | None) 
         atomic.remove(path, folder.root)
 
 
-def _displaced_name(path: str) -> str:
+def displaced_name(path: str) -> str:
     """A file's name for where it lies meanwhile: its path, or a hash of it where that is too long for a name."""
     flat = path.replace("/", "__")
     return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix

@@ -343,6 +343,16 @@ def _offload_name(ref: str) -> str:
 # Purging and tidying
 
 
+def owner(path: str) -> str:
+    """The session that a file below `sessions/` belongs to, by its path in the user's folder; empty where none does."""
+    parts = path.split("/")
+    if len(parts) == 2 and path.endswith(".json"):
+        return parts[1].removesuffix(".json")
+    if len(parts) == 3 and parts[1] == "pending" and path.endswith(".json"):
+        return parts[2].removesuffix(".json").rpartition(".")[0]
+    return parts[1].removesuffix(".d") if len(parts) == 3 and parts[1].endswith(".d") else ""
+
+
 def all_files(folder: UserFolder) -> list[Path]:
     """Every file below `sessions/`."""
     return sorted(path for path in folder.sessions.rglob("*") if path.is_file()) if folder.sessions.is_dir() else []

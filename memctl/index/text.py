@@ -70,6 +70,18 @@ def terms(text: str) -> list[str]:
     return list(_unicode_terms(text))
 
 
+def words(text: str) -> list[str]:
+    """The words of a text in order, folded and not stemmed; a script without spaces gives its characters."""
+    if text.isascii():
+        return _ASCII_WORD.findall(text.lower())
+    folded = _folded(text)
+    known, accents, word = _latin_patterns()
+    if known.fullmatch(folded):
+        return word.findall(_unaccented(folded, accents).replace("’", "'"))
+    matches = _patterns()[0].finditer(_unaccented(folded, _patterns()[1]))
+    return [word for match in matches for word in (match["run"] or [match["word"].replace("’", "'")])]
+
+
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 

@@ -10,6 +10,7 @@ from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
+from memctl.files.erase import Erasure
 from memctl.index import database
 from memctl.lifecycle import adding, decay, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
@@ -141,27 +142,45 @@ class Changing(Asking):
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
         return decay.restored(memory, now), []
 
-    def purge(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> purging.PurgeReport:
-        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back."""
+    def purge(
+        self,
+        ids: Sequence[str],
+        *,
+        dry_run: bool = False,
+        expected: purging.PurgeReport | None = None,
+        now: datetime | None = None,
+    ) -> purging.PurgeReport:
+        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
+
+        Args:
+            expected: what a dry run has shown.
+
+        Raises:
+            ConflictError: more would go than `expected` says.
+        """
         now = now or times.utc_now()
         self.refresh()
-        trashed = [t.memory for t in self.trashed()]
-        what, gone = purging.planned(self.view(), ids, trashed)
-        also = (*what.ids[len(ids) :], *what.files)
+        plans: list[purging.Plan] = []
+
+        def decide(view: View) -> Erasure:
+            plans[:] = [purging.planned(view, ids, [t.memory for t in self.trashed()])]
+            if expected is not None:
+                purging.check_expected(plans[0].report(ids), expected)
+            return plans[0].erasure
+
         if dry_run:
-            return purging.PurgeReport(tuple(ids), also_removed=also)
-        kept = [memory for memory in self.all() if memory.memory_id not in what.ids]
-        words = purging.telling_words(gone, kept, self.index.header())
-        changed = self._healed(lambda: self.gateway.purge(lambda view: purging.planned(view, ids, trashed)[0], now))
+            decide(self.view())
+            return plans[0].report(ids)
+        self._healed(lambda: self.gateway.purge(decide, now))
         for path in self.spare_indexes:
             if path != self.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
         self.index.rebuild()
         self.sync()
-        left = [*purging.repeated(gone, kept), *purging.still_mentioned(self.folder, words)]
-        advice = purging.git_advice(self.folder, what.ids)
-        return purging.PurgeReport(tuple(ids), tuple(changed), also, tuple(left), tuple(advice))
+        [plan] = plans
+        advice = purging.git_advice(self.folder, plan.erasure.ids)
+        return plan.report(ids, purging.left(self.folder, plan), advice)
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:
