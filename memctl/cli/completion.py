@@ -18,12 +18,13 @@ from typer._click.core import Parameter
 from typer._click.shell_completion import CompletionItem, ShellComplete, add_completion_class
 from typer.core import TyperArgument
 
+from memctl.errors import quoted
+
 VARIABLE = "_MEMCTL_COMPLETE"
 
 _PLAIN = re.compile(r"[\w./:-]+")
 """What means itself in every shell, however it is quoted."""
 
-_BASH_PLAIN = re.compile(r"[^\w./:@%+,=-]")
 _END = "\0"
 
 SCRIPTS = {
@@ -32,7 +33,7 @@ SCRIPTS = {
     local line
     COMPREPLY=()
     while IFS= read -r line; do
-        COMPREPLY+=("$line")
+        [[ -z $line ]] || COMPREPLY+=("$line")
     done < <(_MEMCTL_LINE="${COMP_LINE:0:$COMP_POINT}" _MEMCTL_WORD="$2" %(autocomplete_var)s=complete_readline \\
         %(prog_name)s 2>/dev/null)
 }
@@ -69,7 +70,7 @@ fi
     "fish": """
 function %(complete_func)s
     set -g %(complete_func)s_lines (env _MEMCTL_LINE=(commandline -cp | string collect) \\
-        %(autocomplete_var)s=complete_lines %(prog_name)s 2>/dev/null | string match --invert '~*')
+        %(autocomplete_var)s=complete_lines %(prog_name)s 2>/dev/null | string match --invert --regex '^(~|$)')
     count $%(complete_func)s_lines >/dev/null
 end
 
@@ -101,7 +102,7 @@ def split(line: str) -> tuple[list[str], str, str]:
         quote = ""
     except ValueError:
         words.append(lexer.token)
-        quote = str(lexer.state)
+        quote = str(vars(lexer)["state"])
     return words[:-1], words[-1].removesuffix(_END), quote
 
 
@@ -111,7 +112,7 @@ def for_bash(value: str, quote: str = "") -> str:
         return value.replace("'", "'\\''")
     if quote == '"':
         return re.sub(r'["$`\\]', r"\\\g<0>", value).replace("!", "\"'!'\"")
-    return _BASH_PLAIN.sub(r"\\\g<0>", value)
+    return quoted(value)
 
 
 class _Asked(ShellComplete):

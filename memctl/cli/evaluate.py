@@ -12,6 +12,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
 from memctl.cli.reranking import Rerank, reranker
+from memctl.errors import quoted
 
 if TYPE_CHECKING:
     from memctl.models import Hit, Problem
@@ -86,7 +87,7 @@ def _data(path: Path) -> tuple[bytes, str]:
     try:
         return path.read_bytes(), str(path)
     except FileNotFoundError:
-        hint = f"`memctl eval --init {path}` starts one from feedback, or explains the form."
+        hint = f"`memctl eval --init {quoted(str(path))}` starts one from feedback, or explains the form."
         raise NotFoundError(f"no file {path}", hint=hint) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder", hint="Name a file with one question a line.") from None

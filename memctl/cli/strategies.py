@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Id, current
+from memctl.errors import argument
 
 if TYPE_CHECKING:
     from memctl.lifecycle.recovering.strategies import Match, Shared, Strategy, Warned
@@ -70,7 +71,9 @@ def record(
     render.say(f"recorded {memory.memory_id}{again}, confidence {memory.confidence:.2f}")
     _say_fixes(done.memory)
     if again and reasons:
-        render.say(f"  its Markdown was left as it is; `memctl edit {memory.memory_id} --reflection` changes it")
+        render.say(
+            f"  its Markdown was left as it is; `memctl edit --reflection {argument(memory.memory_id)}` changes it"
+        )
 
 
 def _say_fixes(memory: Any) -> None:

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
 from memctl.files import atomic, document
 
 CONFIG_NAME = "memctl.yaml"
@@ -213,7 +213,7 @@ def _user_hint(name: str, known: list[str]) -> str:
     if near := get_close_matches(name, known, 3):
         return f"Did you mean {' or '.join(near)}?"
     listing = f"Users here: {', '.join(known[:8])}. " if known else ""
-    return f"{listing}Create the user with `memctl user add {name}`."
+    return f"{listing}Create the user with `memctl user add {argument(name)}`."
 
 
 def create_user(store: Path, name: str) -> UserFolder:

@@ -18,10 +18,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
-import pytest
-
-REQUIRED = os.environ.get("MEMCTL_TEST_REQUIRE", "").split(",")
-"""What must be there: a test that would be skipped without it fails instead."""
+from conftest import lacking
 
 SHELLS = ("bash", "zsh", "fish")
 START = {
@@ -34,18 +31,13 @@ SET_UP = {
     "zsh": "PS1='> '; setopt bang_hist extended_glob; autoload -Uz compinit; compinit -u -D",
     "fish": "function fish_prompt; echo -n '> '; end; set -g fish_greeting",
 }
-_PATIENCE = 3.0
+_PATIENCE = 30.0
 _END = "\0end of arguments\0"
 
 
 def needed(shell: str) -> str:
     """The shell's program; the test is skipped without it, or fails where shells are required."""
-    if program := shutil.which(shell):
-        return program
-    reason = f"{shell} is not installed"
-    if "shells" in REQUIRED:
-        pytest.fail(reason)
-    pytest.skip(reason)
+    return shutil.which(shell) or lacking("shells", f"{shell} is not installed")
 
 
 class Shell:
