@@ -86,14 +86,12 @@ def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = Fal
     reflection, problem = store.readable_reflection(memory)
     room = FULL_TOKENS if full else ANSWER_TOKENS
     content = short(memory.content, room // 2 if reflection else room)
-    told = [content, "; ".join(_facts(memory))]
+    told = [(fence.label(_named(shared, store, memory)), content), *_facts(memory)]
     if reflection:
-        rest = max(room - tokens.estimate("\n".join(told)), room // 4)
-        told.append(f"{reflection.path}:\n{short(reflection.body.strip(), rest)}")
-    text = "\n\n".join(told)
-    cut = "" if full or "…" not in text[-1:] + content[-1:] else "Cut: `full` gives the whole."
-    item = (fence.label(_named(shared, store, memory)), text)
-    return _lines(fence.enclosed(fence.section("", [item])), cut, problem and f"note: {problem}")
+        rest = max(room - tokens.estimate(fence.section("", told)), room // 4)
+        told.append((reflection.path, short(reflection.body.strip(), rest)))
+    cut = "" if full or "…" not in told[-1][1][-1:] + content[-1:] else "Cut: `full` gives the whole."
+    return _lines(fence.enclosed(fence.section("", told)), cut, problem and f"note: {problem}")
 
 
 def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
@@ -121,16 +119,15 @@ def closed(found: Closed) -> str:
     return _lines(f"The task is over: {found.task.outcome}.", *learned, *(f"note: {note}" for note in found.notes))
 
 
-def _facts(memory: Memory) -> Iterable[str]:
-    yield f"{memory.kind}, {memory.status}, confidence {memory.confidence:g}, source {memory.source}"
+def _facts(memory: Memory) -> Iterable[tuple[str, str]]:
+    """What is kept about a memory, labelled; anybody's words for themselves, or at the end."""
+    marks = [mark for mark, on in (("marked for revision", memory.needs_revision), ("pinned", memory.pinned)) if on]
+    known = (memory.kind, memory.status, f"confidence {memory.confidence:g}", *marks, f"source {memory.source}")
+    yield "about it", ", ".join(known)
     if memory.tags:
-        yield f"tags {short(', '.join(memory.tags), 40)}"
+        yield "its tags", short(", ".join(memory.tags), 40)
     if memory.key:
-        yield f"{memory.key} = {short(str(memory.value), 40)}"
-    if memory.needs_revision:
-        yield "marked for revision"
-    if memory.pinned:
-        yield "pinned"
+        yield "its value", f"{memory.key} = {short(str(memory.value), 40)}"
 
 
 _OUTCOMES = {

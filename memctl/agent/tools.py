@@ -216,12 +216,12 @@ class Toolbox:
         if advice.origin == "none":
             return "\n".join(("Nothing is known that mends this.", *advice.notes))
         held = advice.match.strategy.memory.memory_id if advice.match else "a language model"
-        lines = [advice.reason, *advice.lines]
+        texts = [advice.reason, *advice.lines]
         if advice.arguments is not None:
-            lines.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
-        item = (f"strategy, {held}", answers.short("\n".join(filter(None, lines)), answers.ANSWER_TOKENS))
+            texts.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
+        told = answers.short("\n".join(filter(None, texts)), answers.ANSWER_TOKENS)
         after = "Tell `strategy_outcome` whether it helped." if advice.match else "If it helps, `record_strategy`."
-        return f"{fence.enclosed(fence.section('', [item]))}\n{after}"
+        return f"{fence.enclosed(fence.section('', [(f'strategy, {held}', told)]))}\n{after}"
 
     def record_strategy(
         self,
