@@ -17,7 +17,7 @@ _LINE_ENDS = re.compile("\r\n|[\r\x0b\x0c\x1c-\x1e\x85\u2028\u2029]")
 _JOINERS = "\u200c\u200d"
 """Invisible, but letters of Persian and Hindi and families of emoji are written with them."""
 
-_LATER = "\n  | "
+_LATER = "  | "
 """Before each later line of a text, so that none looks like an item, a heading, or what somebody said."""
 
 
@@ -47,8 +47,9 @@ def label(memory: Memory) -> str:
 def _item(name: str, text: str) -> str:
     """One item; its later lines are marked as such. A bracket in a label could end it early."""
     label = " ".join(_shown(name).translate(_ROUND).split())
-    first, *later = (line.rstrip() for line in _shown(text).strip().split("\n"))
-    item = _LATER.join([f"- [{label}] {first}" if label else f"- {first}", *later])
+    first, *later = _shown(text).strip().split("\n")
+    lines = [f"- [{label}] {first}" if label else f"- {first}", *(f"{_LATER}{line}" for line in later)]
+    item = "\n".join(line.rstrip() for line in lines)
     return OPENERS.sub("&lt;", item) if OPENERS.search(item) and _names_tag(name + text) else item
 
 
@@ -82,5 +83,6 @@ def _letter(character: str) -> str:
     """The letters that a character looks like, nothing for one that looks like none."""
     from memctl.context.lookalikes import LOOKALIKES
 
-    plain = unicodedata.normalize("NFKD", character).casefold()
+    parts = unicodedata.normalize("NFKD", character)
+    plain = "".join(part for part in parts if unicodedata.category(part)[0] != "M").casefold()
     return "".join(LOOKALIKES.get(each, each if "a" <= each <= "z" else "") for each in plain)
