@@ -78,7 +78,7 @@ def _fitting(items: Sequence[tuple[str, str]], full: bool) -> tuple[list[tuple[s
 def _notes(result: QueryResult) -> Iterable[str]:
     yield f"<!-- receipt {result.receipt} -->" if result.receipt else ""
     for note in (*result.degraded, *(() if result.index.state == "fresh" else result.index.notes)):
-        yield f"note: {short(note, 40)}"
+        yield fence.one_line(f"note: {short(note, 40)}")
 
 
 def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = False) -> str:
@@ -91,7 +91,7 @@ def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = Fal
         rest = max(room - tokens.estimate(fence.section("", told)), room // 4)
         told.append((reflection.path, short(reflection.body.strip(), rest)))
     cut = "" if full or "…" not in told[-1][1][-1:] + content[-1:] else "Cut: `full` gives the whole."
-    return _lines(fence.enclosed(fence.section("", told)), cut, problem and f"note: {problem}")
+    return _lines(fence.enclosed(fence.section("", told)), cut, problem and fence.one_line(f"note: {problem}"))
 
 
 def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
@@ -116,7 +116,8 @@ def closed(found: Closed) -> str:
         f"what it taught: {found.strategy.memory_id}" if found.strategy else "",
         *(f"a mended call: {each.memory.memory_id}" for each in found.recoveries),
     ]
-    return _lines(f"The task is over: {found.task.outcome}.", *learned, *(f"note: {note}" for note in found.notes))
+    notes = (f"note: {note}" for note in found.notes)
+    return _lines(f"The task is over: {found.task.outcome}.", *map(fence.one_line, (*learned, *notes)))
 
 
 def _facts(memory: Memory) -> Iterable[tuple[str, str]]:
@@ -142,7 +143,7 @@ _OUTCOMES = {
 def recorded(added: Added) -> str:
     """What became of one text that was to be remembered."""
     near = f"; much like {', '.join(added.near)}" if added.near else ""
-    return f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}{near}"
+    return fence.one_line(f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}{near}")
 
 
 def _lines(*parts: str) -> str:

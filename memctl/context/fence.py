@@ -20,6 +20,9 @@ _JOINERS = "\u200c\u200d"
 _LATER = "  | "
 """Before each later line of a text, so that none looks like an item, a heading, or what somebody said."""
 
+LONGEST_NAME = 80
+_NO_NAME = re.compile(r"[^\w./:@+-]+")
+
 
 def fenced(memories: Sequence[Memory]) -> str:
     """Markdown ready to paste: one item a memory, its later lines marked under it."""
@@ -44,13 +47,27 @@ def label(memory: Memory) -> str:
     return ", ".join(part for part in (memory.category, day, memory.memory_id) if part)
 
 
+def one_line(text: str) -> str:
+    """A sentence outside of the fence that names what a store holds: one line, with nothing hidden and no tag in it."""
+    return _without_tag(" ".join(_shown(text).split()), text)
+
+
+def identifier(text: str) -> str:
+    """What may stand where a client expects a name, with no fence around it: a word that says nothing."""
+    return _NO_NAME.sub("_", text)[:LONGEST_NAME] or "_"
+
+
 def _item(name: str, text: str) -> str:
     """One item; its later lines are marked as such. A bracket in a label could end it early."""
     label = " ".join(_shown(name).translate(_ROUND).split())
     first, *later = _shown(text).strip().split("\n")
     lines = [f"- [{label}] {first}" if label else f"- {first}", *(f"{_LATER}{line}" for line in later)]
-    item = "\n".join(line.rstrip() for line in lines)
-    return OPENERS.sub("&lt;", item) if OPENERS.search(item) and _names_tag(name + text) else item
+    return _without_tag("\n".join(line.rstrip() for line in lines), name + text)
+
+
+def _without_tag(shown: str, text: str) -> str:
+    """What is shown of a text, without brackets if the text could be read as the tag."""
+    return OPENERS.sub("&lt;", shown) if OPENERS.search(shown) and _names_tag(text) else shown
 
 
 _ROUND = str.maketrans("[]", "()")
