@@ -133,7 +133,7 @@ def _start(path: Path) -> None:
         return
     if not found:
         render.say(f"no answer was judged good yet, so there is nothing to start from; write {path} by hand.\n")
-        render.say(questions.FORM)
+        render.say_text(questions.FORM)
         return
     render.say(f"wrote {len(found)} {'question' if len(found) == 1 else 'questions'} to {path}")
     render.say("They were answered well once, so figures from them alone are too good: add what was not found.")

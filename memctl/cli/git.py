@@ -107,7 +107,7 @@ def status() -> None:
         render.as_json(told)
         return
     for each in told:
-        render.say("\n".join(each["files"]))
+        render.say_text("\n".join(each["files"]))
         render.say(f"{each['user']}: {_memories(each)}")
         if not each["merges"]["ok"]:
             render.say(f"{each['user']}: {_found(each['merges'])}")

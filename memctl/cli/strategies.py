@@ -64,7 +64,7 @@ def record(
         render.as_json({"outcome": done.outcome, "dry_run": dry_run, "memory": shown, "body": done.body})
         return
     if dry_run:
-        render.say(f"{done.body}\n\ndry run: would be {done.outcome}")
+        render.say_text(f"{done.body}\n\ndry run: would be {done.outcome}")
         return
     memory = done.memory
     again = f" (known already, mentioned {memory.mentions} times)" if done.outcome != "added" else ""
@@ -281,7 +281,7 @@ def report(
         what = {"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id}
         render.as_json(what | {"body": done.body})
         return
-    render.say(done.body.rstrip())
+    render.say_text(done.body.rstrip())
     if dry_run:
         render.say(f"\ndry run: would be {done.outcome}")
         return
