@@ -921,11 +921,10 @@ def test_no_name_or_text_makes_a_line_of_its_own(empty: Memctl) -> None:
     empty.memory_file.write_text(json.dumps([record, {"memory_id": "y", "content": "z"}]), "utf-8")
 
     assert len(empty("list").done().lines) == 2
-    assert all(line.startswith(("1.", " 1.", "    ", "receipt")) for line in empty("query", "forgot").done().lines)
+    assert all(re.match(r" \d\. |    |receipt rcp_", line) for line in empty("query", "forgot").done().lines)
     page = empty("show", evil).done().lines
     assert [line for line in page if line.startswith("  status: active")] == []
     assert [line for line in page if not line.startswith("  ")][1:] == [""]
-    assert len(empty("inspect", "--json").done().out) > 0
     failed = empty("show", "nothing\nerror: like this")
     assert [line for line in failed.err.splitlines() if not line.startswith("  ")] == ["error: no memory 'nothing\\nerror: like this'"]  # fmt: skip
-    assert len(empty("forget", evil).done().lines) == 2
+    assert len(empty("forget", evil, "--dry-run").done().lines) == 1
