@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import MemctlError, NotFoundError, StorageError
+from memctl.errors import MemctlError, NotFoundError, StorageError, argument
 from memctl.files import document, journal, knowledge, layout, local_state
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
@@ -238,7 +238,7 @@ class Engine:
         if not starting and self.report and self.report.blocked:
             raise self.report.blocked
         if not starting and given.startswith(knowledge.FOLDER):
-            hint = f"`memctl knowledge show {given}` prints it; change it in an editor."
+            hint = f"`memctl knowledge show {argument(given)}` prints it; change it in an editor."
             raise NotFoundError(f"{given} is in a document: it is no memory and cannot be judged or changed", hint=hint)
         message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
         raise NotFoundError(message, hint=self._near_ids(given, starting))
@@ -249,11 +249,10 @@ class Engine:
         if given in tombstones(self.index.header()):
             return "It was purged: only its id is left, and nothing brings it back."
         if not starting and any(t.memory.memory_id == given for t in self.trashed()):
-            return f"It is in the trash: `memctl restore {given}`."
+            return f"It is in the trash: `memctl restore {argument(given)}`."
         if not starting and given and self.history(given):
-            return (
-                f"It is gone; `memctl log {given} --ids` tells how, `memctl restore {given} --from OP` brings it back."
-            )
+            name = argument(given)
+            return f"It is gone; `memctl log --ids {name}` tells how, `memctl restore --from OP {name}` brings it back."
         near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."

@@ -20,6 +20,19 @@ EXIT_INTERNAL = 70
 EXIT_INTERRUPTED = 130
 
 
+_SPECIAL = re.compile(r"[^\w./:@%+,=-]|^=")
+
+
+def quoted(text: str) -> str:
+    """The text as a word for a shell: bash, zsh and fish read it alike (they differ in what stands between quotes)."""
+    return _SPECIAL.sub(r"\\\g<0>", text) or "''"
+
+
+def argument(text: str) -> str:
+    """As `quoted`, for the end of a command that a hint shows: no text is taken for an option."""
+    return f"-- {quoted(text)}" if text.startswith("-") else quoted(text)
+
+
 class MemctlError(Exception):
     """Base of all errors a user may see.
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.entries import memory_of, reflection_memory
-from memctl.errors import RefusedError, StorageError
+from memctl.errors import RefusedError, StorageError, argument
 from memctl.files import reflections
 from memctl.files.document import tombstones
 from memctl.lifecycle import adding, forgetting
@@ -79,9 +79,8 @@ def obstacle(view: View, reflection: Reflection, record: Memory) -> str:
     if name in tombstones(view.header):
         return f"names {name}, which was purged; delete it, or take the `memory_id` out"
     if view.read(forgetting.trash_path(name)) is not None:
-        return (
-            f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or `memctl restore {name}`"
-        )
+        way = f"`memctl restore {argument(name)}`"
+        return f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or {way}"
     return "" if adding.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
 
 

@@ -17,7 +17,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NoReturn
 
 import pytest
 from hypothesis import HealthCheck, settings
@@ -30,6 +30,15 @@ from memctl.index.sqlite import SqliteIndex
 
 TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 """Many more cases: for a night, not for every commit."""
+
+_REQUIRED = os.environ.get("MEMCTL_TEST_REQUIRE", "").split(",")
+
+
+def lacking(kind: str, reason: str) -> NoReturn:
+    """Skip a test for want of something that not every machine has; it fails where `MEMCTL_TEST_REQUIRE`, a list of
+    kinds, says that it must be there."""
+    (pytest.fail if kind in _REQUIRED else pytest.skip)(reason)
+
 
 _QUIET = tuple(HealthCheck)
 

@@ -78,7 +78,7 @@ def _fitting(items: Sequence[tuple[str, str]], full: bool) -> tuple[list[tuple[s
 def _notes(result: QueryResult) -> Iterable[str]:
     yield f"<!-- receipt {result.receipt} -->" if result.receipt else ""
     for note in (*result.degraded, *(() if result.index.state == "fresh" else result.index.notes)):
-        yield f"note: {short(note, 40)}"
+        yield fence.one_line(f"note: {short(note, 40)}")
 
 
 def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = False) -> str:
@@ -86,14 +86,12 @@ def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = Fal
     reflection, problem = store.readable_reflection(memory)
     room = FULL_TOKENS if full else ANSWER_TOKENS
     content = short(memory.content, room // 2 if reflection else room)
-    told = [content, "; ".join(_facts(memory))]
+    told = [(fence.label(_named(shared, store, memory)), content), *_facts(memory)]
     if reflection:
-        rest = max(room - tokens.estimate("\n".join(told)), room // 4)
-        told.append(f"{reflection.path}:\n{short(reflection.body.strip(), rest)}")
-    text = "\n\n".join(told)
-    cut = "" if full or "…" not in text[-1:] + content[-1:] else "Cut: `full` gives the whole."
-    item = (fence.label(_named(shared, store, memory)), text)
-    return _lines(fence.enclosed(fence.section("", [item])), cut, problem and f"note: {problem}")
+        rest = max(room - tokens.estimate(fence.section("", told)), room // 4)
+        told.append((reflection.path, short(reflection.body.strip(), rest)))
+    cut = "" if full or "…" not in told[-1][1][-1:] + content[-1:] else "Cut: `full` gives the whole."
+    return _lines(fence.enclosed(fence.section("", told)), cut, problem and fence.one_line(f"note: {problem}"))
 
 
 def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
@@ -118,19 +116,19 @@ def closed(found: Closed) -> str:
         f"what it taught: {found.strategy.memory_id}" if found.strategy else "",
         *(f"a mended call: {each.memory.memory_id}" for each in found.recoveries),
     ]
-    return _lines(f"The task is over: {found.task.outcome}.", *learned, *(f"note: {note}" for note in found.notes))
+    notes = (f"note: {note}" for note in found.notes)
+    return _lines(f"The task is over: {found.task.outcome}.", *map(fence.one_line, (*learned, *notes)))
 
 
-def _facts(memory: Memory) -> Iterable[str]:
-    yield f"{memory.kind}, {memory.status}, confidence {memory.confidence:g}, source {memory.source}"
+def _facts(memory: Memory) -> Iterable[tuple[str, str]]:
+    """What is kept about a memory, labelled; anybody's words for themselves, or at the end."""
+    marks = [mark for mark, on in (("marked for revision", memory.needs_revision), ("pinned", memory.pinned)) if on]
+    known = (memory.kind, memory.status, f"confidence {memory.confidence:g}", *marks, f"source {memory.source}")
+    yield "about it", ", ".join(known)
     if memory.tags:
-        yield f"tags {short(', '.join(memory.tags), 40)}"
+        yield "its tags", short(", ".join(memory.tags), 40)
     if memory.key:
-        yield f"{memory.key} = {short(str(memory.value), 40)}"
-    if memory.needs_revision:
-        yield "marked for revision"
-    if memory.pinned:
-        yield "pinned"
+        yield "its value", f"{memory.key} = {short(str(memory.value), 40)}"
 
 
 _OUTCOMES = {
@@ -145,7 +143,7 @@ _OUTCOMES = {
 def recorded(added: Added) -> str:
     """What became of one text that was to be remembered."""
     near = f"; much like {', '.join(added.near)}" if added.near else ""
-    return f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}{near}"
+    return fence.one_line(f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}{near}")
 
 
 def _lines(*parts: str) -> str:

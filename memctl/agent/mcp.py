@@ -8,6 +8,7 @@ from __future__ import annotations
 import hmac
 import signal
 import socket
+from collections import deque
 from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
 from urllib.parse import quote, unquote
@@ -18,7 +19,7 @@ import mcp_types as types
 import uvicorn
 from mcp.server.lowlevel import Server
 from mcp.server.stdio import stdio_server
-from mcp.server.transport_security import TransportSecuritySettings
+from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, TransportSecuritySettings
 from mcp.shared.exceptions import MCPError
 
 from memctl import __version__
@@ -122,13 +123,14 @@ def _reflections(store: MemoryStore) -> list[types.Resource]:
 
 def _records(store: MemoryStore) -> list[types.Resource]:
     return [
-        _resource(store, f"memory/{memory.memory_id}", answers.short(memory.title, 20))
+        _resource(store, f"memory/{memory.memory_id}", memory.memory_id)
         for memory in store.select(Selection(limit=RECENT))
     ]
 
 
 def _resource(store: MemoryStore, path: str, name: str) -> types.Resource:
-    return types.Resource(uri=f"memctl://{quote(store.user)}/{quote(path)}", name=name, mime_type=_MARKDOWN)
+    uri = f"memctl://{quote(store.user)}/{quote(path)}"
+    return types.Resource(uri=uri, name=fence.identifier(name), mime_type=_MARKDOWN)
 
 
 def _read(shared: Shared, uri: str) -> str:
@@ -175,7 +177,9 @@ def serve_stdio(shared: Shared) -> None:
         pass  # the client is gone; what was acknowledged is saved
 
 
-App = Callable[[MutableMapping[str, Any], Any, Any], Awaitable[None]]
+Message = MutableMapping[str, Any]
+Receive = Callable[[], Awaitable[Message]]
+App = Callable[[MutableMapping[str, Any], Receive, Any], Awaitable[None]]
 
 
 class Guarded:
@@ -184,9 +188,13 @@ class Guarded:
     def __init__(self, app: App, token: str) -> None:
         self.app, self.expected = app, f"Bearer {token}".encode()
 
-    async def __call__(self, scope: MutableMapping[str, Any], receive: Any, send: Any) -> None:
-        if scope["type"] == "lifespan" or self._may_enter(scope):
+    async def __call__(self, scope: MutableMapping[str, Any], receive: Receive, send: Any) -> None:
+        if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
+            return
+        if self._may_enter(scope):
+            if whole := await _whole(receive):
+                await self.app(scope, whole, send)
             return
         headers = [(b"www-authenticate", b"Bearer"), (b"content-type", b"text/plain"), (b"connection", b"close")]
         await send({"type": "http.response.start", "status": 401, "headers": headers})
@@ -195,6 +203,24 @@ class Guarded:
     def _may_enter(self, scope: MutableMapping[str, Any]) -> bool:
         given = [value for name, value in scope["headers"] if name == b"authorization"]
         return len(given) == 1 and hmac.compare_digest(given[0], self.expected)
+
+
+async def _whole(receive: Receive) -> Receive | None:
+    """The same, once the whole body of a request is here; None where the client went away before. Of a body that is too
+    large only the beginning is read: the SDK refuses it."""
+    here: deque[Message] = deque()
+    size, more = 0, True
+    while more and size <= DEFAULT_MAX_REQUEST_BODY_SIZE:
+        message = await receive()
+        if message["type"] == "http.disconnect":
+            return None
+        here.append(message)
+        size, more = size + len(message.get("body", b"")), message.get("more_body", False)
+
+    async def replay() -> Message:
+        return here.popleft() if here else await receive()
+
+    return replay
 
 
 def application(shared: Shared, token: str, port: int) -> App:

@@ -118,7 +118,7 @@ class Toolbox:
             so_far = f" ({len(told.done)} of the texts were saved before)" if told.done else ""
             raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
         except MemctlError as problem:
-            told.lines.append(f"text {number} not saved: {problem.message}")
+            told.lines.append(fence.one_line(f"text {number} not saved: {problem.message}"))
             return
         told.done.append(added.memory.memory_id)
         told.lines.append(answers.recorded(added))
@@ -187,7 +187,8 @@ class Toolbox:
             judged = own.feedback_on_answer(receipt.strip(), outcome, used=named, reason=reason).after
         else:
             judged = tuple(own.feedback(memory_id, judgement, reason=reason).after[0] for memory_id in named)
-        return "\n".join(f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
+        lines = (f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
+        return "\n".join(map(fence.one_line, lines))
 
     def forget_memory(self, ids: list[str], reason: str = "") -> str:
         """Move memories to the trash.
@@ -199,7 +200,7 @@ class Toolbox:
         own = self.shared.own
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
         gone = own.forget([self.shared.own_id(memory_id) for memory_id in ids], reason=why)
-        return "\n".join(f"moved to the trash: {memory.memory_id}" for memory in gone)
+        return "\n".join(fence.one_line(f"moved to the trash: {memory.memory_id}") for memory in gone)
 
     def suggest_strategy(
         self,
@@ -214,14 +215,14 @@ class Toolbox:
             tool, error, message=message, arguments=arguments or {}, context=context or {}
         )
         if advice.origin == "none":
-            return "\n".join(("Nothing is known that mends this.", *advice.notes))
+            return "\n".join(("Nothing is known that mends this.", *map(fence.one_line, advice.notes)))
         held = advice.match.strategy.memory.memory_id if advice.match else "a language model"
-        lines = [advice.reason, *advice.lines]
+        texts = [advice.reason, *advice.lines]
         if advice.arguments is not None:
-            lines.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
-        item = (f"strategy, {held}", answers.short("\n".join(filter(None, lines)), answers.ANSWER_TOKENS))
+            texts.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
+        told = answers.short("\n".join(filter(None, texts)), answers.ANSWER_TOKENS)
         after = "Tell `strategy_outcome` whether it helped." if advice.match else "If it helps, `record_strategy`."
-        return f"{fence.enclosed(fence.section('', [item]))}\n{after}"
+        return f"{fence.enclosed(fence.section('', [(f'strategy, {held}', told)]))}\n{after}"
 
     def record_strategy(
         self,
@@ -250,7 +251,9 @@ class Toolbox:
             RefusedError: it is another user's.
         """
         memory = self.shared.own.strategy_outcome(self.shared.own_id(id), success, reason=reason)
-        return f"{memory.memory_id}: confidence {memory.confidence:.2f}, used {memory.access_count} times"
+        return fence.one_line(
+            f"{memory.memory_id}: confidence {memory.confidence:.2f}, used {memory.access_count} times"
+        )
 
     def task(
         self,
@@ -306,4 +309,4 @@ def in_words(problem: MemctlError) -> str:
     word = next(word for kind, word in _ADVICE if isinstance(problem, kind))
     message = problem.message if problem.message[-1:] in ".?!" else f"{problem.message}."
     hint = "" if "memctl " in problem.hint else problem.hint
-    return f"{word}: {message} {hint}".rstrip()
+    return fence.one_line(f"{word}: {message} {hint}")

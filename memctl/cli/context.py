@@ -70,7 +70,7 @@ def context(
         render.as_json(list(pack.messages))
         return
     fits = "nothing of what is known fits into this budget" if pack.placed else "nothing is known that matters here"
-    render.say(pack.text or fits)
+    render.say_text(pack.text or fits)
     if explain:
         _explained(pack)
     if pack.reranked:

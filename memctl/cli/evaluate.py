@@ -12,6 +12,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
 from memctl.cli.reranking import Rerank, reranker
+from memctl.errors import quoted
 
 if TYPE_CHECKING:
     from memctl.models import Hit, Problem
@@ -86,7 +87,7 @@ def _data(path: Path) -> tuple[bytes, str]:
     try:
         return path.read_bytes(), str(path)
     except FileNotFoundError:
-        hint = f"`memctl eval --init {path}` starts one from feedback, or explains the form."
+        hint = f"`memctl eval --init {quoted(str(path))}` starts one from feedback, or explains the form."
         raise NotFoundError(f"no file {path}", hint=hint) from None
     except IsADirectoryError:
         raise UsageError(f"{path} is a folder", hint="Name a file with one question a line.") from None
@@ -132,7 +133,7 @@ def _start(path: Path) -> None:
         return
     if not found:
         render.say(f"no answer was judged good yet, so there is nothing to start from; write {path} by hand.\n")
-        render.say(questions.FORM)
+        render.say_text(questions.FORM)
         return
     render.say(f"wrote {len(found)} {'question' if len(found) == 1 else 'questions'} to {path}")
     render.say("They were answered well once, so figures from them alone are too good: add what was not found.")

@@ -10,6 +10,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
+from memctl.errors import quoted
 
 if TYPE_CHECKING:
     from memctl.files.layout import UserFolder
@@ -79,9 +80,8 @@ def install(hooks: Hooks = False) -> None:
         render.say(told)
     for folder in folders:
         if settling.marked(folder):
-            render.say(
-                f"{folder.name}: git left conflict markers; `memctl git settle --user {folder.name}` settles them"
-            )
+            settle = f"`memctl git settle --user {quoted(folder.name)}`"
+            render.say(f"{folder.name}: git left conflict markers; {settle} settles them")
 
 
 def status() -> None:
@@ -107,7 +107,7 @@ def status() -> None:
         render.as_json(told)
         return
     for each in told:
-        render.say("\n".join(each["files"]))
+        render.say_text("\n".join(each["files"]))
         render.say(f"{each['user']}: {_memories(each)}")
         if not each["merges"]["ok"]:
             render.say(f"{each['user']}: {_found(each['merges'])}")

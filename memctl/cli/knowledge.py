@@ -105,7 +105,7 @@ def show(
         return
     if found.heading:
         render.say(f"{found.path}:{found.line}-{found.end_line}  {found.heading}\n")
-    render.say(found.text.rstrip("\n"))
+    render.say_text(found.text.rstrip("\n"))
 
 
 def search(

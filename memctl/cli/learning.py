@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, DryRun, Ids, Now, current
+from memctl.errors import argument, quoted
 
 if TYPE_CHECKING:
     from memctl.models import Memory
@@ -48,14 +49,15 @@ def feedback(
             if judgement or receipt or not outcome:
                 raise UsageError(
                     "an answer is judged by --outcome good|bad",
-                    hint=f"memctl feedback {target} --used ID --outcome good",
+                    hint=f"memctl feedback {quoted(target)} --used ID --outcome good",
                 )
             done = store.feedback_on_answer(
                 target, outcome, used=used or [], reason=reason, allow_secret=allow_secret, dry_run=dry_run, now=moment
             )
         else:
             if used or outcome or not judgement:
-                raise UsageError("a memory is judged up, down, or 1 to 5", hint=f"memctl feedback {target} up")
+                hint = f"memctl feedback {argument(target)} up"
+                raise UsageError("a memory is judged up, down, or 1 to 5", hint=hint)
             done = store.feedback(
                 target,
                 judgement,
@@ -83,7 +85,7 @@ def _tell_judged(done: Judged, dry_run: bool) -> None:
     record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run)
     marked = [m.memory_id for b, m in zip(done.before, done.after, strict=True) if m.needs_revision > b.needs_revision]
     if marked and not dry_run:
-        render.say(f"marked for revision: `memctl edit {marked[0]}`, or see `memctl list --needs-revision`")
+        render.say(f"marked for revision: `memctl edit {argument(marked[0])}`, or see `memctl list --needs-revision`")
 
 
 def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:

@@ -118,7 +118,7 @@ def _tell_reflected(done: list[Reflected], dry_run: bool, stale: bool) -> None:
         "proposed": "a person edited the reflection, so it was left alone; the new text is in {path}",
     }
     for one in done:
-        render.say(one.body.rstrip())
+        render.say_text(one.body.rstrip())
         for note in one.notes:
             render.warn(note)
         sentence = f"dry run: would be {one.outcome}: {{path}}" if dry_run else told[one.outcome]

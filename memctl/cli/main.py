@@ -6,6 +6,7 @@ import io
 import os
 import sys
 from collections.abc import Sequence
+from typing import Any
 
 
 def run() -> None:
@@ -80,7 +81,7 @@ def _invoke(argv: Sequence[str]) -> int:
         return EXIT_USAGE
     try:
         tool = command()
-        tool._main_shell_completion({}, "memctl")
+        _complete(tool, argv)
         # Not `tool.main`: it turns a reader that has gone (head) into exit code 1.
         with tool.make_context("memctl", list(argv)) as context:
             code = tool.invoke(context)
@@ -116,6 +117,15 @@ def _invoke(argv: Sequence[str]) -> int:
         )
         render.error(InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint), as_json)
         return InternalError.exit_code
+
+
+def _complete(tool: Any, argv: Sequence[str]) -> None:
+    """Answer a shell that asks for completions, and end; also before its script is shown or installed."""
+    if "_MEMCTL_COMPLETE" in os.environ or any("-completion" in word for word in argv):
+        from memctl.cli import completion
+
+        completion.prepare()
+        tool._main_shell_completion({}, "memctl")
 
 
 def _help_hint(problem: Exception) -> str:

@@ -145,7 +145,7 @@ def _print(client: str, path: str, text: str) -> None:
     if current.json:
         render.as_json({"client": client, "path": path, "text": text, "written": False})
         return
-    render.say(f"for {CLIENTS[client].title}, in {path}:\n\n{text}")
+    render.say_text(f"for {CLIENTS[client].title}, in {path}:\n\n{text}")
     render.say("The same with --write puts it there.")
 
 
@@ -159,7 +159,7 @@ def _say_written(client: str, change: Edit, backup: str) -> None:
     if not change.needed:
         render.say(f"{CLIENTS[client].title} knows this memory already: {change.path}")
         return
-    render.say(f"wrote {change.path}\n{change.diff.rstrip()}")
+    render.say_text(f"wrote {change.path}\n{change.diff.rstrip()}")
     if backup:
         render.say(f"the file of before: {backup}")
     render.say(CLIENTS[client].after)

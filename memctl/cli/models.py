@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
+from memctl.errors import argument
 
 if TYPE_CHECKING:
     from memctl.config import Settings
@@ -108,7 +109,8 @@ def install(
     path = _install(name)
     if current.json:
         render.as_json({"model": name, "path": str(path)})
-    render.say(f"installed {name} in {path}\nuse it with `memctl model use {name}`")
+    render.say(f"installed {name} in {path}")
+    render.say(f"use it with `memctl model use {argument(name)}`")
 
 
 def _install(name: str) -> Path:

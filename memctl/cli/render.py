@@ -67,8 +67,17 @@ def _plain(value: Any) -> Any:
     return str(value)
 
 
-def say(text: str = "") -> None:
-    """Print a line to a person, if JSON was not asked."""
+def say(line: str = "") -> None:
+    """Print a line to a person, if JSON was not asked. A name from a store that holds a line end makes no other line of
+    it; empty lines before and after are the caller's."""
+    if not current.json:
+        inner = line.strip("\n")
+        before, _, after = line.partition(inner) if inner else ("", "", line)
+        _write(before + clean(inner).replace("\n", r"\x0a") + after)
+
+
+def say_text(text: str) -> None:
+    """Print a text of many lines to a person, if JSON was not asked."""
     if not current.json:
         _write(clean(text))
 
@@ -94,9 +103,10 @@ def warn(text: str) -> None:
 
 
 def _complain(text: str) -> None:
+    """Print a message, its later lines marked: none looks like another message."""
     with suppress(OSError):  # that the answer cannot be written may be what is complained of
         sys.stdout.flush()
-    print(clean(text), file=sys.stderr)
+    print(clean(text).replace("\n", "\n  | "), file=sys.stderr)
 
 
 def error(problem: MemctlError, json_wanted: bool) -> None:
@@ -124,17 +134,22 @@ def on_terminal() -> bool:
     return sys.stdout.isatty() and not current.json
 
 
+def _in_cell(text: str) -> str:
+    """No text begins another cell or row."""
+    return clean(text).replace("\t", " ").replace("\n", " ")
+
+
 def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
     """A table: drawn by Rich on a terminal, tab-separated into pipes."""
     if current.json:
         return
-    cells = [[clean(str(cell)) for cell in row] for row in rows]
+    cells = [[_in_cell(str(cell)) for cell in row] for row in rows]
     if not cells and on_terminal():
         _write("nothing")
         return
     if not on_terminal():
         for row in cells:
-            _write("\t".join(cell.replace("\t", " ").replace("\n", " ") for cell in row))
+            _write("\t".join(row))
         return
     from rich.console import Console
     from rich.table import Table
@@ -209,7 +224,7 @@ def query_markdown(result: QueryResult) -> None:
     if current.json:
         as_json(query_json(result) | {"markdown": text})
         return
-    say(text)
+    say_text(text)
     if result.receipt:
         say(f"<!-- receipt {result.receipt} -->")
     if result.origin:

@@ -132,7 +132,7 @@ def _show_offloaded(store: MemoryStore, reference: str) -> None:
     if current.json:
         render.as_json({"reference": reference, "text": text})
         return
-    render.say(text)
+    render.say_text(text)
 
 
 def _say_message(message: Message, full: bool) -> None:

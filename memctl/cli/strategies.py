@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Id, current
+from memctl.errors import argument
 
 if TYPE_CHECKING:
     from memctl.lifecycle.recovering.strategies import Match, Shared, Strategy, Warned
@@ -63,14 +64,16 @@ def record(
         render.as_json({"outcome": done.outcome, "dry_run": dry_run, "memory": shown, "body": done.body})
         return
     if dry_run:
-        render.say(f"{done.body}\n\ndry run: would be {done.outcome}")
+        render.say_text(f"{done.body}\n\ndry run: would be {done.outcome}")
         return
     memory = done.memory
     again = f" (known already, mentioned {memory.mentions} times)" if done.outcome != "added" else ""
     render.say(f"recorded {memory.memory_id}{again}, confidence {memory.confidence:.2f}")
     _say_fixes(done.memory)
     if again and reasons:
-        render.say(f"  its Markdown was left as it is; `memctl edit {memory.memory_id} --reflection` changes it")
+        render.say(
+            f"  its Markdown was left as it is; `memctl edit --reflection {argument(memory.memory_id)}` changes it"
+        )
 
 
 def _say_fixes(memory: Any) -> None:
@@ -278,7 +281,7 @@ def report(
         what = {"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id}
         render.as_json(what | {"body": done.body})
         return
-    render.say(done.body.rstrip())
+    render.say_text(done.body.rstrip())
     if dry_run:
         render.say(f"\ndry run: would be {done.outcome}")
         return

@@ -66,7 +66,7 @@ def _say_task(task: Task, limit: int) -> None:
     if current.json:
         render.as_json(to_state(task))
         return
-    render.say(rendered(task, limit))
+    render.say_text(rendered(task, limit))
 
 
 def step(

@@ -23,13 +23,14 @@ _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 def memory_page(memory: Memory, reflection: Reflection | None, problem: str = "") -> None:
     """A memory in full: its text, its fields, its reflection."""
     render.say(memory.memory_id)
-    for line in memory.content.strip().splitlines():
-        render.say(f"  {line}")
+    for number, line in enumerate(memory.content.strip().splitlines()):
+        render.say(f"  | {line}".rstrip() if number else f"  {line}")  # no line looks like a field
     for name, value in codec.encode(memory).items():
         if name not in _SHOWN_ELSEWHERE and value not in ([], ""):
-            render.say(f"  {name}: {_field(value)}")
+            render.say_text(f"  {name}: {_field(value)}")
     if reflection:
-        render.say(f"\n--- {reflection.path}\n{reflection.body.rstrip()}")
+        render.say(f"\n--- {reflection.path}")
+        render.say_text(reflection.body.rstrip())
     elif problem:
         render.say(f"\n({problem})")
     elif memory.summary_md_ref:
@@ -41,12 +42,10 @@ def _field(value: object) -> str:
     if isinstance(value, bool):
         return str(value).lower()
     if isinstance(value, list) and all(isinstance(item, str) for item in value):
-        return ", ".join(value)
-    return (
-        codec.dump({"": value}, 0).removeprefix('{\n  "": ').removesuffix("\n}")
-        if isinstance(value, dict | list)
-        else str(value)
-    )
+        return ", ".join(value).replace("\n", r"\x0a")
+    if isinstance(value, dict | list):
+        return codec.dump({"": value}, 0).removeprefix('{\n  "": ').removesuffix("\n}")
+    return str(value).replace("\n", r"\x0a")
 
 
 def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> None:

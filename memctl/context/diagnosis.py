@@ -5,13 +5,13 @@ The failure goes into the prompt as JSON inside of a fence, without secrets: an 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from memctl.context.fence import fenced
 from memctl.models import Memory
+from memctl.tagged import as_json
 
 TAG = "failed_call"
 
@@ -49,12 +49,10 @@ def messages(failed: Mapping[str, Any], related: Sequence[Memory]) -> list[dict[
         failed: the failure in plain JSON, without secrets.
         related: strategies that are like it.
     """
-    # A closing tag inside of the data must not end the fence; in JSON the escape means the same.
-    data = json.dumps(failed, ensure_ascii=False, indent=1).replace("<", "\\u003c")
     known = f"\n\nWhat helped in cases that may be alike:\n{fenced(related)}" if related else ""
     return [
         {"role": "system", "content": _SYSTEM},
-        {"role": "user", "content": f"<{TAG}>\n{data}\n</{TAG}>{known}"},
+        {"role": "user", "content": f"{as_json(TAG, failed)}{known}"},
     ]
 
 

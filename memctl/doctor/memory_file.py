@@ -20,7 +20,7 @@ from memctl.doctor.codes import (
     UNREADABLE,
 )
 from memctl.doctor.hand_edits import ChangedId
-from memctl.errors import InvalidDataError
+from memctl.errors import InvalidDataError, argument
 from memctl.files import atomic, document, reflections, succession
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
@@ -136,7 +136,7 @@ def _circles(parsed: document.Document) -> Iterator[Problem]:
     over = {name: memory for name, memory in parsed.memories.items() if memory.status == SUPERSEDED}
     for name, *others in succession.circles(over):
         what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
-        way = f"let one stand with `memctl edit {name} --set status=active --set superseded_by=`"
+        way = f"let one stand with `memctl edit --set status=active --set superseded_by= {argument(name)}`"
         yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=CIRCLE)
 
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
-from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError
+from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
 from memctl.files import atomic, document, signing
 
 CONFIG_NAME = "memctl.yaml"
@@ -268,7 +268,7 @@ def _user_hint(name: str, known: list[str]) -> str:
     if near := get_close_matches(name, known, 3):
         return f"Did you mean {' or '.join(near)}?"
     listing = f"Users here: {', '.join(known[:8])}. " if known else ""
-    return f"{listing}Create the user with `memctl user add {name}`."
+    return f"{listing}Create the user with `memctl user add {argument(name)}`."
 
 
 def create_user(store: Path, name: str) -> UserFolder:

@@ -24,7 +24,7 @@ from functools import cache
 from pathlib import Path
 
 from memctl import times
-from memctl.errors import LockedError, StorageError
+from memctl.errors import LockedError, StorageError, quoted
 from memctl.files import atomic
 
 _PAUSE_SECONDS = 0.002
@@ -235,7 +235,8 @@ def _locked(path: Path) -> LockedError:
 def _told(holder: Holder | None, path: Path) -> tuple[str, str]:
     """Who holds a lock, and what to do."""
     if holder is None or holder.gone:
-        return "held by another process", f"Try again; `fuser {path}` or `lsof {path}` names it."
+        name = quoted(str(path))
+        return "held by another process", f"Try again; `fuser {name}` or `lsof {name}` names it."
     if holder.elsewhere:
         return f"held by {holder}, another machine", f"Try again, or stop it there. {_GONE} It is {path}."
     if holder.stopped:

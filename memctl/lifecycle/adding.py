@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl.errors import InvalidDataError, UsageError
+from memctl.errors import InvalidDataError, UsageError, argument
 from memctl.files import codec, reflections
 from memctl.models import DEFAULT_KIND, KINDS, LAYERS, FileEdit, Memory
 
@@ -118,7 +118,7 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
     if memory.category not in categories:
         known = ", ".join(categories)
         more = ",".join((*categories, memory.category))
-        hint = f"Categories here: {known}. Add it with `memctl config set categories {more}`."
+        hint = f"Categories here: {known}. Add it with `memctl config set categories {argument(more)}`."
         raise UsageError(f"there is no category {memory.category!r}", hint=hint)
     return checked
 

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from memctl.errors import ProviderError, StorageError, UsageError
+from memctl.errors import ProviderError, StorageError, UsageError, argument
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
 """Where a local folder has its network, unless it is named: the first of these."""
@@ -140,11 +140,11 @@ def clean(text: str, most: int) -> str:
 
 def broken(name: str, reason: str) -> ProviderError:
     """The error for a model that cannot be used as it is."""
-    hint = f"Run `memctl model install {name}`: it fetches what is missing or damaged."
+    hint = f"Run `memctl model install {argument(name)}`: it fetches what is missing or damaged."
     if is_folder(name.removeprefix("fastembed:")):
         hint = (
             "Complete the folder (the ONNX network, config.json, tokenizer.json, tokenizer_config.json), "
-            f"then run `memctl model install {name}` to check it."
+            f"then run `memctl model install {argument(name)}` to check it."
         )
     return ProviderError(f"model {name} does not work: {' '.join(reason.split())[:300]}", hint=hint)
 
@@ -211,7 +211,7 @@ def noted_files(model: str, cache_dir: Path) -> Files:
         identity = f"fastembed:{note['model']}:{_digest([sizes, folder.name, _release()])}"
         files = Files(note["model"], folder, note["model_file"], note["dimensions"], identity)
     except FileNotFoundError:
-        hint = f"Run `memctl model install {name}` to download it, once."
+        hint = f"Run `memctl model install {argument(name)}` to download it, once."
         raise ProviderError(f"model {name} is not installed in {cache_dir}", hint=hint) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise broken(name, f"cannot read {_note_path(model, cache_dir)}: {error!r}") from error

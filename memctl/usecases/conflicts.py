@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl import housekeeping, times
 from memctl.engine import Engine
-from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.files import codec
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.lifecycle import adding
@@ -201,7 +201,7 @@ def _open(memory: Memory) -> Memory:
     by = f" by {memory.superseded_by}" if memory.superseded_by else ""
     raise RefusedError(
         f"{memory.memory_id} is {memory.status}{by}, so there is nothing to settle",
-        hint=f"`memctl inspect {memory.memory_id}` shows how it stands.",
+        hint=f"`memctl inspect {argument(memory.memory_id)}` shows how it stands.",
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memctl import times
-from memctl.errors import NotFoundError, RefusedError
+from memctl.errors import NotFoundError, RefusedError, quoted
 from memctl.files import document, reflections
 from memctl.files.document import tombstones
 from memctl.lifecycle import differences, forgetting
@@ -93,7 +93,8 @@ def _check_restore(view: View, then: Past, memory: Memory) -> None:
     rivals = view.with_key(memory.category, memory.key) if memory.key and memory.status == ACTIVE else []
     for rival in rivals:
         if rival.status == ACTIVE and rival.memory_id != memory.memory_id:
-            hint = f"State the old one again (`memctl add --key {memory.key} --value …`), or forget the new one first."
+            again = f"`memctl add --key {quoted(memory.key)} --value …`"
+            hint = f"State the old one again ({again}), or forget the new one first."
             raise RefusedError(f"{memory.key} has another value by now: {rival.memory_id}", hint=hint)
 
 

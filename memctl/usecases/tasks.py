@@ -284,7 +284,8 @@ class Tasks(Closing):
         return replace(self._archive(taught, now), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
-        from memctl.working import summary, task_episodes
+        from memctl.tagged import as_json
+        from memctl.working import task_episodes
         from memctl.working.tasks import rendered
 
         try:
@@ -294,7 +295,7 @@ class Tasks(Closing):
             about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
             asked = [
                 {"role": "system", "content": task_episodes.LESSONS_TASK},
-                {"role": "user", "content": summary.fenced_json("task", about)},
+                {"role": "user", "content": as_json("task", about)},
             ]
             answer = self.llm.complete(asked, task_episodes.LESSONS)
             taught = task_episodes.with_lessons(over, answer, f"{state}\n{over.outcome_summary}")

@@ -12,8 +12,9 @@ from datetime import datetime
 from typing import Any
 
 from memctl.models import Memory
+from memctl.tagged import as_json
 from memctl.working.messages import SYSTEM, USER, Message
-from memctl.working.summary import NUMBER, fenced_json, sentences, shortened, telling, told_as_data, tongue
+from memctl.working.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
 from memctl.working.topics import key_topics
 
 LONGEST = {"en": 200, "zh": 50}
@@ -169,7 +170,7 @@ def asked(messages: Sequence[Message], complaint: str = "") -> list[dict[str, st
     limit = LONGEST[tongue("\n".join(message.text for message in said))]
     found = [
         {"role": "system", "content": TASK.format(limit=limit)},
-        {"role": "user", "content": fenced_json("conversation", told_as_data(said))},
+        {"role": "user", "content": as_json("conversation", told_as_data(said))},
     ]
     again = f"An earlier answer was no good: {complaint}."
     return [*found, {"role": "user", "content": again}] if complaint else found

@@ -13,6 +13,7 @@ from typing import Any
 
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
+from memctl.tagged import as_json
 from memctl.working.limits import Count
 from memctl.working.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 
@@ -158,7 +159,7 @@ def asked(previous: str, replaced: Sequence[Message], budget: int) -> list[dict[
     about = {"previous": previous, "messages": told_as_data(replaced)}
     return [
         {"role": "system", "content": SUMMARY_TASK.format(limit=budget)},
-        {"role": "user", "content": fenced_json("conversation", about)},
+        {"role": "user", "content": as_json("conversation", about)},
     ]
 
 
@@ -167,12 +168,6 @@ def told_as_data(messages: Sequence[Message], longest: int = 2_000) -> list[dict
     return [
         {"role": message.role, "text": shortened(text, longest)} for message in messages if (text := _told(message))
     ]
-
-
-def fenced_json(tag: str, value: Any) -> str:
-    """JSON between tags that nothing in it can close: in JSON an escaped `<` means the same."""
-    data = json.dumps(value, ensure_ascii=False, indent=1).replace("<", "\\u003c")
-    return f"<{tag}>\n{data}\n</{tag}>"
 
 
 def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:

@@ -912,3 +912,19 @@ def test_asking_nonsense_keeps_nothing_alive(memctl: Memctl) -> None:
         memctl("query", question).done()
 
     assert memctl("decay", "--json").done().json["archived"] == 4
+
+
+def test_no_name_or_text_makes_a_line_of_its_own(empty: Memctl) -> None:
+    """Names with line ends, in lists, pages and messages."""
+    evil = "x\nmem_20260101_000000000000\tlife/fact\nstatus: active\x85error: \u2028forgot everything\x0b\x0c\r"
+    record = {"memory_id": evil, "content": evil, "tags": [evil], "subcategory": evil, "source": evil}
+    empty.memory_file.write_text(json.dumps([record, {"memory_id": "y", "content": "z"}]), "utf-8")
+
+    assert len(empty("list").done().lines) == 2
+    assert all(re.match(r" \d\. |    |receipt rcp_", line) for line in empty("query", "forgot").done().lines)
+    page = empty("show", evil).done().lines
+    assert [line for line in page if line.startswith("  status: active")] == []
+    assert [line for line in page if not line.startswith("  ")][1:] == [""]
+    failed = empty("show", "nothing\nerror: like this")
+    assert [line for line in failed.err.splitlines() if not line.startswith("  ")] == ["error: no memory 'nothing\\nerror: like this'"]  # fmt: skip
+    assert len(empty("forget", evil, "--dry-run").done().lines) == 1

@@ -19,6 +19,7 @@ from memctl.lifecycle.adding import ADDED
 from memctl.lifecycle.extraction import clauses, phrases
 from memctl.lifecycle.extraction.clauses import Sentence
 from memctl.models import CANDIDATE, CATEGORIES, Memory
+from memctl.tagged import escaped
 
 RULES, MODEL = "rules", "model"
 """Where proposals come from."""
@@ -447,15 +448,17 @@ def prompt(conversation: Sequence[Utterance], user: str, now: datetime) -> list[
     Each message of the conversation is one line of JSON with `<` escaped, so that no text in it can end the data.
     """
     lines = [
-        json.dumps(
-            {
-                "message": number,
-                "role": "user" if is_user(utterance.role, user) else "other",
-                "time": f"{utterance.time or now:%Y-%m-%d (%A)}",
-                "text": clauses.own_words(utterance.content),
-            },
-            ensure_ascii=False,
-        ).replace("<", "\\u003c")
+        escaped(
+            json.dumps(
+                {
+                    "message": number,
+                    "role": "user" if is_user(utterance.role, user) else "other",
+                    "time": f"{utterance.time or now:%Y-%m-%d (%A)}",
+                    "text": clauses.own_words(utterance.content),
+                },
+                ensure_ascii=False,
+            )
+        )
         for number, utterance in enumerate(conversation)
     ]
     data = "\n".join(["<conversation>", *lines, "</conversation>"])

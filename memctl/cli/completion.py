@@ -1,0 +1,185 @@
+"""Completion in the shell: what the scripts ask, and what they are given.
+
+Tags, ids and names come from a store, and so from anybody. No script evaluates them. What is inserted is quoted, by zsh
+and fish themselves and for bash here, so that the command gets exactly what was offered. What a terminal cannot show is
+not offered. Scripts that an earlier version installed evaluate or insert what they are given as it is: they are given
+only what no shell reads as anything else.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from typing import Any
+
+from typer import _completion_classes, _completion_shared
+from typer._click.core import Parameter
+from typer._click.shell_completion import CompletionItem, ShellComplete, add_completion_class
+from typer.core import TyperArgument
+
+from memctl.errors import quoted
+
+VARIABLE = "_MEMCTL_COMPLETE"
+
+_PLAIN = re.compile(r"[\w./:-]+")
+"""What means itself in every shell, however it is quoted."""
+
+_END = "\0"
+
+SCRIPTS = {
+    "bash": """
+%(complete_func)s() {
+    local line
+    COMPREPLY=()
+    while IFS= read -r line; do
+        [[ -z $line ]] || COMPREPLY+=("$line")
+    done < <(_MEMCTL_LINE="${COMP_LINE:0:$COMP_POINT}" _MEMCTL_WORD="$2" %(autocomplete_var)s=complete_readline \\
+        %(prog_name)s 2>/dev/null)
+}
+
+complete -o default -F %(complete_func)s %(prog_name)s
+""",
+    "zsh": """
+#compdef %(prog_name)s
+
+%(complete_func)s() {
+    local -a lines values shown
+    local line="${words[1,CURRENT-1]} $QIPREFIX$IPREFIX$PREFIX"
+    lines=("${(@f)$(_MEMCTL_LINE="$line" %(autocomplete_var)s=complete_lines %(prog_name)s 2>/dev/null)}")
+    lines=("${(@)lines:#}")
+    if (( ! $#lines )); then
+        _files
+        return
+    fi
+    values=("${(@)lines%%%%$'\\t'*}")
+    shown=("${(@)lines/$'\\t'/  -- }")
+    if [[ "$lines" == *$'\\t'* ]]; then
+        compadd -l -d shown -a values
+    else
+        compadd -a values
+    fi
+}
+
+if [[ $zsh_eval_context[-1] == loadautofunc ]]; then
+    %(complete_func)s "$@"
+else
+    compdef %(complete_func)s %(prog_name)s
+fi
+""",
+    "fish": """
+function %(complete_func)s
+    set -g %(complete_func)s_lines (env _MEMCTL_LINE=(commandline -cp | string collect) \\
+        %(autocomplete_var)s=complete_lines %(prog_name)s 2>/dev/null | string match --invert --regex '^(~|$)')
+    count $%(complete_func)s_lines >/dev/null
+end
+
+complete --command %(prog_name)s --no-files --condition %(complete_func)s --arguments '$%(complete_func)s_lines'
+""",
+}
+"""The scripts for `--install-completion` and `--show-completion`. Fish does not quote a `~` that a word begins with."""
+
+
+def prepare() -> None:
+    """Put these scripts and answers in the place of Typer's."""
+    _completion_shared._completion_scripts.update(SCRIPTS)
+    for ours in (_Lines, _Readline):
+        add_completion_class(ours, ours.name)
+    for typers, *names in _EARLIER:
+        for name in names:
+            script = {"source_template": SCRIPTS.get(name, typers.source_template)}
+            add_completion_class(type(typers.__name__, (_Earlier, typers), script), name)
+
+
+def split(line: str) -> tuple[list[str], str, str]:
+    """A command line up to the cursor, as a shell reads it: the whole words, the one under the cursor as far as it is
+    written, and the quote that is open in it, if any."""
+    lexer = shlex.shlex(line + _END, posix=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    words: list[str] = []
+    try:
+        words.extend(lexer)
+        quote = ""
+    except ValueError:
+        words.append(lexer.token)
+        quote = str(vars(lexer)["state"])
+    return words[:-1], words[-1].removesuffix(_END), quote
+
+
+def for_bash(value: str, quote: str = "") -> str:
+    """The value as bash reads it, behind the quote that is open, if any."""
+    if quote == "'":
+        return value.replace("'", "'\\''")
+    if quote == '"':
+        return re.sub(r'["$`\\]', r"\\\g<0>", value).replace("!", "\"'!'\"")
+    return quoted(value)
+
+
+class _Asked(ShellComplete):
+    """Completion of what stands before the cursor. What is offered takes the place of the whole word there."""
+
+    source_template = ""
+
+    def source_vars(self) -> dict[str, Any]:
+        return {}
+
+    def get_completion_args(self) -> tuple[list[str], str]:
+        words, incomplete, _ = split(os.environ.get("_MEMCTL_LINE", ""))
+        return words[1:], incomplete
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        option, sign, _ = incomplete.partition("=")
+        before = f"{option}=" if sign and option.startswith("--") and "--" not in args else ""
+        return [CompletionItem(f"{before}{item.value}", help=item.help) for item in _offered(self, args, incomplete)]
+
+    def format_completion(self, item: CompletionItem) -> str:
+        return str(item.value)
+
+
+class _Lines(_Asked):
+    """A line each, what is said about it behind a tab: for zsh and fish, which quote what they insert."""
+
+    name = "lines"
+
+    def format_completion(self, item: CompletionItem) -> str:
+        return f"{item.value}\t{' '.join(item.help.split())}" if item.help else str(item.value)
+
+
+class _Readline(_Asked):
+    """A line each, quoted: bash inserts what it is given in the place of its own idea of the word, which begins behind
+    the last `:`, `=` or open quote."""
+
+    name = "readline"
+
+    def format_completion(self, item: CompletionItem) -> str:
+        line, word = os.environ.get("_MEMCTL_LINE", ""), os.environ.get("_MEMCTL_WORD", "")
+        _, kept, quote = split(line.removesuffix(word))
+        return for_bash(str(item.value).removeprefix(kept), quote)
+
+
+class _Earlier(ShellComplete):
+    """For the scripts of an earlier version, and PowerShell's."""
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        offered = (str(item.value) for item in _offered(self, args, incomplete))
+        return [CompletionItem(value) for value in offered if _PLAIN.fullmatch(value)]
+
+
+_EARLIER = (
+    (_completion_classes.BashComplete, "bash"),
+    (_completion_classes.ZshComplete, "zsh"),
+    (_completion_classes.FishComplete, "fish"),
+    (_completion_classes.PowerShellComplete, "powershell", "pwsh"),
+)
+
+
+def _offered(asked: ShellComplete, args: list[str], incomplete: str) -> list[CompletionItem]:
+    """What fits; without what a terminal does not show, and what the command would take for an option."""
+    from typer._click.shell_completion import _resolve_context, _resolve_incomplete
+
+    context = _resolve_context(asked.cli, asked.ctx_args, asked.prog_name, args)
+    wanted, incomplete = _resolve_incomplete(context, args, incomplete)
+    found = [item for item in wanted.shell_complete(context, incomplete) if str(item.value).isprintable()]
+    if isinstance(wanted, TyperArgument) and "--" not in args:
+        found = [item for item in found if not str(item.value).startswith("-")]
+    return [item for item in found if item.value or not isinstance(wanted, Parameter)]
