@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -152,10 +151,14 @@ def _lines_with(path: Path, words: set[str]) -> list[int]:
 
 def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     """What git's history of the folder still holds; empty outside of git."""
-    top = _git(folder.root, "rev-parse", "--show-toplevel")
-    if not top:
-        return []
-    commits = {line for i in ids for line in _git(folder.root, "log", "--all", "--format=%h", f"-S{i}").split()}
+    from memctl.git import asking, process
+
+    try:
+        top = asking.top(folder.root) if process.installed() else None
+        commits = {line for i in ids for line in _commits_with(folder.root, i)} if top else set()
+    except MemctlError as problem:
+        told = [f"whether git still holds it is not known: {problem.message}", *problem.hint.splitlines()]
+        return [line for line in told if line]
     if not commits:
         return []
     return [
@@ -165,11 +168,7 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     ]
 
 
-def _git(folder: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+def _commits_with(folder: Path, memory_id: str) -> list[str]:
+    from memctl.git import asking
+
+    return asking.ask(folder, "log", "--all", "--format=%h", f"-S{memory_id}").split()

@@ -1,0 +1,89 @@
+"""What git itself would run in a repository: memctl does not, and says so where the result would be another."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+
+from memctl.errors import RefusedError
+from memctl.git import asking, process
+from memctl.git.installation import is_own_hook, settings
+
+CHECKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "reference-transaction")
+"""Hooks that may refuse a commit, or change it."""
+
+_NAMES_A_PROGRAM = re.compile(
+    r"core\.(fsmonitor|hookspath|editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand|worktree)"
+    r"|filter\..*\.(clean|smudge|process)|diff\.(.*\.)?(command|textconv|external)|merge\..*\.driver|hook\..*\.command"
+    r"|(gpg\.|gpg\..*\.)(program|defaultkeycommand)|(sequence\.editor)|credential\.(.*\.)?helper|pager\..*|alias\..*"
+    r"|remote\..*\.(uploadpack|receivepack|vcs|promisor)|url\..*\.(push)?insteadof|protocol\.(.*\.)?allow"
+    r"|trailer\..*\.(command|cmd)|(diff|merge)tool\..*\.(cmd|path)|interactive\.difffilter|submodule\..*\.update"
+    r"|include\.path|includeif\..*\.path|(browser|man)\..*\.(cmd|path)|sendemail\..*|imap\.tunnel|lfs\..*"
+    r"|gc\.recentobjectshook|uploadpack\.packobjectshook|web\.browser|instaweb\..*|guitool\..*\.cmd|init\.templatedir"
+)
+"""Settings by which git runs a program, or takes further settings from elsewhere; as git prints them."""
+
+
+def set_here(where: Path) -> list[str]:
+    """Keys of a repository's own configuration by which git may run a program, memctl's own apart."""
+    own = settings()
+    found = (
+        (key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")
+    )  # fmt: skip
+    return sorted({key for key, value in found if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value})
+
+
+def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool) -> None:
+    """Refuse a commit for which git would run a program whose work would be missed.
+
+    Args:
+        places: what is to be committed, as git's pathspecs.
+        verify: hooks count.
+        sign: a setting that commits be signed counts.
+
+    Raises:
+        RefusedError: there is such a program.
+    """
+    with_git = f"git -C {shlex.quote(str(where))} commit"
+    if hooks := list(_hooks(where)) if verify else ():
+        hint = f"`{with_git}` runs them; --no-verify commits without."
+        raise RefusedError(f"memctl runs no hooks, and there are some: {', '.join(hooks)}", hint=hint)
+    if sign and _signs(where):
+        hint = f"`{with_git}` signs; --no-gpg-sign commits without."
+        raise RefusedError("memctl does not sign, and commit.gpgSign is set", hint=hint)
+    if filtered := list(_filtered(where, places)):
+        more = f" and {len(filtered) - 3} more" if len(filtered) > 3 else ""
+        hint = f"Commit it with git itself: `git add`, then `{with_git}`; or take the filter out of .gitattributes."
+        raise RefusedError(f"memctl runs no filters, and git has one for {', '.join(filtered[:3])}{more}", hint=hint)
+    if asking.git_path(where, "MERGE_AUTOSTASH").exists():
+        hint = f"Conclude it with git itself: `git add`, then `{with_git}`."
+        raise RefusedError("git applies a stash after this merge, which memctl does not", hint=hint)
+
+
+def _hooks(where: Path) -> Iterator[str]:
+    """Hooks that git would run for a commit, memctl's own apart; in files, and in the configuration (git 2.54)."""
+    for name in CHECKS:
+        path = asking.git_path(where, f"hooks/{name}")
+        if os.access(path, os.X_OK) and path.is_file() and not is_own_hook(path):
+            yield name
+    for _, key, value in process.configuration(where):
+        if re.fullmatch(r"hook\..*\.event", key) and value in CHECKS:
+            yield key.removesuffix(".event")
+
+
+def _signs(where: Path) -> bool:
+    return process.run(where, "config", "--type=bool", "--get", "commit.gpgSign").stdout.strip() == b"true"
+
+
+def _filtered(where: Path, places: Iterable[str]) -> Iterator[str]:
+    """Files whose content a filter would change."""
+    keys = (key for _, key, value in process.configuration(where) if value)
+    filters = {match[1] for key in keys if (match := re.fullmatch(r"filter\.(.*)\.(?:clean|process)", key))}
+    if not filters:
+        return
+    files = process.run(where, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places).stdout
+    said = asking.names(process.run(where, "check-attr", "-z", "--stdin", "filter", given=files).stdout)
+    yield from (path for path, name in zip(said[::3], said[2::3], strict=False) if name in filters)
