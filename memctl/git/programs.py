@@ -54,6 +54,9 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
     if sign and _signs(where):
         hint = f"`{with_git}` signs; --no-gpg-sign commits without."
         raise RefusedError("memctl does not sign, and commit.gpgSign is set", hint=hint)
+    if nested := list(_nested(where, places)):
+        hint = f"Take its .git away, or name it in .gitignore; or commit with git itself: `git add`, then `{with_git}`."
+        raise RefusedError(f"git runs within a repository of its own, which memctl does not: {nested[0]}", hint=hint)
     if filtered := list(_filtered(where, places)):
         more = f" and {len(filtered) - 3} more" if len(filtered) > 3 else ""
         hint = f"Commit it with git itself: `git add`, then `{with_git}`; or take the filter out of .gitattributes."
@@ -76,6 +79,18 @@ def _hooks(where: Path) -> Iterator[str]:
 
 def _signs(where: Path) -> bool:
     return process.run(where, "config", "--type=bool", "--get", "commit.gpgSign").stdout.strip() == b"true"
+
+
+def _nested(where: Path, places: Iterable[str]) -> Iterator[str]:
+    """Repositories within the places: git calls itself there to see whether they are changed."""
+    staged = asking.names(process.run(where, "ls-files", "-z", "--stage", "--", *places).stdout)
+    yield from (line.partition("\t")[2] for line in staged if line.startswith(_LINKED))
+    others = process.run(where, "ls-files", "-z", "--others", "--exclude-standard", "--", *places).stdout
+    yield from (name for name in asking.names(others) if name.endswith("/"))
+
+
+_LINKED = "160000 "
+"""The mode of an entry that stands for another repository."""
 
 
 def _filtered(where: Path, places: Iterable[str]) -> Iterator[str]:
