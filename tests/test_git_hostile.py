@@ -12,7 +12,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,7 +21,7 @@ import pytest
 import memctl
 from memctl import open_store
 from memctl.cli.main import main
-from memctl.errors import RefusedError
+from memctl.errors import RefusedError, StorageError
 from memctl.files.layout import UserFolder
 from memctl.git import commits, installation, process, revisions
 
@@ -177,7 +176,7 @@ def variables(*pairs: tuple[str, str]) -> Callable[[Trap], None]:
 
 def included(how: str) -> Callable[[Trap], None]:
     def build(trap: Trap) -> None:
-        trap.write("more.cfg", f"[filter \"x\"]\n\tclean = {trap.program}\n[core]\n\tfsmonitor = {trap.program}\n")
+        trap.write("more.cfg", f'[filter "x"]\n\tclean = {trap.program}\n[core]\n\tfsmonitor = {trap.program}\n')
         trap.write(".gitattributes", "* filter=x\n")
         trap.set((how, str(trap.root / "more.cfg")))
 
@@ -449,16 +448,18 @@ WAYS = [
 
 COMMANDS = [
     ("git", "status"), ("git", "check"), ("git", "log"), ("diff",), ("diff", "HEAD"), ("diff", "2020-01-01"),
-    ("query", "tea", "--as-of", "HEAD"), ("query", "tea", "--as-of", "2020-01-01"), ("inspect",), ("doctor",),
-    ("git", "settle"), ("git", "hook", "pre-commit"), ("git", "hook", "post-merge"), ("git", "hook", "post-checkout"),
-    ("git", "init"), ("git", "install"), ("git", "install", "--hooks"),
+    ("query", "tea", "--as-of", "HEAD"), ("query", "tea", "--as-of", "2020-01-01"), ("doctor",),
+    ("git", "settle"), ("git", "hook", "pre-commit"), ("git", "hook", "post-checkout"),
+    ("git", "init"), ("git", "install", "--hooks"),
     ("git", "commit"), ("git", "commit", "--no-verify", "--no-gpg-sign"), ("restore", "ID", "--from", "HEAD"),
     ("git", "commit", "--no-verify", "--no-gpg-sign", "--message", "second"), ("forget", "ID", "--purge", "--yes"),
 ]  # fmt: skip
 """Every command that calls git."""
 
 
-def ran_all(trap: Trap, patch: pytest.MonkeyPatch, said: Callable[[], str]) -> Iterator[tuple[tuple[str, ...], int, str]]:
+def ran_all(
+    trap: Trap, patch: pytest.MonkeyPatch, said: Callable[[], str]
+) -> Iterator[tuple[tuple[str, ...], int, str]]:
     """Run every command on the trap's user: the command, its exit code, what it printed."""
     with open_store(trap.store, "alice") as store:
         store.refresh()
@@ -517,9 +518,299 @@ def starts_programs(path: Path) -> bool:
             return True
         if isinstance(node, ast.ImportFrom) and node.module in ("subprocess", "pty"):
             return True
-        if isinstance(node, ast.Attribute) and node.attr in named and isinstance(node.value, ast.Name):
-            if node.value.id == "os":
-                return True
+        if isinstance(node, ast.Attribute) and node.attr in named and ast.unparse(node.value) == "os":
+            return True
         if isinstance(node, ast.Attribute) and node.attr.startswith("create_subprocess"):
             return True
     return False
+
+
+# What is refused, because a program's work would be missed
+
+
+@pytest.mark.parametrize(
+    ("build", "told", "insist"),
+    [
+        (hook_files("pre-commit", "commit-msg"), "pre-commit, commit-msg", "--no-verify"),
+        (hooks_elsewhere, "memctl runs no hooks", "--no-verify"),
+        (keys(("hook.lint.command", "PROGRAM"), ("hook.lint.event", "pre-commit")), "hook.lint", "--no-verify"),
+        (keys(("commit.gpgSign", "true")), "commit.gpgSign is set", "--no-gpg-sign"),
+        (attributes("*.json filter=x\n", ("filter.x.clean", "PROGRAM")), "runs no filters", ""),
+        (stash_after_the_merge, "applies a stash", ""),
+        (nested_repository, "knowledge/notes", ""),
+    ],
+    ids=["hooks", "hooks elsewhere", "hooks in the configuration", "signing", "filter", "stash", "nested"],
+)
+def test_a_commit_that_would_miss_a_program_is_refused(
+    build: Callable[[Trap], None], told: str, insist: str, trap: Trap, capfd: pytest.CaptureFixture[str]
+) -> None:
+    build(trap)
+    trap.has_run()
+    before = trap.plain_git("rev-parse", "HEAD"), trap.plain_git("diff", "--cached", "--name-only")
+    commit = ["--store", str(trap.store), "--user", "alice", "git", "commit"]
+
+    assert main(commit) == 7
+    said = capfd.readouterr().err
+    assert told in said
+    assert f"git -C {trap.root} commit" in said, "what to do instead"
+    assert (trap.plain_git("rev-parse", "HEAD"), trap.plain_git("diff", "--cached", "--name-only")) == before
+    if insist:
+        assert insist in said
+        assert main([*commit, insist]) == 0
+        assert trap.plain_git("rev-parse", "HEAD") != before[0]
+    assert not trap.has_run()
+
+
+def test_hooks_that_refuse_nothing_are_no_reason_to_refuse(trap: Trap) -> None:
+    """git-lfs sets such ones, and the samples of `git init` are none."""
+    hook_files("post-commit", "post-checkout", "post-merge", "pre-commit.sample", "pre-push")(trap)
+    trap.write(".git/hooks/commit-msg", "not a program")
+    attributes("*.png filter=lfs\n", ("filter.lfs.clean", "PROGRAM"))(trap)
+    assert main(["--store", str(trap.store), "--user", "alice", "git", "commit"]) == 0
+    assert not trap.has_run()
+
+
+TOKEN = "gh" + "p_" + "016C7e2A9b1D4f3H6j5K8m0N2p4Q6r8S0t2V"
+
+
+def test_the_check_of_memctls_own_hook_is_made_without_the_hook(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    trap.write("knowledge/deploying.md", f"# Deploying\n\nUse {TOKEN}.\n")
+    commit = ["--store", str(trap.store), "--user", "alice", "git", "commit"]
+    installation.install(trap.root, hooks=True)
+    hook = trap.root / ".git" / "hooks" / "pre-commit"
+    hook.write_text(hook.read_text() + f"\n{trap.program}\n")
+    assert main(commit) == 7
+    said = capfd.readouterr().err
+    assert "knowledge/deploying.md:3:5: looks like a GitHub token" in said
+    assert TOKEN not in said
+    assert main([*commit, "--no-verify"]) == 0
+    assert not trap.has_run()
+
+
+def test_check_names_what_git_itself_would_run(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    check = ["--store", str(trap.store), "--user", "alice", "git", "check"]
+    assert main(check) == 0
+    assert "ok      alice: programs: none but memctl's" in capfd.readouterr().out
+    keys(("core.fsmonitor", "PROGRAM"), ("filter.X.clean", "PROGRAM"), ("merge.memctl.driver", "PROGRAM"))(trap)
+    hook_files("post-commit")(trap)
+    assert main(check) == 0
+    assert "programs: core.fsmonitor, filter.X.clean, hooks/post-commit, merge.memctl.driver" in capfd.readouterr().out
+
+
+# Repositories that lead elsewhere
+
+
+@pytest.fixture
+def project(trap: Trap) -> Path:
+    """Another repository of the user's."""
+    made = trap.base / "project"
+    made.mkdir()
+    trap.plain_git("init", "--quiet", folder=made)
+    trap.plain_git("commit", "--quiet", "--allow-empty", "--message", "mine", folder=made)
+    return made
+
+
+def as_file(trap: Trap, project: Path) -> None:
+    shutil.rmtree(trap.root / ".git")
+    trap.write(".git", f"gitdir: {project / '.git'}\n")
+
+
+def as_link(trap: Trap, project: Path) -> None:
+    shutil.rmtree(trap.root / ".git")
+    (trap.root / ".git").symlink_to(project / ".git")
+
+
+def by_commondir(trap: Trap, project: Path) -> None:
+    trap.write(".git/commondir", f"{project / '.git'}\n")
+
+
+def by_worktree(trap: Trap, project: Path) -> None:
+    trap.set(("core.worktree", str(project)))
+
+
+@pytest.mark.parametrize("build", [as_file, as_link, by_commondir, by_worktree])
+def test_another_repository_of_the_users_is_not_written(
+    build: Callable[[Trap, Path], None], trap: Trap, project: Path, capfd: pytest.CaptureFixture[str]
+) -> None:
+    build(trap, project)
+    before = contents(project)
+    for words in (("init",), ("install", "--hooks"), ("commit",), ("status",), ("log",), ("check",)):
+        code = main(["--store", str(trap.store), "--user", "alice", "git", *words])
+        said = capfd.readouterr().err
+        assert code in ({0, 7} if words[0] in ("status", "log") else {7}), (words, said)
+        assert "memctl has a bug" not in said
+    assert contents(project) == before
+
+
+def contents(root: Path) -> dict[str, bytes]:
+    return {str(path): path.read_bytes() for path in root.rglob("*") if path.is_file()}
+
+
+@pytest.mark.parametrize("name", ["logs/HEAD", "COMMIT_EDITMSG", "refs/heads/main", "index", "config", "HEAD"])
+def test_git_writes_through_no_link(name: str, trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    """`logs/HEAD` as a link to a shell's settings, and a name that is a command: a commit would append it there."""
+    victim = trap.base / "victim"
+    place = trap.root / ".git" / name
+    victim.write_bytes(place.read_bytes() if place.exists() else b"")
+    place.unlink(missing_ok=True)
+    place.symlink_to(victim)
+    trap.plain_git("config", "--file", ".git/config", "user.name", "x; touch ran")
+    before = victim.read_bytes()
+    for words in (("init",), ("install", "--hooks"), ("commit", "--no-verify")):
+        assert main(["--store", str(trap.store), "--user", "alice", "git", *words]) == 7
+        assert "is a symbolic link" in capfd.readouterr().err
+    assert victim.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", [".git", ".memctl"])
+@pytest.mark.parametrize("there", [True, False])
+def test_init_writes_through_no_link(name: str, there: bool, trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    target = trap.base / "target"
+    if there:
+        target.mkdir()
+    shutil.rmtree(trap.root / ".git")
+    if name == ".memctl":
+        shutil.rmtree(trap.root / name)
+    (trap.root / name).symlink_to(target)
+    for words in (("git", "init"), ("git", "settle")):
+        code = main(["--store", str(trap.store), "--user", "alice", *words])
+        assert code == 7 or (name, words) == (".git", ("git", "settle"))
+        assert "link" in capfd.readouterr().err or code == 0
+    assert list(target.iterdir() if there else ()) == []
+    assert target.exists() == there
+
+
+@pytest.mark.parametrize("how", ["separate", "relative"])
+def test_a_repository_elsewhere_that_names_the_folder_works(
+    how: str, trap: Trap, capfd: pytest.CaptureFixture[str]
+) -> None:
+    """`git init --separate-git-dir`, for folders that are synchronised by other means: the hint says what to set."""
+    trap.plain_git("init", "--separate-git-dir", str(trap.base / "kept.git"))
+    if how == "relative":
+        trap.write(".git", "gitdir: ../../kept.git\n")
+    commit = ["--store", str(trap.store), "--user", "alice", "git", "commit"]
+    assert main(commit) == 7
+    hint = capfd.readouterr().err.split("`")[1]
+    subprocess.run(["sh", "-c", hint], check=True)
+    assert main(commit) == 0
+
+
+def test_a_bare_repository_is_named_and_not_believed(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    bare_among_the_files(trap)
+    assert main(["--store", str(trap.store), "--user", "alice", "git", "status"]) == 7
+    said = capfd.readouterr().err
+    assert f"{trap.root} holds a bare git repository among its files" in said
+    assert "Move HEAD, objects and refs" in said
+    [known] = json.loads((trap.root / "memory.json").read_bytes())["memories"][:1]
+    assert main(["--store", str(trap.store), "--user", "alice", "forget", known["memory_id"], "--purge", "--yes"]) == 0
+    assert "whether git still holds it is not known" in capfd.readouterr().out
+    assert main(["--store", str(trap.store), "--user", "alice", "query", "tea"]) == 0, "memory works without git"
+
+
+@pytest.mark.parametrize("shared", [False, True])
+@pytest.mark.parametrize("place", ["", "knowledge/notes/"])
+def test_an_archive_with_a_repository_is_refused(place: str, shared: bool, trap: Trap) -> None:
+    bare_among_the_files(trap, shared=shared)
+    if place:
+        moved = trap.root / place
+        moved.mkdir(parents=True)
+        for name in ("HEAD", "objects", "refs", "config", "commondir"):
+            if (trap.root / name).exists():
+                (trap.root / name).rename(moved / name)
+    command = ["--store", str(trap.store), "--user", "alice", "export", "--archive", str(trap.base / "a.tar.gz")]
+    assert main(command) == 3
+
+
+# What a repository says
+
+
+def test_the_log_shows_any_subject(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    for subject in (
+        "one\u2028two\u2029three",
+        "a\x1fb\x1fc\x1fd\x1fe",
+        "\x1b[31mred\x07",
+        "\x85next\x0c\x1c",
+        "終わり",
+    ):
+        trap.plain_git("commit", "--quiet", "--allow-empty", "--cleanup=verbatim", "--message", subject)
+        trap.write("feedback.jsonl", subject)
+        trap.plain_git("add", "--all")
+        trap.plain_git("commit", "--quiet", "--cleanup=verbatim", "--message", subject)
+    log = ["--store", str(trap.store), "--user", "alice", "git", "log"]
+    assert main(log) == 0
+    shown = capfd.readouterr().out
+    assert len(shown.strip("\n").split("\n")) == 6
+    assert not any(character in shown for character in "\x1b\x07\u2028\u2029\x85\x0c")
+    assert main([*log, "--json"]) == 0
+    listed = json.loads(capfd.readouterr().out)
+    assert [set(each) for each in listed] == [{"commit", "date", "author", "subject"}] * 6
+    assert listed[-2]["subject"] == "one\u2028two\u2029three"
+
+
+@pytest.mark.parametrize("seconds", ["99999999999999", "9223372036854775807", "253402300800"])
+def test_a_commit_of_no_calendars_year(seconds: str, trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    body = subprocess.run(["git", "cat-file", "commit", "HEAD"], cwd=trap.root, capture_output=True, check=True).stdout
+    lines = body.decode().split("\n")
+    forged = "\n".join(f"{line.rsplit(' ', 2)[0]} {seconds} +0000" if "@example" in line else line for line in lines)
+    name = subprocess.run(
+        ["git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin"], cwd=trap.root, input=forged.encode(),
+        capture_output=True, check=True,
+    ).stdout.decode().strip()  # fmt: skip
+    trap.plain_git("update-ref", "refs/heads/main", name)
+    assert revisions.find(trap.root, "HEAD") is not None
+    for words in (("diff", "HEAD"), ("git", "log"), ("query", "tea", "--as-of", "HEAD"), ("git", "status")):
+        assert main(["--store", str(trap.store), "--user", "alice", *words]) == 0
+    assert "bug" not in capfd.readouterr().err
+
+
+@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="only root can give a folder away")
+def test_a_repository_of_another_owner_is_named(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    for path in (trap.root, trap.root / ".git", *(trap.root / ".git").rglob("*")):
+        os.chown(path, 12345, 12345)
+    for words in (("git", "status"), ("git", "commit"), ("git", "init"), ("diff", "HEAD")):
+        assert main(["--store", str(trap.store), "--user", "alice", *words]) == 6
+        said = capfd.readouterr().err
+        assert "dubious ownership" in said
+        assert "safe.directory" in said
+
+
+def test_git_that_does_not_come_to_an_end_is_stopped(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
+    os.mkfifo(trap.root / "pipe")
+    with open(trap.root / ".git" / "config", "a", encoding="utf-8") as file:
+        file.write(f"[include]\n\tpath = {trap.root / 'pipe'}\n")
+    monkeypatch.setattr(process, "TIMEOUT", 0.2)
+    with pytest.raises(StorageError, match=r"took longer than 0\.2 seconds"):
+        commits.status(UserFolder(trap.root))
+
+
+def test_the_repository_that_a_hook_names_is_the_one_that_is_checked(trap: Trap) -> None:
+    """git sets variables for its hooks: which index is to be committed."""
+    installation.install(trap.root, hooks=True)
+    trap.write("knowledge/deploying.md", f"Use {TOKEN}.\n")
+    trap.plain_git("add", "--all")
+    told = trap.plain_git("commit", "--message", "by a path", "--", "knowledge")
+    assert "looks like a GitHub token" in told
+    assert "looks like" not in trap.plain_git("commit", "--message", "another path", "--", "memory.json")
+
+
+def test_a_driver_merges_whatever_lies_around_its_temporary_folder(
+    trap: Trap, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A shared `/tmp` may hold somebody's repository."""
+    from memctl.git import merging
+
+    shared = tmp_path / "tmp"
+    shared.mkdir()
+    shutil.copytree(trap.root / ".git", shared / ".git")
+    shutil.copytree(trap.root / ".git", shared, dirs_exist_ok=True)
+    trap.plain_git("config", "core.fsmonitor", str(trap.program), folder=shared)
+    monkeypatch.setattr("tempfile.tempdir", str(shared))
+    assert merging.by_lines(b"a\n", b"b\n", b"a\n") == (b"b\n", False)
+    assert not trap.has_run()
+
+
+def test_refusals_name_the_user_not_a_bug(trap: Trap) -> None:
+    trap.set(("filter.a=b.clean", "x"))
+    with pytest.raises(RefusedError, match="cannot switch off: a=b") as refused:
+        commits.status(UserFolder(trap.root))
+    assert refused.value.hint == "git config --remove-section filter.a=b"

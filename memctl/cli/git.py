@@ -182,9 +182,10 @@ def check() -> None:
     Example: memctl git check
     """
     from memctl.errors import InvalidDataError
-    from memctl.git import installation
+    from memctl.git import installation, programs
 
-    found = [(folder.name, finding) for folder in _folders() for finding in installation.check(folder)]
+    folders = _folders()
+    found = [(each.name, told) for each in folders for told in (*installation.check(each), programs.named_here(each))]
     if current.json:
         render.as_json([{"user": name, **vars(finding)} for name, finding in found])
     for name, finding in found:

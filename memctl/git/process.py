@@ -81,8 +81,8 @@ _OF_THE_CALLER = (
 )  # fmt: skip
 """Where git stands when it calls a hook: perhaps in another repository than the memory's."""
 
-_TIMEOUT = 60
-_TIMEOUT_OF_WRITES = 3600
+TIMEOUT = 60
+TIMEOUT_OF_WRITES = 3600
 """Seconds. Git that is stopped while it writes leaves its lock behind."""
 
 
@@ -159,7 +159,7 @@ def _run(
         hint = "Install git, or look at the folder: memory works without git."
         raise StorageError(f"cannot run git in {folder}", hint=hint)
     set_ = [word for setting in ("safe.bareRepository=explicit", *settings) for word in ("-c", setting)]
-    seconds = _TIMEOUT_OF_WRITES if command[0] in _WRITES else _TIMEOUT
+    seconds = TIMEOUT_OF_WRITES if command[0] in _WRITES else TIMEOUT
     try:
         return subprocess.run(
             [program, "--no-pager", *set_, *command],

@@ -9,31 +9,43 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memctl.errors import RefusedError
+from memctl.files.layout import UserFolder
 from memctl.git import asking, process
-from memctl.git.installation import is_own_hook, settings
+from memctl.git.installation import Finding, is_own_hook, settings
 
 CHECKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "reference-transaction")
 """Hooks that may refuse a commit, or change it."""
 
 _NAMES_A_PROGRAM = re.compile(
-    r"core\.(fsmonitor|hookspath|editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand|worktree)"
-    r"|filter\..*\.(clean|smudge|process)|diff\.(.*\.)?(command|textconv|external)|merge\..*\.driver|hook\..*\.command"
-    r"|(gpg\.|gpg\..*\.)(program|defaultkeycommand)|(sequence\.editor)|credential\.(.*\.)?helper|pager\..*|alias\..*"
-    r"|remote\..*\.(uploadpack|receivepack|vcs|promisor)|url\..*\.(push)?insteadof|protocol\.(.*\.)?allow"
-    r"|trailer\..*\.(command|cmd)|(diff|merge)tool\..*\.(cmd|path)|interactive\.difffilter|submodule\..*\.update"
-    r"|include\.path|includeif\..*\.path|(browser|man)\..*\.(cmd|path)|sendemail\..*|imap\.tunnel|lfs\..*"
-    r"|gc\.recentobjectshook|uploadpack\.packobjectshook|web\.browser|instaweb\..*|guitool\..*\.cmd|init\.templatedir"
+    r"core\.(fsmonitor|hookspath|editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand)|pager\..*"
+    r"|filter\..*\.(clean|smudge|process)|diff\.(.*\.)?(command|textconv|external)|merge\..*\.driver"
+    r"|gpg\.(.*\.)?(program|defaultkeycommand)|hook\..*\.command|sequence\.editor|credential\.(.*\.)?helper"
+    r"|remote\..*\.(uploadpack|receivepack|vcs)|protocol\.(.*\.)?allow|trailer\..*\.(command|cmd)"
+    r"|submodule\..*\.update|(diff|merge|gui)tool\..*\.(cmd|path)|(browser|man)\..*\.(cmd|path)|web\.browser"
+    r"|interactive\.difffilter|sendemail\..*(cmd|server)|imap\.tunnel|lfs\..*\.(clean|smudge|path)"
+    r"|gc\.recentobjectshook|include\.path|includeif\..*\.path"
 )
-"""Settings by which git runs a program, or takes further settings from elsewhere; as git prints them."""
+"""Settings by which git runs a program, or takes settings from elsewhere; written as git lists them."""
 
 
-def set_here(where: Path) -> list[str]:
-    """Keys of a repository's own configuration by which git may run a program, memctl's own apart."""
+def named_here(folder: UserFolder) -> Finding:
+    """Programs that a repository's own settings and hooks name, memctl's apart: memctl does not run them, git does."""
+    where = asking.need(folder.root)
     own = settings()
-    found = (
-        (key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")
-    )  # fmt: skip
-    return sorted({key for key, value in found if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value})
+    local = [(key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")]
+    keys = {key for key, value in local if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value}
+    told = ", ".join([*sorted(keys), *_foreign_hooks(asking.git_path(where, "hooks"))])
+    fix = "git runs them and memctl does not; if they are not yours: `git config --unset KEY`, delete the hook"
+    return Finding("programs", not told, told or "none but memctl's", fix, wanted=False)
+
+
+def _foreign_hooks(folder: Path) -> list[str]:
+    paths = sorted(folder.iterdir()) if folder.is_dir() else []
+    return [f"hooks/{path.name}" for path in paths if "." not in path.name and _runs(path) and not is_own_hook(path)]
+
+
+def _runs(path: Path) -> bool:
+    return path.is_file() and os.access(path, os.X_OK)
 
 
 def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool) -> None:
@@ -70,7 +82,7 @@ def _hooks(where: Path) -> Iterator[str]:
     """Hooks that git would run for a commit, memctl's own apart; in files, and in the configuration (git 2.54)."""
     for name in CHECKS:
         path = asking.git_path(where, f"hooks/{name}")
-        if os.access(path, os.X_OK) and path.is_file() and not is_own_hook(path):
+        if _runs(path) and not is_own_hook(path):
             yield name
     for _, key, value in process.configuration(where):
         if re.fullmatch(r"hook\..*\.event", key) and value in CHECKS:
