@@ -82,7 +82,8 @@ _OF_THE_CALLER = (
 """Where git stands when it calls a hook: perhaps in another repository than the memory's."""
 
 TIMEOUT = 60
-TIMEOUT_OF_WRITES = 3600
+TIMEOUT_OF_COMMITS = 3600
+_LONG = {"add", "commit"}
 """Seconds. Git that is stopped while it writes leaves its lock behind."""
 
 
@@ -159,7 +160,7 @@ def _run(
         hint = "Install git, or look at the folder: memory works without git."
         raise StorageError(f"cannot run git in {folder}", hint=hint)
     set_ = [word for setting in ("safe.bareRepository=explicit", *settings) for word in ("-c", setting)]
-    seconds = TIMEOUT_OF_WRITES if command[0] in _WRITES else TIMEOUT
+    seconds = TIMEOUT_OF_COMMITS if command[0] in _LONG else TIMEOUT
     try:
         return subprocess.run(
             [program, "--no-pager", *set_, *command],
