@@ -814,3 +814,21 @@ def test_refusals_name_the_user_not_a_bug(trap: Trap) -> None:
     with pytest.raises(RefusedError, match="cannot switch off: a=b") as refused:
         commits.status(UserFolder(trap.root))
     assert refused.value.hint == "git config --remove-section filter.a=b"
+
+
+def test_hooks_of_a_newer_git_are_switched_off_by_name(trap: Trap, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Git 2.54 runs hooks that the configuration names, whatever `core.hooksPath` says."""
+    keys(("hook.a b.command", "PROGRAM"), ("hook.a b.event", "post-commit"), ("hook.x.y.command", "PROGRAM"))(trap)
+    wrapper = trap.base / "bin" / "git"
+    wrapper.parent.mkdir()
+    words = f"printf '%s|' \"$@\" >> '{trap.base / 'words'}'; echo >> '{trap.base / 'words'}'"
+    wrapper.write_text(f'#!/bin/sh\n{words}\nexec "{shutil.which("git")}" "$@"\n')
+    wrapper.chmod(0o755)
+    monkeypatch.setenv("PATH", str(wrapper.parent), prepend=os.pathsep)
+    assert main(["--store", str(trap.store), "--user", "alice", "git", "commit"]) == 0
+    calls = [
+        line for line in (trap.base / "words").read_text().splitlines() if {"add", "commit"} & set(line.split("|"))
+    ]
+    assert calls
+    for call in calls:
+        assert {"hook.a b.enabled=false", "hook.x.y.enabled=false", "core.hooksPath=/dev/null"} <= set(call.split("|"))
