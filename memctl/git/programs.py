@@ -61,10 +61,10 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
     """
     with_git = f"git -C {shlex.quote(str(where))} commit"
     if hooks := list(_hooks(where)) if verify else ():
-        hint = f"`{with_git}` runs them; --no-verify commits without."
+        hint = f"`git add`, then `{with_git}` runs them; --no-verify commits without."
         raise RefusedError(f"memctl runs no hooks, and there are some: {', '.join(hooks)}", hint=hint)
     if sign and _signs(where):
-        hint = f"`{with_git}` signs; --no-gpg-sign commits without."
+        hint = f"`git add`, then `{with_git}` signs; --no-gpg-sign commits without."
         raise RefusedError("memctl does not sign, and commit.gpgSign is set", hint=hint)
     if nested := list(_nested(where, places)):
         hint = f"Take its .git away, or name it in .gitignore; or commit with git itself: `git add`, then `{with_git}`."
