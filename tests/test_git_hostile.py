@@ -707,6 +707,14 @@ def test_a_bare_repository_is_named_and_not_believed(trap: Trap, capfd: pytest.C
     assert main(["--store", str(trap.store), "--user", "alice", "query", "tea"]) == 0, "memory works without git"
 
 
+def test_users_of_any_name_make_no_repository(trap: Trap, capfd: pytest.CaptureFixture[str]) -> None:
+    for name in ("HEAD", "objects", "refs"):
+        assert main(["--store", str(trap.store), "user", "add", name]) == 0
+    assert main(["--store", str(trap.store), "--user", "alice", "git", "status"]) == 0
+    larger_repository(trap)
+    assert main(["--store", str(trap.store), "--user", "alice", "git", "status"]) == 0
+
+
 @pytest.mark.parametrize("shared", [False, True])
 @pytest.mark.parametrize("place", ["", "knowledge/notes/"])
 def test_an_archive_with_a_repository_is_refused(place: str, shared: bool, trap: Trap) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import stat
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -45,7 +46,8 @@ def _check(here: Path, *, writes: bool) -> None:
 
 def is_repository(place: Path) -> bool:
     """Whether git takes a folder for a repository by what lies in it."""
-    if not os.path.lexists(place / "HEAD"):
+    head = place / "HEAD"
+    if not os.path.lexists(head) or stat.S_ISDIR(head.lstat().st_mode):
         return False
     return os.path.lexists(place / "commondir") or all(os.path.lexists(place / name) for name in ("objects", "refs"))
 
