@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import re
-import subprocess
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -469,11 +468,16 @@ _IDS_AT_ONCE = 100
 
 def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     """What git's history of the folder still holds; empty outside of git."""
-    top = _git(folder.root, "rev-parse", "--show-toplevel")
-    if not top:
-        return []
+    from memctl.git import asking, process
+
     starts = range(0, len(ids), _IDS_AT_ONCE)
-    commits = {commit for at in starts for commit in _commits_with(folder, ids[at : at + _IDS_AT_ONCE])}
+    try:
+        top = asking.top(folder.root) if process.installed() else None
+        found = (_commits_with(folder.root, ids[at : at + _IDS_AT_ONCE]) for at in starts) if top else ()
+        commits = {commit for each in found for commit in each}
+    except MemctlError as problem:
+        told = [f"whether git still holds it is not known: {problem.message}", *problem.hint.splitlines()]
+        return [line for line in told if line]
     if not commits:
         return []
     return [
@@ -483,18 +487,10 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     ]
 
 
-def _commits_with(folder: UserFolder, ids: Iterable[str]) -> list[str]:
+def _commits_with(folder: Path, ids: Iterable[str]) -> list[str]:
     """Commits that brought or took a record, or a reflection, of one of the ids."""
+    from memctl.git import asking
+
     any_of = "|".join(re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", each) for each in ids)
     held = rf'memory_id"?: *"?({any_of})("|,|[]}}[:space:]]|$)'
-    return _git(folder.root, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()
-
-
-def _git(folder: Path, *arguments: str) -> str:
-    try:
-        done = subprocess.run(
-            ["git", "-C", str(folder), *arguments], capture_output=True, text=True, check=False, timeout=60
-        )
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    return done.stdout.strip() if done.returncode == 0 else ""
+    return asking.ask(folder, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()

@@ -24,8 +24,8 @@ from test_crash import Nursery, _reference, opened, prepared, truth
 from memctl import MemoryStore, open_store, times
 from memctl.cli.main import main
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
-from memctl.files import revisions
 from memctl.files.journal import Operation, RecordStep
+from memctl.git import revisions
 from memctl.lifecycle import past, undoing
 from memctl.lifecycle.past import RECORD, Key, Point
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query

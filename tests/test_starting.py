@@ -21,7 +21,7 @@ import memctl
 from memctl import MemoryStore, store
 from memctl.usecases.asking import Asking
 
-LATE = {"memctl.purge", "memctl.files.erase", "memctl.files.sessions", "memctl.files.revisions", "memctl.git"}
+LATE = {"memctl.purge", "memctl.files.erase", "memctl.files.sessions", "memctl.git"}
 """Parts of the program which most commands do not need."""
 
 HEAVY = {"numpy", "fastembed", "onnxruntime", "httpx", "yaml", "rich", "regex", "asyncio"}

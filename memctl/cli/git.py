@@ -49,12 +49,10 @@ def _ready(root: Path, folders: list[UserFolder], hooks: bool) -> None:
 
 def made_ready(folder: UserFolder) -> dict[str, Any]:
     """What `memctl init --git` does: as `init`, for one folder."""
-    import shutil
-
     from memctl.files import layout
-    from memctl.git import installation
+    from memctl.git import installation, process
 
-    if shutil.which("git") is None:
+    if not process.installed():
         return {"repository": "", "new": False, "files": layout.prepare_git(folder)}
     where, new, written = installation.initialise(folder.root, [folder])
     installation.install(where)
@@ -129,10 +127,15 @@ def commit(
     unsettled: Annotated[
         bool, typer.Option("--unsettled", help="Commit a merge although conflicts are not settled.")
     ] = False,
+    no_verify: Annotated[bool, typer.Option("--no-verify", help="Commit without the checks of hooks.")] = False,
+    no_gpg_sign: Annotated[
+        bool, typer.Option("--no-gpg-sign", help="Commit without a signature, although git is set to sign.")
+    ] = False,
 ) -> None:
     """Commit a user's folder, and nothing else that may be staged.
 
-    Without -m the message tells how many memories are different.
+    Without -m the message tells how many memories are different. Nothing that git would run is run: no hook, no filter,
+    no signature; where it would be missed, the commit is refused. The check of memctl's own hook is made.
 
     Example: memctl git commit -m "Notes from Monday"
     """
@@ -141,7 +144,7 @@ def commit(
     folders = _folders()
     asking.need(folders[0].root)
     written = installation.complete(folders)
-    name, told = commits.commit(folders, message, allow_unsettled=unsettled)
+    name, told = commits.commit(folders, message, allow_unsettled=unsettled, verify=not no_verify, sign=not no_gpg_sign)
     if current.json:
         render.as_json({"commit": name, "message": told, "files": written})
     if written:
@@ -179,9 +182,10 @@ def check() -> None:
     Example: memctl git check
     """
     from memctl.errors import InvalidDataError
-    from memctl.git import installation
+    from memctl.git import installation, programs
 
-    found = [(folder.name, finding) for folder in _folders() for finding in installation.check(folder)]
+    folders = _folders()
+    found = [(each.name, told) for each in folders for told in (*installation.check(each), programs.named_here(each))]
     if current.json:
         render.as_json([{"user": name, **vars(finding)} for name, finding in found])
     for name, finding in found:
@@ -273,19 +277,12 @@ def hook(name: str) -> None:
 
     Example: memctl git hook pre-commit
     """
-    from memctl.errors import RefusedError
     from memctl.git import hooks
 
     if name != "pre-commit":
         _sync_all()
         return
-    here = Path.cwd()
-    if wrong := hooks.wrong_in(here, *hooks.staged(here)):
-        for told in wrong:
-            render.warn(told)
-        many = "1 thing" if len(wrong) == 1 else f"{len(wrong)} things"
-        hint = "Mend them, or commit with `git commit --no-verify` if it is meant."
-        raise RefusedError(f"{many} should not be committed", hint=hint)
+    hooks.check(hooks.Tree(Path.cwd(), hook=True))
 
 
 def _sync_all() -> None:

@@ -283,7 +283,12 @@ def create_user(store: Path, name: str) -> UserFolder:
 
 
 def ensure_private(folder: UserFolder) -> None:
-    """Keep `.memctl/` out of git, in folders made by hand too."""
+    """Keep `.memctl/` out of git, in folders made by hand too.
+
+    Raises:
+        RefusedError: it is a link, through which this would write elsewhere.
+    """
+    check_private(folder)
     marker = folder.private / ".gitignore"
     if not marker.exists():
         atomic.create(marker, b"*\n")

@@ -1,68 +1,24 @@
-"""Asking git: what it says, which working tree a folder stands in, what a file was, what waits for a person.
-
-git is called as a program, never through a shell.
-"""
+"""Asking git: what it says, which working tree a folder stands in, what a file was, what waits for a person."""
 
 from __future__ import annotations
 
 import os
-import subprocess
 from pathlib import Path
 
-from memctl.errors import NotFoundError, StorageError
-
-_ELSEWHERE = (
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
-)  # fmt: skip
-"""Where git stands when it calls a hook or a driver: perhaps in another repository than the memory's."""
+from memctl.errors import NotFoundError, RefusedError, StorageError
+from memctl.git import process
 
 
-_PLAIN = tuple(
-    word
-    for setting in ("color.ui=false", "color.status=false", "core.quotePath=false", "log.showSignature=false")
-    for word in ("-c", setting)
-)
-"""What a person's own settings would put into what git prints."""
-
-
-def call(
-    folder: Path, *arguments: str, given: bytes = b"", hook: bool = False, spoken: bool = False
-) -> subprocess.CompletedProcess[bytes]:
-    """Run git in a folder; its exit code is the caller's to judge.
-
-    Args:
-        hook: git has called us, and its variables say which index is meant.
-        spoken: as the user has set it up, in words and colours; else in English and plain, which can be read here.
-
-    Raises:
-        StorageError: there is no git, or no such folder.
-    """
-    environment = {name: value for name, value in os.environ.items() if hook or name not in _ELSEWHERE}
-    if not spoken:
-        environment["LC_ALL"] = "C"
-    plain = () if spoken else _PLAIN
-    try:
-        return subprocess.run(
-            ["git", *plain, *arguments], cwd=folder, input=given, capture_output=True, check=False, env=environment
-        )
-    except FileNotFoundError:
-        hint = "Install git, or look at the folder: memory works without git."
-        raise StorageError(f"cannot run git in {folder}", hint=hint) from None
-    except OSError as problem:
-        raise StorageError(f"cannot run git in {folder}: {problem.strerror}") from None
-
-
-def ask(folder: Path, *arguments: str, hook: bool = False) -> str:
+def ask(folder: Path, command: str, *arguments: str, hook: bool = False) -> str:
     """What git prints.
 
     Raises:
         StorageError: git failed; with its own words.
     """
-    done = call(folder, *arguments, hook=hook)
+    done = process.run(folder, command, *arguments, hook=hook)
     if done.returncode:
         told, more = complaint(done.stderr)
-        raise StorageError(f"git {arguments[0]}: {told or f'exit code {done.returncode}'}", hint=more)
+        raise StorageError(f"git {command}: {told or f'exit code {done.returncode}'}", hint=more)
     return done.stdout.decode("utf-8", "replace").rstrip("\n")
 
 
@@ -79,14 +35,18 @@ def top(folder: Path) -> Path | None:
 
     Raises:
         StorageError: there is one, and git will not read it.
+        RefusedError: there is one, and its files are elsewhere.
     """
-    done = call(folder, "rev-parse", "--show-toplevel")
-    if not done.returncode:
-        return Path(os.fsdecode(done.stdout.rstrip(b"\n")))
+    done = process.run(folder, "rev-parse", "--show-toplevel")
     told, more = complaint(done.stderr)
-    if "not a git repository" in told or "must be run in a work tree" in told:
+    if not done.returncode and folder.resolve().is_relative_to(found := Path(os.fsdecode(done.stdout.rstrip(b"\n")))):
+        return found
+    if "not a git repository" in told:
         return None
-    raise StorageError(f"git: {told}", hint=more)
+    if done.returncode and "must be run in a work tree" not in told:
+        raise StorageError(f"git: {told}", hint=more)
+    hint = "`git config --unset core.worktree` and `git config core.bare false` make it the repository of this folder."
+    raise RefusedError(f"the repository that git sees from {folder} has its files elsewhere", hint=hint)
 
 
 def need(folder: Path) -> Path:
@@ -102,7 +62,7 @@ def need(folder: Path) -> Path:
 
 def content(folder: Path, revision: str, name: str) -> bytes | None:
     """A file of the folder in a revision (`HEAD`), or in the index (``, or `:1`, `:2`, `:3` during a merge)."""
-    done = call(folder, "cat-file", "blob", f"{revision}:./{name}")
+    done = process.run(folder, "cat-file", "blob", f"{revision}:./{name}")
     return None if done.returncode else done.stdout
 
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.files import atomic, document, reflections
 from memctl.files.layout import UserFolder
-from memctl.git import asking, settling
+from memctl.git import asking, hooks, process, programs, settling
 
 
 @dataclass(frozen=True)
@@ -44,48 +44,61 @@ def uncommitted(folder: UserFolder) -> Changes:
 
 def status(folder: UserFolder) -> list[str]:
     """The branch, and the files of the folder that are different, as git says it."""
-    return asking.ask(folder.root, "status", "--short", "--branch", "--", ".").splitlines()
+    return asking.ask(folder.root, "status", "--short", "--branch", "--", ".").split("\n")
 
 
 def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
     """Commits that touch the folder, the newest first."""
     names = ("commit", "date", "author", "subject")
-    form = "--format=%h%x1f%ad%x1f%an%x1f%s"
-    if asking.call(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
+    form = "--format=%h%x00%ad%x00%an%x00%s"  # no field can hold a zero, and a subject may hold any line end
+    if process.run(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []
-    said = asking.ask(folder.root, "log", f"--max-count={most}", "--date=short", form, "--", ".")
-    return [dict(zip(names, line.split("\x1f"), strict=False)) for line in said.splitlines()]
+    said = asking.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
+    fields = said.split("\0")
+    return [dict(zip(names, commit, strict=True)) for commit in zip(*[iter(fields)] * len(names), strict=False)]
 
 
-def commit(folders: Sequence[UserFolder], message: str, *, allow_unsettled: bool = False) -> tuple[str, str]:
+def commit(
+    folders: Sequence[UserFolder],
+    message: str,
+    *,
+    allow_unsettled: bool = False,
+    verify: bool = True,
+    sign: bool = True,
+) -> tuple[str, str]:
     """Commit the users' folders, and nothing else.
 
     Args:
         message: empty for what git has made up for a merge, else the numbers of memories.
+        verify: make the check of memctl's own hook, where that is set, and refuse where there are other hooks.
+        sign: refuse where the user has set that commits be signed.
 
     Returns:
         the commit's short name and what it says; empty where there was nothing to commit.
 
     Raises:
         InvalidDataError: a `memory.json` cannot be read.
-        RefusedError: a merge is not settled, or git (a hook of its) refused.
+        RefusedError: a merge is not settled, git would run a program that matters, or git refused.
     """
     where = asking.need(folders[0].root)
     for folder in folders:
         _check_committable(folder, allow_unsettled=allow_unsettled)
     places = [f":(literal){folder.root}" for folder in folders]
+    programs.check_commit(where, places, verify=verify, sign=sign)
     told = message or _counts(folders)
     asking.ask(where, "add", "--all", "--", *places)
     going = asking.under_way(where)
     if asking.git_path(where, "rebase-apply").exists():
         hint = f"All is added: `git {going} --continue` commits it, with the message and the author it came with."
         raise RefusedError(f"git commits this itself, in a {going}", hint=hint)
-    if going != "merge" and asking.call(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
+    if going != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
         return _nothing(going)
     # During a merge git commits everything or nothing, and has made up a message.
     made_up = bool(going) and asking.git_path(where, "MERGE_MSG").exists()
+    if verify and hooks.is_set(where):
+        hooks.check(hooks.Tree(where), [] if made_up else places)
     says = "--no-edit" if made_up and not message else f"--message={told}"
-    done = asking.call(where, "commit", "--quiet", says, *([] if made_up else ["--", *places]), spoken=True)
+    done = process.run(where, "commit", "--quiet", says, *([] if made_up else ["--", *places]), spoken=True)
     if done.returncode:
         said = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
         raise RefusedError("git did not commit", hint=said)
@@ -127,11 +140,11 @@ def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
 
 def _unmerged(folder: UserFolder) -> list[str]:
     """Files of the folder that git holds several versions of, after a merge or a stash that did not fit."""
-    return asking.names(asking.call(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
+    return asking.names(process.run(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
 
 
 def _changed_texts(folder: UserFolder) -> list[str]:
     """Reflections that are different from the last commit."""
     return asking.names(
-        asking.call(folder.root, "diff", "--name-only", "--relative", "-z", "HEAD", "--", reflections.FOLDER).stdout
+        process.run(folder.root, "diff", "--name-only", "--relative", "-z", "HEAD", "--", reflections.FOLDER).stdout
     )

@@ -16,10 +16,11 @@ from memctl import distribution
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.files import atomic, document, layout, reflections
 from memctl.files.layout import UserFolder
-from memctl.git import asking, settling
+from memctl.git import asking, process, settling
 
 DRIVER = "memctl"
-HOOKS = ("pre-commit", "post-merge", "post-checkout")
+CHECK = "pre-commit"
+HOOKS = (CHECK, "post-merge", "post-checkout")
 _MARK = "# written by `memctl git install --hooks`"
 
 
@@ -57,7 +58,7 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
     changed = []
     for name, value in settings().items():
         if (
-            asking.call(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace").rstrip("\n")
+            process.run(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace").rstrip("\n")
             != value
         ):
             asking.ask(where, "config", "--local", name, value)
@@ -85,9 +86,19 @@ def _check_hook(where: Path, name: str, path: Path) -> None:
         raise RefusedError(f"core.hooksPath leads to hooks of other repositories, too: {path.parent}", hint=hint)
 
 
+def is_own_hook(path: Path) -> bool:
+    """Whether memctl wrote a hook: all it does is to call memctl."""
+    return _MARK.encode() in _script_at(path)
+
+
 def _calls_memctl(path: Path) -> bool:
-    found = atomic.read_given(path) or b""
+    found = _script_at(path)
     return b"memctl" in found and b"git hook" in found
+
+
+def _script_at(path: Path) -> bytes:
+    """A hook, which may be a link; empty where there is none, or no file."""
+    return (atomic.read_given(path) or b"") if path.is_file() else b""
 
 
 def _runs_memctl(path: Path) -> bool:
@@ -128,17 +139,27 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
 
     Returns:
         the working tree, whether it is new, and the files written.
+
+    Raises:
+        RefusedError: `.git` is no folder, or `.memctl` is none: something would be written elsewhere.
     """
     where = asking.top(root)
     if where is None:
+        _check_free(root / ".git")
         asking.ask(root, "init", "--quiet")
-        if asking.call(root, "config", "init.defaultBranch").returncode:
+        if process.run(root, "config", "init.defaultBranch").returncode:
             asking.ask(root, "symbolic-ref", "HEAD", "refs/heads/main")
     written = []
     for folder in folders:
         layout.ensure_private(folder)
         written += [f"{folder.name}/{name}" for name in layout.prepare_git(folder)]
     return where or asking.need(root), where is None, written
+
+
+def _check_free(entry: Path) -> None:
+    if entry.is_symlink() or (entry.exists() and not entry.is_dir()):
+        hint = "Delete it, then again: git would write through it."
+        raise RefusedError(f"{entry} is a link, or no folder", hint=hint)
 
 
 # Whether it is there
@@ -164,19 +185,19 @@ def check(folder: UserFolder) -> Iterator[Finding]:
     yield Finding("repository", True, str(where))
     yield _attributes(folder)
     for name, what in ((f"merge.{DRIVER}.driver", "merge driver"), (f"diff.{DRIVER}.textconv", "diff driver")):
-        set_ = asking.call(where, "config", "--get", name).returncode == 0
+        set_ = process.run(where, "config", "--get", name).returncode == 0
         yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
     hooked = [name for name in HOOKS if _runs_memctl(asking.git_path(where, f"hooks/{name}"))]
     told = ", ".join(hooked) or "none (optional)"
     yield Finding("hooks", len(hooked) == len(HOOKS), told, "memctl git install --hooks", wanted=False)
-    seen = asking.call(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
+    seen = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
     yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "take it out of .gitignore")
     yield _private(folder)
     yield merges(folder)
 
 
 def _private(folder: UserFolder) -> Finding:
-    if asking.call(folder.root, "ls-files", "--", *_PRIVATE).stdout:
+    if process.run(folder.root, "ls-files", "--", *_PRIVATE).stdout:
         return Finding("private files", False, "tracked", "git rm -r --cached .memctl sessions")
     if not _ignores_private(folder) and _attributes(folder).ok:  # else that is told, and mended by the same command
         return Finding("private files", False, "not in .gitignore", "memctl git init")
@@ -187,7 +208,7 @@ _PRIVATE = (".memctl", "sessions")
 
 
 def _ignores_private(folder: UserFolder) -> bool:
-    asked = (asking.call(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
+    asked = (process.run(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
     return not any(done.returncode for done in asked)
 
 

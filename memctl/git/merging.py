@@ -8,7 +8,7 @@ from pathlib import Path
 
 from memctl.errors import InvalidDataError, StorageError
 from memctl.files import document, merge, merge_texts, merge_values
-from memctl.git import asking
+from memctl.git import asking, process
 from memctl.models import ACTIVE
 
 
@@ -83,7 +83,7 @@ def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         for path, data in zip(paths, (ours, base, theirs), strict=True):
             path.write_bytes(data)
         labels = [word for path in paths for word in ("-L", path.name)]
-        done = asking.call(Path(directory), "merge-file", "-p", *labels, *map(str, paths))
+        done = process.run(Path(directory), "merge-file", "-p", *labels, *map(str, paths))
     if done.returncode > 127:
         raise StorageError(f"git merge-file: {asking.complaint(done.stderr)[0]}")
     return done.stdout, done.returncode > 0

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, lock, merge, merge_texts, merge_values
+from memctl.files import atomic, codec, document, layout, lock, merge, merge_texts, merge_values
 from memctl.files.layout import UserFolder
-from memctl.git import asking, merging
+from memctl.git import asking, merging, process
 
 
 def unsettled(data: bytes) -> list[str]:
@@ -59,7 +58,9 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
 
     Raises:
         InvalidDataError: the sides cannot be read.
+        RefusedError: `.memctl` is a link.
     """
+    layout.check_private(folder)
     files, kept = [], []
     with lock.exclusive(folder.lock, timeout=timeout):
         for path in (folder.memory_file, folder.feedback_log):
@@ -113,4 +114,4 @@ def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes 
 
 
 def _in_repository(folder: Path) -> bool:
-    return shutil.which("git") is not None and asking.top(folder) is not None
+    return process.installed() and asking.top(folder) is not None

@@ -28,12 +28,12 @@ def refuse_tracked(folder: UserFolder) -> None:
 
 
 def _tracked(root: Path) -> bool:
-    from memctl.git import asking  # only where the index of git has changed
+    from memctl.git import process  # only where the index of git has changed
 
     try:
-        return bool(asking.names(asking.call(root, "ls-files", "-z", "--", PRIVATE).stdout))
+        return bool(process.run(root, "ls-files", "-z", "--", PRIVATE).stdout)
     except MemctlError:
-        return False  # without git nothing arrives by it
+        return False  # no git, or a repository that memctl runs none in: what arrives by it is not believed anyway
 
 
 def _index_stamp(root: Path) -> str:

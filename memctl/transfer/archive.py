@@ -15,10 +15,10 @@ import os
 import stat
 import tarfile
 import unicodedata
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from pathlib import Path
+from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memctl import distribution
@@ -204,7 +204,17 @@ def _taken_in(path: Path) -> tuple[dict[str, tuple[int, str]], dict[str, bytes]]
     for file, next_one in pairwise(sorted(found, key=lambda name: name.replace("/", "\0"))):
         if next_one.startswith(f"{file}/"):
             raise invalid(path, f"{file[:200]!r} in it is a file and a folder")
+    _check_no_repository([_folded(name) for name in found], path)
     return found, kept
+
+
+def _check_no_repository(names: Sequence[str], archive: Path) -> None:
+    """Refuse files that git would take for a repository, and whose settings it would follow."""
+    files = set(names)
+    folders = {parent.as_posix() for name in names for parent in PurePosixPath(name).parents}
+    for place in (name.removesuffix("/head") for name in files if name.endswith("/head")):
+        if f"{place}/commondir" in files or {f"{place}/objects", f"{place}/refs"} <= folders:
+            raise invalid(archive, f"{place[:200]!r} in it is a git repository")
 
 
 def _digest_of(path: Path) -> str:

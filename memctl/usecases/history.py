@@ -10,9 +10,10 @@ from datetime import datetime
 from memctl import times
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, UsageError
-from memctl.files import document, knowledge, recovery, reflections, revisions
+from memctl.files import document, knowledge, recovery, reflections
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
+from memctl.git import revisions
 from memctl.lifecycle import differences, past
 from memctl.lifecycle.differences import FileChange, RecordChange
 from memctl.lifecycle.past import FILE, HEADER, LINE, RECORD, Key, Point, Unsure

@@ -1,20 +1,17 @@
-"""A user's files as git has them: reading only, and only from git's objects, so that nothing of the repository runs."""
+"""A user's files as git has them: reading only, and only from git's objects."""
 
 from __future__ import annotations
 
 import hashlib
 import os
 import re
-import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
 from memctl.errors import StorageError
-
-_TIMEOUT = 60
-"""Seconds after which a call of git is given up."""
+from memctl.git import process
 
 _LONGEST = 200
 _FOREIGN = re.compile(r"[\x00-\x20\x7f:]|\.\.")
@@ -57,13 +54,21 @@ def last_before(folder: Path, moment: datetime) -> Commit | None:
     return _commit(folder, "rev-list", "--max-count=1", until, "HEAD", "--")
 
 
-def _commit(folder: Path, *question: str) -> Commit | None:
-    code, said, _ = _asked(folder, *question)
+def _commit(folder: Path, command: str, *question: str) -> Commit | None:
+    code, said, _ = _asked(folder, command, *question)
     name = said.decode("ascii", "replace").strip()
     if code or not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", name):
         return None
     made = re.search(rb"^committer .* (\d+) [-+]\d{4}$", _git(folder, "cat-file", "commit", name), re.MULTILINE)
-    return Commit(name, datetime.fromtimestamp(int(made[1]) if made else 0, UTC))
+    return Commit(name, _time(int(made[1])) if made else _time(0))
+
+
+def _time(seconds: int) -> datetime:
+    """The time a commit says it was made at; the first one where no calendar has it."""
+    try:
+        return datetime.fromtimestamp(seconds, UTC)
+    except (OverflowError, OSError, ValueError):
+        return datetime.fromtimestamp(0, UTC)
 
 
 def read(folder: Path, commit: Commit, path: str) -> bytes | None:
@@ -73,7 +78,7 @@ def read(folder: Path, commit: Commit, path: str) -> bytes | None:
 
 def tree(folder: Path, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
     """The regular files of a commit below some paths of the folder, with the names of their contents."""
-    listed = _git(folder, "--literal-pathspecs", "ls-tree", "-r", "-z", commit.name, "--", *paths)
+    listed = _git(folder, "ls-tree", "-r", "-z", commit.name, "--", *paths)
     found = {}
     for line in filter(None, listed.split(b"\0")):
         about, _, path = line.partition(b"\t")
@@ -107,13 +112,13 @@ def content_name(data: bytes, like: str) -> str:
     return hashed(b"blob %d\0" % len(data) + data).hexdigest()
 
 
-def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
+def _git(folder: Path, command: str, *arguments: str, given: bytes = b"") -> bytes:
     """What git prints.
 
     Raises:
         StorageError: it failed.
     """
-    code, said, complaint = _asked(folder, *arguments, given=given)
+    code, said, complaint = _asked(folder, command, *arguments, given=given)
     if code:
         raise StorageError(f"git: {complaint or f'exit code {code}'}")
     return said
@@ -122,36 +127,17 @@ def _git(folder: Path, *arguments: str, given: bytes = b"") -> bytes:
 _NO_REPOSITORY = "not a git repository"
 
 
-def _asked(folder: Path, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
+def _asked(folder: Path, command: str, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
     """Exit code of git, what it prints, and what it complains of. It asks nobody, fetches nothing, and takes no lock.
 
     Raises:
         StorageError: there is a repository, and git will not or cannot read it.
     """
-    command = ["git", "-C", str(folder), "--no-pager", "--no-replace-objects", "-c", "core.fsmonitor=false", *arguments]
-    try:
-        done = subprocess.run(
-            command, input=given, capture_output=True, check=False, timeout=_TIMEOUT, env=_environment()
-        )  # fmt: skip
-    except FileNotFoundError:
+    if not process.installed():
         return 127, b"", "git is not installed"
-    except (subprocess.TimeoutExpired, OSError) as problem:
-        raise StorageError(f"cannot ask git: {problem}") from None
+    done = process.run(folder, command, *arguments, given=given)
     complaint, *more = done.stderr.decode("utf-8", "replace").strip().splitlines() or [""]
     complaint = complaint.removeprefix("fatal: ")
     if done.returncode > 1 and complaint and _NO_REPOSITORY not in complaint:
         raise StorageError(f"git: {complaint.removeprefix('error: ')}", hint=" ".join(" ".join(more[:3]).split()))
     return done.returncode, done.stdout, complaint
-
-
-_ELSEWHERE = (
-    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
-    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX",
-)  # fmt: skip
-"""A hook's variables, which would lead git to another repository than the folder's."""
-
-
-def _environment() -> dict[str, str]:
-    kept = {name: value for name, value in os.environ.items() if name not in _ELSEWHERE}
-    own = {"LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0", "GIT_TERMINAL_PROMPT": "0", "GIT_NO_LAZY_FETCH": "1"}
-    return kept | own

@@ -1,0 +1,197 @@
+"""The one place that runs git, and git runs nothing: no hook, filter, driver, helper, pager, editor, no transport.
+
+A repository may have come with a copied folder, so what its files, its configuration, its attributes or its state name
+is switched off, whoever has set it. What cannot be switched off is refused (`trust`, `programs`).
+"""
+
+from __future__ import annotations
+
+import os
+import shlex
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from memctl.errors import RefusedError, StorageError
+from memctl.git import trust
+
+if TYPE_CHECKING:
+    import subprocess
+
+    Done = subprocess.CompletedProcess[bytes]
+
+_COMMANDS: dict[str, tuple[str, ...]] = {
+    "add": (),
+    "cat-file": (),
+    "check-attr": (),
+    "check-ignore": (),
+    "commit": ("--no-verify", "--no-gpg-sign"),
+    "config": (),
+    "diff": ("--no-ext-diff", "--no-textconv", "--ignore-submodules=all"),
+    "init": (),
+    "log": ("--no-ext-diff", "--no-textconv", "--no-show-signature"),
+    "ls-files": (),
+    "ls-tree": (),
+    "merge-file": (),
+    "rev-list": (),
+    "rev-parse": (),
+    "status": ("--ignore-submodules=all",),
+    "symbolic-ref": (),
+}
+"""Every command of git that memctl uses, and the options without which it may run a program."""
+
+_WRITES = {"add", "commit", "config", "symbolic-ref"}
+_READS_FILES = {"add", "commit", "diff", "status"}
+"""These pass the contents of files through filters."""
+
+_ASKED_FOR_SETTINGS = {"config", "rev-parse"}
+"""These run nothing, and answer for what the user has set, not for what is set here."""
+
+_SETTINGS = (
+    "core.fsmonitor=false", f"core.hooksPath={os.devnull}",
+    "diff.ignoreSubmodules=all", "submodule.recurse=false", "status.submoduleSummary=false",
+    "maintenance.auto=false", "gc.auto=0", "rerere.enabled=false",
+    "log.showSignature=false", "commit.verbose=false",
+)  # fmt: skip
+"""What would run a program: a monitor, hooks, git itself within submodules, upkeep with its hooks, merge drivers."""
+
+_PLAIN = ("color.ui=false", "color.status=false", "core.quotePath=false", "i18n.logOutputEncoding=UTF-8")
+"""What the user's own settings would put into what git prints."""
+
+_OFF = {
+    "filter": ("clean=", "smudge=", "process=", "required=false"),
+    "hook": ("enabled=false",),
+}
+"""Programs under names of their own (`filter.NAME.clean`), and what switches them off."""
+
+_ENVIRONMENT = {
+    "GIT_ALLOW_PROTOCOL": "none",
+    "GIT_NO_LAZY_FETCH": "1",  # git before 2.39.4 does not know it; the line above holds there, too
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "GIT_EDITOR": ":",
+}
+_KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
+"""The user's own names, settings and limits. No other variable of git's is handed on."""
+
+_OF_THE_CALLER = (
+    "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
+    "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
+)  # fmt: skip
+"""Where git stands when it calls a hook: perhaps in another repository than the memory's."""
+
+TIMEOUT = 60
+TIMEOUT_OF_COMMITS = 3600
+_LONG = {"add", "commit"}
+"""Seconds. Git that is stopped while it writes leaves its lock behind."""
+
+
+def run(
+    folder: Path, command: str, *arguments: str, given: bytes = b"", hook: bool = False, spoken: bool = False
+) -> Done:
+    """Run a command of git in a folder; its exit code is the caller's to judge.
+
+    Args:
+        hook: git has called us, and its variables say which index is meant.
+        spoken: in the user's language and colours; else in English and plain, which can be read here.
+
+    Raises:
+        RefusedError: the repository is none that git may be run in.
+        StorageError: there is no git, or no such folder, or git does not come to an end.
+    """
+    environment = _environment(hook=hook, spoken=spoken)
+    if command == "merge-file":
+        environment["GIT_DIR"] = os.devnull  # it needs no repository, and is to look for none
+    elif "GIT_DIR" not in environment:
+        trust.check(folder, writes=command in _WRITES)
+    settings = () if command in _ASKED_FOR_SETTINGS else _SETTINGS if spoken else (*_SETTINGS, *_PLAIN)
+    if command in _READS_FILES:
+        settings = (*settings, *switched_off(_configuration(folder, environment)))
+    return _run(folder, environment, settings, (command, *_COMMANDS[command], *arguments), given)
+
+
+def configuration(folder: Path) -> list[tuple[str, str, str]]:
+    """What is set for a folder, in git's order: where (`local`, `global`, …), the key, the value.
+
+    Raises:
+        RefusedError, StorageError: as `run`.
+    """
+    trust.check(folder)
+    return _configuration(folder, _environment(hook=False, spoken=False))
+
+
+def switched_off(configured: list[tuple[str, str, str]]) -> list[str]:
+    """The settings that switch off every program under a name of its own.
+
+    Raises:
+        RefusedError: a name that cannot be handed to git.
+    """
+    named = dict.fromkeys((section, name) for _, key, _ in configured for section, name in _named(key))
+    for section, name in named:
+        if "=" in name:
+            hint = f"git config --remove-section {shlex.quote(f'{section}.{name}')}"
+            raise RefusedError(f"git's configuration has a {section} that memctl cannot switch off: {name}", hint=hint)
+    return [f"{section}.{name}.{off}" for section, name in named for off in _OFF[section]]
+
+
+def _named(key: str) -> Iterator[tuple[str, str]]:
+    section, _, rest = key.partition(".")
+    name, dot, _ = rest.rpartition(".")
+    if dot and section in _OFF:
+        yield section, name
+
+
+def _configuration(folder: Path, environment: dict[str, str]) -> list[tuple[str, str, str]]:
+    done = _run(folder, environment, (), ("config", "--list", "--show-scope", "-z"), b"")
+    parts = [os.fsdecode(part) for part in done.stdout.split(b"\0")]
+    if done.returncode and (why := done.stderr.decode("utf-8", "replace").strip()):
+        raise StorageError(f"git: {why.removeprefix('fatal: ').splitlines()[0]}")
+    pairs = ((scope, line.partition("\n")) for scope, line in zip(parts[::2], parts[1::2], strict=False))
+    return [(scope, key, value) for scope, (key, _, value) in pairs]
+
+
+def _run(
+    folder: Path, environment: dict[str, str], settings: tuple[str, ...], command: tuple[str, ...], given: bytes
+) -> Done:
+    import subprocess
+
+    if not (program := _program(environment)) or not folder.is_dir():
+        hint = "Install git, or look at the folder: memory works without git."
+        raise StorageError(f"cannot run git in {folder}", hint=hint)
+    set_ = [word for setting in ("safe.bareRepository=explicit", *settings) for word in ("-c", setting)]
+    seconds = TIMEOUT_OF_COMMITS if command[0] in _LONG else TIMEOUT
+    try:
+        return subprocess.run(
+            [program, "--no-pager", *set_, *command],
+            cwd=folder, input=given, capture_output=True, check=False, env=environment, timeout=seconds,
+        )  # fmt: skip
+    except subprocess.TimeoutExpired:
+        raise StorageError(f"git {command[0]} in {folder} took longer than {seconds} seconds and was stopped") from None
+    except (OSError, ValueError) as problem:
+        why = problem.strerror if isinstance(problem, OSError) else problem
+        raise StorageError(f"cannot run git in {folder}: {why}") from None
+
+
+def installed() -> bool:
+    """Whether there is a git."""
+    return _program(_environment(hook=False, spoken=False)) != ""
+
+
+def _program(environment: dict[str, str]) -> str:
+    """The path of git; empty where there is none."""
+    import shutil
+
+    return shutil.which("git", path=environment["PATH"]) or ""
+
+
+def _environment(*, hook: bool, spoken: bool) -> dict[str, str]:
+    """The variables for git. A relative entry of `PATH` would mean the folder that git is run in."""
+    kept = {
+        name: value
+        for name, value in os.environ.items()
+        if not name.startswith("GIT_") or name.startswith(_KEPT) or (hook and name in _OF_THE_CALLER)
+    }
+    path = os.environ.get("PATH", os.defpath).split(os.pathsep)
+    kept["PATH"] = os.pathsep.join(entry for entry in path if os.path.isabs(entry))
+    return kept | _ENVIRONMENT | ({} if spoken else {"LC_ALL": "C"})
