@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 Count = Callable[[str], int]
 
@@ -67,11 +68,12 @@ def _tiktoken(encoding: str) -> Count:
     import tiktoken
     import tiktoken.load
 
-    fetch, tiktoken.load.read_file = tiktoken.load.read_file, _no_download
+    loading: Any = tiktoken.load
+    fetch, loading.read_file = loading.read_file, _no_download
     try:
         found = tiktoken.get_encoding(encoding)
     finally:
-        tiktoken.load.read_file = fetch
+        loading.read_file = fetch
     return lambda text: len(found.encode(text, disallowed_special=()))
 
 
