@@ -20,9 +20,11 @@ from functools import partial
 from itertools import count as counting
 from math import log
 
+from memctl import dates, secrets, times
+from memctl.cli import render
 from memctl.context import fence, tokens
 from memctl.errors import MemctlError
-from memctl.files import codec, document, journal, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
+from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
 from memctl.index import cues, text
 from memctl.lifecycle import feedback, forgetting, recalled, reflect
@@ -35,8 +37,6 @@ from memctl.retrieval import asked, retrieve, route
 from memctl.transfer import conversations, formats, jsontext, notes, questions
 from memctl.working import messages, summary, topics, window
 from memctl.working.limits import Limits
-from memctl import dates, secrets, times
-from memctl.cli import render
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 NAME = "0123456789abcdef"
@@ -105,7 +105,11 @@ _RUNS = {"spaces": " ", "blank lines": "\n", "tabs and line ends": "\t\n", "lett
 
 TEXTS: Mapping[str, Callable[[int], str]] = {
     **{f"{unit[:34]!r} again and again": _repeated(unit) for unit in _UNITS},
-    **{f"{opening!r}, then {run}": _repeated(unit, before=opening) for opening in _OPENINGS for run, unit in _RUNS.items()},
+    **{
+        f"{opening!r}, then {run}": _repeated(unit, before=opening)
+        for opening in _OPENINGS
+        for run, unit in _RUNS.items()
+    },
     "one long word, then a stop": _repeated("a", after="!"),
     "words without an end": _numbered("word{} "),
     "lines": _numbered("Line {} says something.", "\n"),
@@ -125,15 +129,21 @@ TEXTS: Mapping[str, Callable[[int], str]] = {
     "tags in tags": _nested("<a>", "</a>"),
     "quotes in quotes": _nested("“", "”"),
     "names of an object": lambda size: json.dumps({f"name{n}": n for n in range(size // 14)}),
-    "names of an object, the last again": lambda size: '{%s, "name0": 1}' % _numbered('"name{}": 1', ", ")(size),
+    "names of an object, the last again": lambda size: '{{{}, "name0": 1}}'.format(
+        _numbered('"name{}": 1', ", ")(size)
+    ),
     "one name again and again": _repeated('"a": 1, ', before="{", after='"a": 1}'),
     "names in YAML": _numbered("name{}: 1\n"),
     "names in YAML, the last again": lambda size: _numbered("name{}: 1\n")(size) + "name0: 1\n",
     "a list of numbers": lambda size: json.dumps(list(range(size // 7))),
     "a long number": _repeated("7"),
     "a fraction": _repeated("3", before="0."),
-    "records": lambda size: json.dumps({"memories": [{"id": f"m{n}", "content": f"text {n}"} for n in range(size // 40)]}),
-    "records of one id": lambda size: json.dumps({"memories": [{"id": "m", "content": f"text {n}"} for n in range(size // 40)]}),
+    "records": lambda size: json.dumps(
+        {"memories": [{"id": f"m{n}", "content": f"text {n}"} for n in range(size // 40)]}
+    ),
+    "records of one id": lambda size: json.dumps(
+        {"memories": [{"id": "m", "content": f"text {n}"} for n in range(size // 40)]}
+    ),
     "lines of JSON": _numbered('{{"at": "2026-11-21T09:00:00Z", "id": "m{}", "content": "a"}}', "\n"),
     "messages": lambda size: json.dumps([{"role": "user", "content": f"I like tea {n}."} for n in range(size // 45)]),
     "a front matter of names": lambda size: f"---\n{_numbered('name{}: 1')(size)}\n---\nbody",
@@ -181,7 +191,9 @@ def _compacted(said: str) -> object:
     limits = Limits(tokens=200, messages=10, turns=5)
     summarize = partial(_summarized, limits)
     found = _conversation(said)
-    return window.compact(found, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting())))
+    return window.compact(
+        found, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
+    )
 
 
 def _summarized(limits: Limits, previous: str, replaced: object, budget: int) -> str:
@@ -268,7 +280,11 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "a compacted window": _compacted,
     "an estimate of tokens": tokens.estimate,
     "a fence": fence.enclosed,
-    "a line on a terminal": lambda said: (render.clean(said), render.one_line(said), render.safe_json(json.dumps(said))),
+    "a line on a terminal": lambda said: (
+        render.clean(said),
+        render.one_line(said),
+        render.safe_json(json.dumps(said)),
+    ),
 }
 
 

@@ -119,7 +119,7 @@ _ASSIGNED = re.compile(
 )
 _MORE = re.compile(r"""[^\s"',;&，；。)\]}]*""")
 _QUOTED_AFTER = re.compile(
-    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]{1,1000}”)""", re.VERBOSE | re.IGNORECASE
+    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]{1, 1000}”)""", re.VERBOSE | re.IGNORECASE
 )
 _HIDDEN = r"password|passwd|passphrase|passcode|passwor[dt]|kennwort|contraseña|senha|mot\ de\ passe"
 _VALUE = """["'“`]?(?P<value>[^\\s"'”`]{4,})"""
