@@ -150,13 +150,13 @@ def need_embedder(settings: config.Settings, environment: Mapping[str, str]) -> 
     """
     from memctl.providers.registry import load_embedder as load
 
-    if settings.model.startswith("openai:"):
-        _need_trusted("model_url", settings, environment)
+    on_server = settings.model.startswith("openai:")
+    key = _trusted_key("model_url", settings, environment) if on_server else ""
     return load(
         settings.model,
         cache_dir=cache_directory(environment) / "models",
         base_url=settings.model_url,
-        api_key=environment.get(settings.model_key_variable, ""),
+        api_key=key,
         timeout=settings.model_timeout,
     )
 
@@ -172,12 +172,13 @@ def need_llm(settings: config.Settings, environment: Mapping[str, str]) -> LLM |
     from memctl.providers.registry import load_llm
 
     name = environment.get(LLM_VARIABLE) or settings.llm
-    if name.startswith("openai:") and not environment.get(LLM_URL_VARIABLE):
-        _need_trusted("llm_url", settings, environment)
+    own_url, key = environment.get(LLM_URL_VARIABLE, ""), ""
+    if name.startswith("openai:"):
+        key = _own_key(own_url, settings, environment) if own_url else _trusted_key("llm_url", settings, environment)
     return load_llm(
         name,
-        base_url=environment.get(LLM_URL_VARIABLE) or settings.llm_url,
-        api_key=environment.get(settings.llm_key_variable, ""),
+        base_url=own_url or settings.llm_url,
+        api_key=key,
         timeout=settings.llm_timeout,
     )
 
@@ -192,21 +193,34 @@ def need_reranker(settings: config.Settings, name: str, environment: Mapping[str
     """
     from memctl.providers.registry import load_reranker
 
-    if name.partition(":")[0] == "server":
-        _need_trusted("rerank_url", settings, environment)
+    on_server = name.partition(":")[0] == "server"
+    key = _trusted_key("rerank_url", settings, environment) if on_server else ""
     return load_reranker(
         name,
         cache_dir=cache_directory(environment) / "models",
         base_url=settings.rerank_url,
-        api_key=environment.get(settings.rerank_key_variable, ""),
+        api_key=key,
         timeout=settings.rerank_timeout,
     )
 
 
-def _need_trusted(setting: str, settings: config.Settings, environment: Mapping[str, str]) -> None:
+def _trusted_key(setting: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
+    """The key for a server that may be used; empty where it gets none."""
     from memctl import trust
 
-    trust.need(setting, servers(settings)[setting], environment)
+    named = servers(settings)[setting]
+    trust.need(setting, named, environment)
+    return trust.key(named, environment)
+
+
+def _own_key(url: str, settings: config.Settings, environment: Mapping[str, str]) -> str:
+    """The key for the server that the environment names: a store must not choose another one for it."""
+    from memctl import trust
+
+    variable = settings.llm_key_variable
+    if variable == config.Settings().llm_key_variable:
+        return environment.get(variable, "")
+    return trust.key(trust.server(url, variable), environment)
 
 
 def servers(settings: config.Settings) -> dict[str, Server]:

@@ -117,7 +117,6 @@ class Settings:
     tokenizer: str = _setting(
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
-        risk=Risk("reads a file from anywhere, or downloads one", lambda tokenizer: tokenizer != "estimate"),
     )
     conversation_tokens: int = _setting(8_000, "Tokens of a conversation from which room is made.", 100, 10**8)
     conversation_messages: int = _setting(40, "Messages of a conversation from which room is made.", 2, 10**6)

@@ -142,7 +142,7 @@ def _month_patterns() -> list[re.Pattern[str]]:
         rf"\b{_MONTH},? (?:of )?(?P<year>\d{{4}})\b",
         rf"\b(?P<which>last|this|next) {_MONTH}\b",
         rf"{led}{_MONTH}(?! \d)\b",
-        rf"{_ZH_YEAR}?\s*的?\s*(?P<month>{zh_month})月份?(?!\s*\d)",
+        rf"(?:{_ZH_YEAR}\s*(?:的\s*)?)?(?P<month>{zh_month})月份?(?!\s*\d)",
     ]
     return [re.compile(text, re.IGNORECASE) for text in texts]
 

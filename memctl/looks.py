@@ -7,6 +7,7 @@ takes milliseconds. `docs/secrets.md` says how often they are wrong.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
@@ -19,8 +20,8 @@ Span = tuple[str, int, int]
 _FORMS: Mapping[str, str] = {
     "a private key": r"-----BEGIN[ ][A-Z0-9 ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----(?=.{0,400}?[A-Za-z0-9+/=]{32}).*?"
     r"(?:-----END[ ][A-Z0-9 ]*PRIVATE[ ]KEY(?:[ ]BLOCK)?-----|\Z)"
-    r"|PuTTY-User-Key-File-\d.*?Private-MAC:\s*\w+|AGE-SECRET-KEY-1[0-9A-Z]{50,}",
-    "a JSON web token": r"eyJ[\w-]{8,}\.[\w-]{10,}(?:\.[\w-]*){0,3}",
+    r"|PuTTY-User-Key-File-\d.{0,8000}?Private-MAC:\s*\w+|AGE-SECRET-KEY-1[0-9A-Z]{50,}",
+    "a JSON web token": r"eyJ[\w-]{8,4000}+\.[\w-]{10,}(?:\.[\w-]*){0,3}",
     "an AWS key": r"(?:AKIA|ASIA|ABIA|ACCA|A3T[A-Z0-9])[A-Z0-9]{16}(?![A-Za-z0-9])",
     "a Google key": r"AIza[\w-]{35}|ya29\.[\w-]{20,}|GOCSPX-[\w-]{20,}",
     "an Azure key": r"AccountKey=[A-Za-z0-9+/=]{80,}|[\w~.]{3}\dQ~[\w~.-]{31,34}|(?<=[?&])sig=[A-Za-z0-9%+/]{40,}=*"
@@ -58,7 +59,7 @@ _PREFIXED = re.compile(r"(?<![A-Za-z0-9])[sr]k-[A-Za-z0-9_-]{20,}")
 
 _CAUTIOUS_FORM = re.compile(
     r"""-----BEGIN[ ][^-]*PRIVATE[ ]KEY-----.*?(?:-----END[ ][^-]*PRIVATE[ ]KEY-----|\Z)
-    | \beyJ[A-Za-z0-9_-]{5,}\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?
+    | \beyJ[A-Za-z0-9_-]{5,4000}+\.[A-Za-z0-9_-]{4,}(?:\.[A-Za-z0-9_-]*)?
     | \b(?:sk|rk)[-_][A-Za-z0-9_-]{12,}
     | \b(?:gh[pousr]|glpat|github_pat|hf|npm|pypi|dop_v1|shp[a-z]{2}|xox[a-z])[-_][A-Za-z0-9_-]{10,}
     | \b(?:AKIA|ASIA)[0-9A-Z]{12,}
@@ -118,7 +119,7 @@ _ASSIGNED = re.compile(
 )
 _MORE = re.compile(r"""[^\s"',;&，；。)\]}]*""")
 _QUOTED_AFTER = re.compile(
-    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]+”)""", re.VERBOSE | re.IGNORECASE
+    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]{1, 1000}”)""", re.VERBOSE | re.IGNORECASE
 )
 _HIDDEN = r"password|passwd|passphrase|passcode|passwor[dt]|kennwort|contraseña|senha|mot\ de\ passe"
 _VALUE = """["'“`]?(?P<value>[^\\s"'”`]{4,})"""
@@ -141,7 +142,7 @@ _COMMAND = rf"""\b(?:sshpass\s+-p\s*|redis-cli\b[^\n|;]{{0,80}}?\s-a\s+|docker\s
     |(?:curl|wget)\b[^\n|;]{{0,200}}?\s(?:-u|--user)\s*["']?[^\s:"']{{1,60}}:)
     ["']?(?P<value>[^\s"']{{4,{_LONGEST_READ}}})"""
 _PHRASE = r"""(?:\b(?:(?:seed|recovery|backup|secret|mnemonic)\s+(?:phrase|words?)|mnemonic)|助[记記][词詞])
-    \s*(?:is|are|was|:|：|=|是|为|為)?\s*["'“`]?(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b"""
+    \s*+(?:(?:is|are|was|:|：|=|是|为|為)\s*+)?["'“`]?(?P<value>(?:[a-z]{3,8}[ ,\n]{1,2}){11,23}[a-z]{3,8})\b"""
 """The 12 to 24 words from which the keys of a wallet are made."""
 
 
@@ -428,7 +429,8 @@ def kind_of(name: str) -> str:
 def _by_chance(text: str, cautious: bool) -> Iterator[Span]:
     published = [match.span() for match in _PUBLISHED.finditer(text)] if "-----BEGIN " in text else []
     for match in _RUN.finditer(text):
-        if any(begin <= match.start() < end for begin, end in published):
+        before = bisect_right(published, (match.start(), len(text)))
+        if before and match.start() < published[before - 1][1]:
             continue
         if _random(match[0]) and (cautious or _unexpected(match)):
             yield ("a random key", *match.span())

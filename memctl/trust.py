@@ -2,7 +2,8 @@
 
 A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, and such a value
 is not in force, until the user says that it is meant; that is kept in private files outside of all stores. Addresses
-of this machine itself need no trust: nothing leaves it.
+of this machine itself need no trust for texts, which do not leave it. A key goes only to the address it was trusted for,
+on this machine too: anybody who has an account here may listen on a port.
 """
 
 from __future__ import annotations
@@ -16,17 +17,18 @@ from typing import NamedTuple, TypeVar
 from memctl.errors import ProviderError, UntrustedError
 from memctl.files import atomic, lock
 from memctl.providers import http
+from memctl.providers.http import is_local as is_local
 
 T = TypeVar("T")
 
 URLS_VARIABLE = "MEMCTL_TRUSTED_URLS"
-"""Environment variable with further addresses, for machines on which nobody can be asked."""
+"""Environment variable with further servers, for machines on which nobody can be asked.
+
+`ADDRESS` allows that texts are sent there, `VARIABLE=ADDRESS` also the key in that variable.
+"""
 
 URL, KEY_VARIABLE = "_url", "_key_variable"
 """Endings of the settings that name a server, and the variable that holds its key."""
-
-_HERE = re.compile(r"https?://(localhost|127(\.\d{1,3}){3}|\[::1\])(:\d{1,5})?(/.*)?", re.IGNORECASE | re.DOTALL)
-"""Strict on purpose: what one parser takes for this machine, another may take for a name and a password."""
 
 
 class Server(NamedTuple):
@@ -61,17 +63,28 @@ def listed(environment: Mapping[str, str]) -> list[Server]:
         raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
 
 
-def is_local(address: str) -> bool:
-    """Whether an address is one of this machine itself."""
-    return _HERE.fullmatch(address.strip()) is not None and "\\" not in address and "@" not in address
-
-
 def is_trusted(named: Server, environment: Mapping[str, str]) -> bool:
-    """Whether memories, and the key in that variable, may be sent there."""
-    further = re.split(r"[\s,]+", environment.get(URLS_VARIABLE, ""))
-    if is_local(named.address) or named in [server(address, named.key_variable) for address in further if address]:
-        return True
-    return named in listed(environment)
+    """Whether memories may be sent there, with the key in that variable if `key` has it."""
+    without_key = server(named.address, "")
+    return is_local(named.address) or without_key in _further(environment) or gets_key(named, environment)
+
+
+def gets_key(named: Server, environment: Mapping[str, str]) -> bool:
+    """Whether the user said that this server gets the key in this variable."""
+    return named in _further(environment) or named in listed(environment)
+
+
+def key(named: Server, environment: Mapping[str, str]) -> str:
+    """What is to be sent to a server as a key: empty unless the user said that it gets this one."""
+    value = environment.get(named.key_variable, "")
+    return value if value and gets_key(named, environment) else ""
+
+
+def _further(environment: Mapping[str, str]) -> list[Server]:
+    """The servers that the environment allows; without a variable where they get no key."""
+    entries = re.split(r"[\s,]+", environment.get(URLS_VARIABLE, ""))
+    parts = [re.fullmatch(r"(?:([A-Za-z_][A-Za-z0-9_]*)=)?(.+)", entry) for entry in entries]
+    return [server(part[2], part[1] or "") for part in parts if part]
 
 
 def need(setting: str, named: Server, environment: Mapping[str, str]) -> None:

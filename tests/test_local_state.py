@@ -486,7 +486,7 @@ def test_where_git_tracks_local_state_writing_is_refused(filled: MemoryStore) ->
 
 RISKY = {
     "secrets": "allow", "log_limit_mb": "1", "archived_days": "0", "session_idle_minutes": "0.5",
-    "session_least_messages": "900", "window_policy": "truncate", "tokenizer": "tiktoken:cl100k_base",
+    "session_least_messages": "900", "window_policy": "truncate",
 }  # fmt: skip
 
 

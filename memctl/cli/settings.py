@@ -102,7 +102,9 @@ def _trust_what_was_typed(name: str) -> str:
     setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
     server = bootstrap.servers(config.load(options.store_root())).get(setting)
     known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
-    if server is None or trust.is_trusted(server, os.environ) or not (name == setting or known):
+    if server is None or trust.gets_key(server, os.environ) or not (name == setting or known):
+        return ""
+    if trust.is_local(server.address):  # texts need no trust there, and most such servers need no key
         return ""
     trust.add(server, os.environ)
     return f"; trusted on this machine, with the key in {server.key_variable}"
@@ -135,7 +137,8 @@ def trust(
     """Allow what memctl.yaml sets: a server that memories are sent to, or a value that is less safe than the default.
 
     A store may come from somebody else, so its servers are not used before, and such values are not in force. What
-    `config set` sets here is trusted at once. Servers on this machine need no trust.
+    `config set` sets here is trusted at once. Servers on this machine need no trust for texts; a key is sent to them
+    only after this.
 
     Example: memctl config trust llm_url
     """
@@ -240,7 +243,7 @@ def _state(server: Server) -> str:
     from memctl import trust as trusting
 
     if trusting.is_local(server.address):
-        return "on this machine"
+        return "on this machine" + (", gets the key" if trusting.gets_key(server, os.environ) else "")
     return "trusted" if trusting.is_trusted(server, os.environ) else "not trusted"
 
 

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 from math import ceil
 from pathlib import Path
+from typing import Any
 
 Count = Callable[[str], int]
 
@@ -63,10 +64,21 @@ def load(name: str) -> Tokenizer:
 
 
 def _tiktoken(encoding: str) -> Count:
+    """Counts by an encoding whose file is in tiktoken's cache: a setting of a store must not start a download."""
     import tiktoken
+    import tiktoken.load
 
-    found = tiktoken.get_encoding(encoding)
+    loading: Any = tiktoken.load
+    fetch, loading.read_file = loading.read_file, _no_download
+    try:
+        found = tiktoken.get_encoding(encoding)
+    finally:
+        loading.read_file = fetch
     return lambda text: len(found.encode(text, disallowed_special=()))
+
+
+def _no_download(address: str) -> bytes:
+    raise FileNotFoundError("its file is not in tiktoken's cache; `tiktoken.get_encoding` in Python fetches it, once")
 
 
 def _tokenizers(file: str) -> Count:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterable
 from typing import Any
 
 
@@ -14,10 +15,17 @@ class StrictError(ValueError):
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     found = dict(pairs)
     if len(found) != len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
-        raise StrictError(f"the name {twice!r} stands twice in one object")
+        raise StrictError(f"the name {_first_repeated(name for name, _ in pairs)!r} stands twice in one object")
     return found
+
+
+def _first_repeated(names: Iterable[str]) -> str:
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            return name
+        seen.add(name)
+    return ""
 
 
 def _no_number(text: str) -> Any:

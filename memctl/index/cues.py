@@ -11,7 +11,7 @@ LONGEST_QUESTION = 35
 """Terms: a longer message that ends with a question tells something too, and what follows is rarely a short answer."""
 
 _STANDING = (
-    r"(?:^|[.!?\n]\s*|\bplease )(?:always|never)\b|\bfrom now on\b|\bmy preference\b"
+    r"(?:^|[.!?\n][^\S\n]*|\bplease )(?:always|never)\b|\bfrom now on\b|\bmy preference\b"
     r"|\b(?:i|we)(?:'d| would| really| usually| always)? prefer\b"
     r"|(?:^|[。！？\n，,])请?(?:总是|始终|一律|永远|绝不|不要再|别再)|以后(?:都|请|不要|别)|从(?:现在|今)(?:开始|以后|起)"
     r"|我(?:更|比较|一般|通常)?(?:偏好|喜欢用|倾向)"

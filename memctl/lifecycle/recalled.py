@@ -7,10 +7,9 @@ import re
 FENCE = "long_term_memory"
 """The tag that `context.fence` puts around recalled memories."""
 
-_TAG = rf"[<\uff1c\ufe64]\s*{{}}\s*{FENCE}\b[^>\uff1e\ufe65]*[>\uff1e\ufe65]"
-_OPEN, _CLOSE = _TAG.format(""), _TAG.format("/")
-_BLOCK = re.compile(rf"{_OPEN}.*?{_CLOSE}", re.IGNORECASE | re.DOTALL)
-_ANY_TAG = re.compile(rf"{_OPEN}|{_CLOSE}", re.IGNORECASE)
+_TAG = rf"[<\uff1c\ufe64]\s*+{{}}{FENCE}\b[^>\uff1e\ufe65]{{{{0,1000}}}}+[>\uff1e\ufe65]"
+_OPEN, _CLOSE = (re.compile(_TAG.format(slash), re.IGNORECASE) for slash in ("", r"/\s*+"))
+_ANY_TAG = re.compile(rf"{_OPEN.pattern}|{_CLOSE.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"^[ \t]*- \[[^\]\n]*\bmem_\d{8}_[0-9a-f]{12}\][^\n]*(?:\n {2,}[^\n]*)*$", re.MULTILINE)
 _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$", re.MULTILINE)
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
@@ -25,9 +24,19 @@ def without_recalled(text: str) -> str:
     """
     if not holds_recalled(text):
         return text
-    for pattern in (_BLOCK, _ANY_TAG, _ITEM, _PREFACE, _RECEIPT):
+    text = _without_blocks(text)
+    for pattern in (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT):
         text = pattern.sub("", text)
     return _BLANK_LINES.sub("\n\n", text).strip()
+
+
+def _without_blocks(text: str) -> str:
+    """A text without what stands from an opening tag to the next closing one; tags without the other stay."""
+    kept, at = [], 0
+    while (opened := _OPEN.search(text, at)) and (closed := _CLOSE.search(text, opened.end())):
+        kept.append(text[at : opened.start()])
+        at = closed.end()
+    return "".join([*kept, text[at:]])
 
 
 def holds_recalled(text: str) -> bool:

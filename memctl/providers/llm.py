@@ -34,6 +34,9 @@ MAX_BYTES = 4_000_000
 FIRST_PAUSE = 0.2
 """Seconds before the second attempt, doubled before each further one, unless the server asks for another pause."""
 
+_SENT = {"accept", "accept-encoding", "connection", "content-length", "content-type", "host", "user-agent"}
+"""Headers of a request beside the key; the package would add what its own variables say, whichever server is asked."""
+
 _MAX_REFUSAL = 65_536  # bytes that are read of what a server says when it refuses
 _MAX_REPEATED = 20_000  # characters of a wrong answer that the model is shown again
 _MAX_STARTS = 500  # of brackets and of fences in an answer that are tried as the beginning of JSON
@@ -43,7 +46,10 @@ _REPAIR = "This answer cannot be used: {complaint}. Answer again with the correc
 
 _WHAT = "the language model"
 _URL_HINT = "Set `llm_url`, such as http://localhost:11434/v1."
-_KEY_HINT = "Set a valid key for this server in the environment variable that `llm_key_variable` names."
+_KEY_HINT = (
+    "Set a valid key for this server in the environment variable that `llm_key_variable` names; a server on this "
+    "machine gets it after `memctl config trust llm_url`."
+)
 _ADDRESS_HINT = "Check that `llm_url` is what comes before `/chat/completions` (often it ends in `/v1`)."
 _REACH_HINT = "Check that the server runs and that `llm_url` is right."
 _TIME_HINT = "Check that the server runs and has the model loaded, or raise `llm_timeout`."
@@ -129,13 +135,17 @@ class OpenAILLM:
         import openai
 
         try:
+            connection = {} if http.may_use_proxy(self._base) else {"transport": http.direct_transport(httpx2)}
             return openai.OpenAI(
                 api_key=self._key or "none",
                 base_url=self._base._replace(query="", fragment="").geturl(),
                 default_query=dict(parse_qsl(self._base.query)),
                 max_retries=0,
                 http_client=openai.DefaultHttpxClient(
-                    follow_redirects=False, event_hooks={"response": [self._check_status]}
+                    follow_redirects=False,
+                    event_hooks={"request": [self._strip], "response": [self._check_status]},
+                    trust_env=not connection,
+                    **connection,
                 ),
             )
         except (httpx2.InvalidURL, UnicodeError) as error:  # no host can be called so
@@ -197,12 +207,8 @@ class OpenAILLM:
 
     def _send(self, client: openai.OpenAI, request: Mapping[str, Any], deadline: float) -> bytes:
         """One request; the body of its answer, which is not yet known to be one."""
-        import openai
-
-        # The package would send these from its own variables, whichever server is asked.
-        unsent = ["OpenAI-Organization", "OpenAI-Project", *([] if self._key else ["Authorization"])]
         left = max(deadline - time.monotonic(), 0.001)
-        options: Any = {"extra_headers": dict.fromkeys(unsent, openai.Omit()), "timeout": left, **request}
+        options: Any = {"timeout": left, **request}
         with client.chat.completions.with_streaming_response.create(model=self._model, **options) as response:
             return self._limited(http.until(deadline, response.iter_bytes()))
 
@@ -214,6 +220,15 @@ class OpenAILLM:
                 message = f"{self._place} answered with more than {MAX_BYTES / 1e6:g} MB (model {self._model!r})"
                 raise ProviderError(message, hint=f"{_OTHER_MODEL_HINT} {_ADDRESS_HINT}")
         return bytes(content)
+
+    def _strip(self, request: httpx2.Request) -> None:
+        """Leave of a request's headers only what this server is meant to get."""
+        own = {"authorization"} if self._base.username or self._base.password else set()  # httpx makes it of these
+        for name in set(request.headers) - _SENT - own:
+            if not name.startswith("x-stainless-"):  # by which the package knows its own requests again
+                del request.headers[name]
+        if self._key and not own:
+            request.headers["Authorization"] = f"Bearer {self._key}"
 
     def _check_status(self, response: httpx2.Response) -> None:
         """Refuse what is no answer before the package reads it, as it would read to the end, however long it is."""

@@ -20,7 +20,10 @@ _LARGEST = 3.4e38  # of the 32-bit floats that an index stores
 
 _WHAT = "the embeddings server"
 _URL_HINT = "Set the server's base URL, such as http://localhost:11434/v1."
-_KEY_HINT = "Set a valid key for this server in the environment variable that the settings name."
+_KEY_HINT = (
+    "Set a valid key for this server in the environment variable that `model_key_variable` names; a server on this "
+    "machine gets it after `memctl config trust model_url`."
+)
 _HINTS = {
     401: _KEY_HINT,
     403: _KEY_HINT,

@@ -25,7 +25,10 @@ PATHS = ("/rerank", "/reranking")
 
 _WHAT = "the reranking server"
 _URL_HINT = "Set `rerank_url` to the server's base URL, such as http://localhost:8080/v1."
-_KEY_HINT = "Set a valid key for this server in the environment variable that `rerank_key_variable` names."
+_KEY_HINT = (
+    "Set a valid key for this server in the environment variable that `rerank_key_variable` names; a server on this "
+    "machine gets it after `memctl config trust rerank_url`."
+)
 _HINTS = {
     401: _KEY_HINT,
     403: _KEY_HINT,

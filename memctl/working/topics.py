@@ -30,8 +30,8 @@ def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
     for run, times in _runs(texts).items():
         shown[run] = run
         found[run] += times
-    order = list(shown)
-    return [shown[term] for term in sorted(found, key=lambda t: (-found[t], order.index(t)))[:most]]
+    place = {term: at for at, term in enumerate(shown)}
+    return [shown[term] for term in sorted(found, key=lambda t: (-found[t], place[t]))[:most]]
 
 
 def _words(texts: Iterable[str]) -> Iterable[str]:
@@ -52,9 +52,15 @@ def _runs(texts: Iterable[str]) -> dict[str, int]:
                 counted.update(run[at : at + length] for at in range(len(run) - length + 1))
     again = [piece for piece, times in counted.items() if times > 1 and not _weak(piece)]
     kept: dict[str, int] = {}
+    within: dict[str, int] = {}  # the parts of what is kept, with how often a whole one of them comes
     for piece in sorted(again, key=lambda p: (-len(p), -counted[p])):
-        if not any(piece in longer and counted[piece] <= counted[longer] for longer in kept):
-            kept[piece] = counted[piece]
+        if counted[piece] <= within.get(piece, 0):
+            continue
+        kept[piece] = counted[piece]
+        for start in range(len(piece)):
+            for end in range(start + 2, len(piece) + 1):
+                part = piece[start:end]
+                within[part] = max(counted[piece], within.get(part, 0))
     return kept
 
 

@@ -107,6 +107,7 @@ def units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
 
     def root(at: int) -> int:
         while leader[at] != at:
+            leader[at] = leader[leader[at]]  # or the way would grow with every message
             at = leader[at]
         return at
 

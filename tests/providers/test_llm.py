@@ -532,7 +532,8 @@ class TestAddressAndKey:
     def test_a_proxy_that_cannot_be_used(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ALL_PROXY", "nonsense://127.0.0.1:1")
         monkeypatch.delenv("NO_PROXY")
-        assert "ALL_PROXY" in server.failure().hint
+        assert "ALL_PROXY" in server.failure(base_url="https://model.invalid/v1").hint
+        assert server.llm().complete(MESSAGES) == "Hello."
 
     @pytest.mark.parametrize("package", ["openai", "jsonschema"])
     def test_a_package_that_is_not_installed(
@@ -602,7 +603,8 @@ class TestSettings:
 
     def test_the_key_comes_from_the_environment(self, server: Server) -> None:
         settings = Settings(llm="openai:tiny", llm_url=server.url, llm_key_variable="MY_KEY", llm_timeout=5)
-        llm = bootstrap.need_llm(settings, {"MY_KEY": KEY, "OPENAI_API_KEY": "sk-another"})
+        trusted = {"MEMCTL_TRUSTED_URLS": f"MY_KEY={server.url}"}
+        llm = bootstrap.need_llm(settings, {"MY_KEY": KEY, "OPENAI_API_KEY": "sk-another"} | trusted)
         assert llm is not None
         assert llm.complete(MESSAGES) == "Hello."
         assert server.headers[0]["authorization"] == f"Bearer {KEY}"

@@ -320,7 +320,10 @@ class TestAddressAndKey:
     def test_a_proxy_that_cannot_be_used(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         monkeypatch.setenv("ALL_PROXY", "nonsense://127.0.0.1:1")
         monkeypatch.delenv("NO_PROXY")
-        assert "ALL_PROXY" in server.failure().hint
+        with pytest.raises(ProviderError) as caught:
+            server.embedder(base_url="https://model.invalid/v1").verify()
+        assert "ALL_PROXY" in caught.value.hint
+        server.embedder().verify()
 
     def test_identity(self, server: Server) -> None:
         plain = server.embedder()

@@ -108,7 +108,7 @@ def statements(source: int, text: str, aliases: frozenset[str]) -> list[Statemen
     subject: tuple[str, ...] = ()
     topic: tuple[str, ...] = ()
     for sentence in _SENTENCE.split(unicodedata.normalize("NFKC", text)):
-        sentence = sentence.strip()
+        sentence = " ".join(sentence.split())  # a pattern reads a long run of spaces from each of them
         mood = _mood(sentence)
         for clause in _CLAUSE.split(sentence) if sentence else ():
             if not clause.strip():

@@ -52,11 +52,11 @@ def _re(pattern: str, flags: int = re.IGNORECASE) -> re.Pattern[str]:
 
 # What is not the user's own
 
-_TAG = r"[<\uff1c\ufe64]\s*/?\s*long_term_memory\b[^>\uff1e\ufe65]*[>\uff1e\ufe65]?"
-_FENCE = r"(?s)" + _TAG + r".*?(?:[<\uff1c\ufe64]\s*/\s*long_term_memory\s*[>\uff1e\ufe65]?|\Z)"
+_TAG = r"[<\uff1c\ufe64]\s*+(?:/\s*+)?long_term_memory\b[^>\uff1e\ufe65]*[>\uff1e\ufe65]?"
+_FENCE = r"(?s)" + _TAG + r".*?(?:[<\uff1c\ufe64]\s*+/\s*+long_term_memory\s*[>\uff1e\ufe65]?|\Z)"
 _CODE = r"(?s)(?P<ticks>`{3,}|~{3,}).*?(?:(?P=ticks)|\Z)"
-_RECALLED_ITEM = r"(?m)^\s*[-*]\s*\[[^\]\n]*\bmem_\d{8}_[0-9a-f]+\][^\n]*(?:\n[ \t]{2,}\S[^\n]*)*"
-_QUOTED_LINE = r"(?m)^\s*[>\uff1e].*$"
+_RECALLED_ITEM = r"(?m)^[^\S\n]*[-*]\s*\[[^\]\n]*\bmem_\d{8}_[0-9a-f]+\][^\n]*(?:\n[ \t]{2,}\S[^\n]*)*"
+_QUOTED_LINE = r"(?m)^[^\S\n]*[>\uff1e].*$"
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\xad]"
 )
@@ -116,7 +116,7 @@ def split(text: str) -> Iterator[str]:
     begun = ""
     for part in _re(_SENTENCE_END).split(text):
         begun += part
-        if begun.endswith(".") and _re(_ABBREVIATION, 0).search(begun.lower()[-8:]):
+        if begun.endswith(".") and _re(_ABBREVIATION, 0).search(begun[-8:].lower()):
             continue
         if begun.strip():
             yield " ".join(begun.split())

@@ -191,10 +191,15 @@ def storable(message: str, secrets: frozenset[str] = frozenset()) -> str:
 
 
 _QUOTED = re.compile(
-    r"(?<!\w)'([^'\n]*)'(?!\w)|\"([^\"\n]*)\"|`([^`\n]*)`|“([^”\n]*)”|‘([^’\n]*)’|「([^」\n]*)」|《([^》\n]*)》"
+    r"(?<!\w)'([^'\n]*)'(?!\w)|\"([^\"\n]*)\"|`([^`\n]*)`"
+    r"|“([^”\n]{0,500})”|‘([^’\n]{0,500})’|「([^」\n]{0,500})」|《([^》\n]{0,500})》"
 )
-_PLACE = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://\S+|(?:[A-Za-z]:)?[\w.~-]*(?:[/\\][\w.@~+-]+)+[/\\]?")
-_NUMBERED = re.compile(r"[A-Za-z_]*\d[A-Za-z0-9_]*")
+"""What opens otherwise than it closes is bounded: of many that are never closed, each would be read to the end."""
+_PLACE = re.compile(
+    r"[A-Za-z][A-Za-z0-9+.-]{0,30}+://\S+|(?:[A-Za-z]:|(?<![\w.~-]))[\w.~-]*+(?:[/\\][\w.@~+-]+)+[/\\]?"
+)
+_NUMBERED = re.compile(r"(?<![A-Za-z_])[A-Za-z_]*+\d[A-Za-z0-9_]*")
+"""Words are read from their beginnings alone: from each letter on, a long word would take quadratic time."""
 
 
 def signature(message: str, names: Iterable[str] = ()) -> frozenset[str]:

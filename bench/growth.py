@@ -1,0 +1,374 @@
+"""How the time of every parser and rule grows with hostile text: `python -m bench.growth [WORD] [--size N]`.
+
+Each rule gets each kind of text at N characters and at eight times as many. Time that grows as the text does is 8 times
+as much, an exponent of 1; quadratic time is 64 times as much, an exponent of 2. Only CPU time of this process counts, and
+only as a ratio of two runs side by side. `tests/test_growth.py` holds every rule to this table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import signal
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, date, datetime
+from functools import partial
+from itertools import count as counting
+from math import log
+
+from memctl import dates, secrets, times
+from memctl.cli import render
+from memctl.context import fence, tokens
+from memctl.errors import MemctlError
+from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
+from memctl.git import diffs, settling
+from memctl.index import cues, text
+from memctl.lifecycle import feedback, forgetting, recalled, reflect
+from memctl.lifecycle.conflicts import contradictions, relations, statements
+from memctl.lifecycle.consolidating import evidence, grouping
+from memctl.lifecycle.extraction import clauses, extract, phrases
+from memctl.lifecycle.recovering import redaction, strategies
+from memctl.models import Memory
+from memctl.retrieval import asked, retrieve, route
+from memctl.transfer import conversations, formats, jsontext, notes, questions
+from memctl.working import messages, summary, topics, window
+from memctl.working.limits import Limits
+
+NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
+NAME = "0123456789abcdef"
+
+FACTOR = 8
+"""By how much the text grows between two measurements."""
+
+# Texts
+
+
+def _repeated(unit: str, before: str = "", after: str = "") -> Callable[[int], str]:
+    return lambda size: before + unit * max(1, size // len(unit)) + after
+
+
+def _numbered(form: str, join: str = "") -> Callable[[int], str]:
+    def make(size: int) -> str:
+        return join.join(form.format(n) for n in range(max(1, size // (len(form) + len(join) + 2))))
+
+    return make
+
+
+def _nested(opening: str, closing: str) -> Callable[[int], str]:
+    def make(size: int) -> str:
+        depth = size // (len(opening) + len(closing))
+        return opening * depth + closing * depth
+
+    return make
+
+
+_UNITS = (
+    "a", "A", "0", "_", "-", ".", ",", ":", ";", "!", "?", "'", '"', "`", "*", "#", "<", ">", "(", "[", "{", "|", "/", "\\",
+    "=", "+", "~", "@", "&", "%", "$", " ", "\n", "\t", "\r\n", "\r", "\x00", "\u200d", "\u2028", "e\u0301", "\u0301", "\ufffc",
+    "水", "。", "，", "：", "“", "ก", "अ", "ß", "İ", "\U0001f600", "\ufdfa",
+    "a ", "a. ", "a.", "a\n", "a\n\n", " \n", "\n ", "- a\n", "* \n", "> a\n", "# a\n", "## \n", "---\n", "===\n", "|a", "| a ",
+    "a: b\n", "a:\n", "a: ", "a=b&", "key=", "key: ", "password ", "password is ", "password=", "token: ", "a@", "a@a.", "a:a@",
+    "://", "http://a:", "http://a:b@", "www.", "1/", "1-", "1:", "1.", "1,", "1 ", "12 ", "2026-11-21 ", "monday ", "next ",
+    "in two days ", "on the ", "of ", "may ", "5 may ", "month ", "last last ", "至", "三天", "下周", "一二三", "年", "月1日",
+    "I ", "I am ", "I like ", "I like tea, ", "and I ", "because ", "if ", "not ", "is not ", "my name is ", "My son is ",
+    "I think ", "maybe ", "remember ", "Remember: ", "please ", "never ", "always ", "no, ", "so ", "well, ", "我", "我喜欢",
+    "我不", "不对", "我叫", "如果", "记住", "是", "的", "对", "我觉得", "Alice ", "Alice Bob ", "Alice's ", "McA", "A.", "Dr. ",
+    "x" * 30 + " ", "x" * 70, "aA0", "aA0_", "Ab1-", "eyJ", "eyJa.", "eyJaaaaaaaa-", "PuTTY-User-Key-File-2 ", "a“", "a「", "/a (", "a://", "-----BEGIN ", "-----BEGIN PRIVATE KEY-----",
+    "-----BEGIN A-----", "AAAA ", "xox", "ghp_", "AKIA", "SG.", "sk-", "Bearer ", "Basic ", "curl -u ", "curl ", "mysql ",
+    "docker login ", "login a ", "user: a ", "change the ", "set my ", "seed phrase ", "word ", "abandon ", "密码", "密码是",
+    "--a ", "--token ", "<a>", "<a ", "</a", "<token>", "| token | ", "[a](", "[[", "[a]", "![", "](", "<!--", "<!-- receipt ",
+    "<long_term_memory>", "</long_term_memory>", "<long_term_memory ", "- [a mem_20250210_1d6cc2404c12] ",
+    "- [a mem_20250210_1d6cc2404c12] a\n", "- [", "- [ mem_20250210_0\n", "```\n", "``` ", "~~~", "```", '"a" ', '"a', "“a”", "'a ",
+    "<<<<<<< \n", "<<<<<<<\n=======\n", "=======\n", ">>>>>>> \n", "{}", "[]", "{},", "[1],", "1e9,", '{"a":', '"\\', '\\u0000',
+    "\\ud800", '"a":1,', "null,", "&a ", "*a ", "!a ", "- - ", "? a\n", "a: {", "%a\n", "5 kg ", "5 kg and ", "$5 ", "5%", "half ",
+    "older than ", "more ", "too ", "a lot of ", "works at ", "lives in ", "likes ", "hates ", "was born in ", "and ", "or ", "but ",
+    "(a) ", "a (", "a, b and c ", "a, ", "; ", "a;", "… ", "... ", "- ", " - ", "– ", "—", "/a", "/a/b", "a/b.c ", "C:\\", "%20",
+    "error: ", "Error ", "Traceback ", "File \"a\", line 1 ", "0x1f ", "at a.b(c:1)\n", "`a`", "`a", "'a'", "''",
+    "#a ", "#a", "[!note] ", "==", "^a", "^^", "TODO ", "10:30 ", "user: a\n", "Alice: a\n", "[10:30] Alice: a\n", "\nuser:",
+)  # fmt: skip
+
+_OPENINGS = (
+    "<", "</", "<a", "[", "[[", "[a](", "(", '"', "'", "“", "`", "```", "- ", "- [", "* ", "# ", "> ", "|", "a", "a:", "a: ", "a =",
+    "key", "key=", "password", "password ", "password is", "password for a", "secret = ", "token to", "密码", "密码是", "seed phrase",
+    "1", "12 ", "5 may", "2026", "2026年", "去年", "in", "last", "I", "I like", "my", "my name", "remember", "please", "never", "not",
+    "Alice", "Alice:", "Dr.", "<<<<<<<", "-----BEGIN PRIVATE KEY-----", "-----BEGIN A-----", "://", "http://a", "https://a:b",
+    "eyJaaaaaaaa.", "Bearer", "curl", "curl -u a", "mysql -p", "login a", "set my password", "error", "{", '{"a":', "---\n",
+    "<!-- receipt rcp_", "<long_term_memory", "<long_term_memory>", "- [a mem_20250210_", "我", "如果", "记住", "比起", "5 kg", "$5",
+    "works at", "older than", "is", "the", "write", "the story", "said", "## Explanation", "- **Error message**:", "a.", "a,", "a;",
+)  # fmt: skip
+_RUNS = {"spaces": " ", "blank lines": "\n", "tabs and line ends": "\t\n", "letters": "a", "digits": "0", "dots": ".", "dashes": "-",
+         "words": "a ", "words and line ends": "a\n", "Chinese": "水"}  # fmt: skip
+
+TEXTS: Mapping[str, Callable[[int], str]] = {
+    **{f"{unit[:34]!r} again and again": _repeated(unit) for unit in _UNITS},
+    **{
+        f"{opening!r}, then {run}": _repeated(unit, before=opening)
+        for opening in _OPENINGS
+        for run, unit in _RUNS.items()
+    },
+    "one long word, then a stop": _repeated("a", after="!"),
+    "words without an end": _numbered("word{} "),
+    "lines": _numbered("Line {} says something.", "\n"),
+    "blank lines, then a word": _repeated("\n", after="a"),
+    "spaces, then a word": _repeated(" ", before="a", after="a"),
+    "tabs and line ends": _repeated("\t\n", after="x"),
+    "an open quote before words": _repeated("a ", before='"'),
+    "many names with values": _numbered("name{}=value", " "),
+    "many sentences of one's own": _numbered("I like tea number {}. "),
+    "many sentences in Chinese": _numbered("我喜欢第{}种茶。"),
+    "many dates": _numbered("{} May 2026, ", ""),
+    "many addresses": _numbered("https://a{}.example/?q=1 "),
+    "many random keys": _numbered("aB3xY9{}kQ7wE2rT5zU8", " "),
+    "brackets in brackets": _nested("[", "]"),
+    "braces in braces": _nested('{"a":', "1}"),
+    "parentheses in parentheses": _nested("(a ", ")"),
+    "tags in tags": _nested("<a>", "</a>"),
+    "quotes in quotes": _nested("“", "”"),
+    "names of an object": lambda size: json.dumps({f"name{n}": n for n in range(size // 14)}),
+    "names of an object, the last again": lambda size: '{{{}, "name0": 1}}'.format(
+        _numbered('"name{}": 1', ", ")(size)
+    ),
+    "one name again and again": _repeated('"a": 1, ', before="{", after='"a": 1}'),
+    "names in YAML": _numbered("name{}: 1\n"),
+    "names in YAML, the last again": lambda size: _numbered("name{}: 1\n")(size) + "name0: 1\n",
+    "a list of numbers": lambda size: json.dumps(list(range(size // 7))),
+    "a long number": _repeated("7"),
+    "a fraction": _repeated("3", before="0."),
+    "records": lambda size: json.dumps(
+        {"memories": [{"id": f"m{n}", "content": f"text {n}"} for n in range(size // 40)]}
+    ),
+    "records of one id": lambda size: json.dumps(
+        {"memories": [{"id": "m", "content": f"text {n}"} for n in range(size // 40)]}
+    ),
+    "lines of JSON": _numbered('{{"at": "2026-11-21T09:00:00Z", "id": "m{}", "content": "a"}}', "\n"),
+    "messages": lambda size: json.dumps([{"role": "user", "content": f"I like tea {n}."} for n in range(size // 45)]),
+    "a front matter of names": lambda size: f"---\n{_numbered('name{}: 1')(size)}\n---\nbody",
+    "a front matter without an end": _repeated("a: b\n", before="---\n"),
+    "a body below a front matter": _repeated("body\n", before="---\ntitle: a\n---\n"),
+    "a table": _repeated("| a | b | c |\n", before="| h | h | h |\n|---|---|---|\n"),
+    "headings, deeper and deeper": _numbered("###### heading {}", "\n\n"),
+}
+
+
+# Rules
+
+
+def _memory(content: str, number: int = 0, **fields: object) -> Memory:
+    return Memory(f"mem_20250210_{number:012x}", content, created_at=NOW, **fields)  # type: ignore[arg-type]
+
+
+def _two(content: str) -> list[Memory]:
+    return [_memory(content, 1), _memory(f"{content} too", 2)]
+
+
+def _quoted(content: str) -> bytes:
+    """A `memory.json` with one record that holds the text."""
+    record = {"memory_id": "m1", "content": content, "created_at": "2026-11-21T09:00:00Z"}
+    return json.dumps({"format": document.FORMAT, "memories": [record]}, ensure_ascii=False).encode("utf-8", "replace")
+
+
+def _contradictions(said: str) -> None:
+    found = statements.statements(0, said, frozenset({"alice"}))
+    for one in found[:50]:
+        list(relations.relations(one, frozenset({"alice"})))
+
+
+def _message(said: str) -> messages.Message:
+    return messages.from_openai({"role": "user", "content": said})
+
+
+def _conversation(said: str) -> list[messages.Message]:
+    ids = counting()
+    lines = [said, *said.split("\n")[:500]]
+    return list(messages.identified([_message(line or "a") for line in lines], iter(f"m{n}" for n in ids)))
+
+
+def _compacted(said: str) -> object:
+    limits = Limits(tokens=200, messages=10, turns=5)
+    summarize = partial(_summarized, limits)
+    found = _conversation(said)
+    return window.compact(
+        found, limits, "summarize", tokens.estimate, summarize, lambda t: "ref", iter(map(str, counting()))
+    )
+
+
+def _summarized(limits: Limits, previous: str, replaced: object, budget: int) -> str:
+    return summary.by_rules(previous, replaced, budget, tokens.estimate)  # type: ignore[arg-type]
+
+
+def _extracted(said: str) -> object:
+    return extract.rules([extract.Utterance("assistant", said), extract.Utterance("user", said)], "alice", NOW)
+
+
+def _imported(form: str, said: str) -> object:
+    return formats.read(said.encode("utf-8", "replace"), form, now=NOW)
+
+
+def _noted(said: str) -> object:
+    found = reflections.parse(said.encode("utf-8", "replace"), "a.md")
+    return notes.memories(notes.Note("a.md", found.fields, found.body), NOW)
+
+
+def _utf8(rule: Callable[[bytes], object]) -> Callable[[str], object]:
+    return lambda said: rule(said.encode("utf-8", "replace"))
+
+
+RULES: Mapping[str, Callable[[str], object]] = {
+    "memory.json": _utf8(document.parse),
+    "a text in memory.json": lambda said: document.parse(_quoted(said)),
+    "one value of JSON": jsontext.decode,
+    "lines of JSON": lambda said: list(jsontext.lines(said.encode("utf-8", "replace"))),
+    "front matter": lambda said: reflections.parse(said.encode("utf-8", "replace"), "a.md"),
+    "a written reflection": lambda said: reflections.render({"title": said[:1000], "tags": [said]}, said),
+    "YAML": safe_yaml.load,
+    "a session": lambda said: sessions.parse(said.encode("utf-8", "replace"), "main", "main.json"),
+    "feedback": _utf8(feedback.read),
+    "the trash": lambda said: forgetting.read_trashed(said.encode("utf-8", "replace"), "a.json"),
+    **{f"import as {form}": partial(_imported, form) for form in formats.FORMS},
+    "questions": lambda said: questions.read(said.encode("utf-8", "replace"), "a.jsonl"),
+    "a note": _noted,
+    "a conversation": lambda said: conversations.parse(said, "alice"),
+    "a document": lambda said: knowledge.chunks(said.encode("utf-8", "replace"), "knowledge/a.md"),
+    "a document of plain text": lambda said: knowledge.chunks(said.encode("utf-8", "replace"), "knowledge/a.txt"),
+    "a name of a document": knowledge.unusable,
+    "sides of a merge": _utf8(merge_texts.marked_sides),
+    "a merged log": lambda said: merge_texts.log(b"", said.encode("utf-8", "replace"), said.encode("utf-8", "replace")),
+    "a settled merge": _utf8(merge.settled),
+    "what git shows": _utf8(diffs.readable),
+    "unsettled merges": _utf8(settling.unsettled),
+    "a day in words": lambda said: dates.find(said, date(2026, 11, 21), past=True),
+    "a span in words": lambda said: dates.span(said, date(2026, 11, 21)),
+    "a birthday": dates.month_and_day,
+    "a time": times.from_value,
+    "a time on the command line": lambda said: times.from_user(said, NOW),
+    "terms": text.terms,
+    "pieces": text.pieces,
+    "text for the index": text.prepared,
+    "a question's terms": lambda said: text.match_expression(list(retrieve.question_terms(said))),
+    "a question's route": route.route,
+    "what a question asks for": lambda said: asked.asked(said, frozenset({"alice"}), NOW),
+    "cues": lambda said: (cues.asks(said, len(said)), cues.stands(_memory(said)), cues.speaker(_memory(said))),
+    "secrets": secrets.found,
+    "secrets, cautiously": lambda said: secrets.found(said, cautious=True),
+    "masked secrets": secrets.masked,
+    "places of secrets": lambda said: secrets.in_text(said, "a.json"),
+    "secrets in a value": lambda said: list(secrets.in_value({"a": [said]})),
+    "redacted arguments": lambda said: redaction.redacted({"a": said, "b": [said]}),
+    "redacted text": redaction.redacted_text,
+    "a stored error": strategies.storable,
+    "an error's signature": lambda said: strategies.similarity(said, f"{said} a", ["a"]),
+    "an error in a reflection": lambda said: (strategies.message_in(said), strategies.explanations_in(said)),
+    "extraction": _extracted,
+    "sentences": lambda said: list(clauses.split(said)),
+    "clauses": lambda said: clauses.read(said[: clauses.LONGEST_SENTENCE]),
+    "facts": lambda said: list(phrases.facts(said[: clauses.LONGEST_SENTENCE])),
+    "text without what was recalled": recalled.without_recalled,
+    "recalled memories": lambda said: evidence.recalled([_memory(said)], {"a": said}),
+    "statements": _contradictions,
+    "contradictions": lambda said: contradictions.find(_two(said), NOW, ["alice"]),
+    "near-duplicates": lambda said: grouping.near_duplicates(map(grouping.said, _two(said)), 0.85, lambda memory: True),
+    "alike": lambda said: grouping.alike([grouping.said(memory) for memory in _two(said)]),
+    "a reflection": lambda said: reflect.draft(_two(said)),
+    "a reflection's first line": lambda said: reflect.shortened(said, 80),
+    "topics": lambda said: topics.key_topics([said, said]),
+    "sentences of a summary": summary.sentences,
+    "a summary": lambda said: summary.by_rules(said, _conversation(said), 200, tokens.estimate),
+    "a compacted window": _compacted,
+    "an estimate of tokens": tokens.estimate,
+    "a fence": fence.enclosed,
+    "a line on a terminal": lambda said: (
+        render.clean(said),
+        render.one_line(said),
+        render.safe_json(json.dumps(said)),
+    ),
+}
+
+
+# Measuring
+
+
+class TooSlowError(Exception):
+    """A rule took longer than it may."""
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """Interrupt what takes more of the processor's time."""
+
+    def stop(*_: object) -> None:
+        raise TooSlowError
+
+    before = signal.signal(signal.SIGPROF, stop)
+    signal.setitimer(signal.ITIMER_PROF, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        signal.signal(signal.SIGPROF, before)
+
+
+def spent(rule: Callable[[str], object], given: str, most: float) -> float:
+    """Seconds of the processor that a rule takes for a text, also to refuse it; infinite beyond `most`."""
+    begun = time.process_time()
+    try:
+        with at_most(most), suppress(MemctlError, ValueError, RecursionError):
+            rule(given)
+    except TooSlowError:
+        return float("inf")
+    return time.process_time() - begun
+
+
+@dataclass(frozen=True)
+class Growth:
+    """How long a rule takes for a text, and for one `FACTOR` times as long."""
+
+    rule: str
+    text: str
+    small: float
+    large: float
+
+    @property
+    def exponent(self) -> float:
+        if self.large == float("inf"):
+            return self.large
+        return log(self.large / max(self.small, 1e-6)) / log(FACTOR)
+
+    def __str__(self) -> str:
+        return f"{self.exponent:5.2f}  {self.small:8.4f} s  {self.large:8.4f} s  {self.rule}: {self.text}"
+
+
+def growth(rule: str, kind: str, size: int, floor: float, most: float = 20.0) -> Growth | None:
+    """The growth of one rule on one kind of text; None where even the large one takes less than `floor`."""
+    large = spent(RULES[rule], TEXTS[kind](size * FACTOR), most)
+    if large < floor:
+        return None
+    times_measured = 1 if large > most else 3
+    small = min(spent(RULES[rule], TEXTS[kind](size), most) for _ in range(times_measured))
+    return Growth(rule, kind, small, large)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+    parser.add_argument("word", nargs="?", default="", help="only rules whose names hold this")
+    parser.add_argument("--after", default="", help="begin behind this rule")
+    parser.add_argument("--size", type=int, default=2_000, help="characters of the smaller text")
+    parser.add_argument("--floor", type=float, default=0.1, help="seconds below which nothing is shown")
+    parser.add_argument("--most", type=float, default=10.0, help="seconds after which a rule is interrupted")
+    chosen = parser.parse_args()
+    names = list(RULES)
+    for rule in names[names.index(chosen.after) + 1 if chosen.after else 0 :]:
+        if chosen.word in rule:
+            begun = time.process_time()
+            found = [growth(rule, kind, chosen.size, chosen.floor, chosen.most) for kind in TEXTS]
+            rows = sorted(filter(None, found), key=lambda one: -one.exponent)
+            print(f"{rule}: {len(TEXTS)} texts, {time.process_time() - begun:.1f} s", flush=True)
+            for row in [r for r in rows if r.exponent > 1.3]:
+                print(f"    {row}", flush=True)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
