@@ -1,4 +1,4 @@
-"""The fields of front matter with the lines they stand in, so that one can be changed and the others keep every byte."""
+"""Fields of front matter with the lines they stand in, so that one can change and the others keep every byte."""
 
 from __future__ import annotations
 

@@ -46,7 +46,23 @@ def parse(data: bytes, path: str) -> Reflection:
     fields = _front_fields(front[2], path) if front else {}
     body = text[front.end() :] if front else text
     memory_id, hashed = fields.get("memory_id"), fields.get("generated_hash")
-    return Reflection(path, body.lstrip("\n"), str(memory_id or ""), fields, str(hashed or ""))
+    raw = _parts(data).front if front else ""
+    return Reflection(path, body.lstrip("\n"), str(memory_id or ""), fields, str(hashed or ""), raw)
+
+
+def front_problem(front: str) -> str:
+    """Why a text cannot be the front matter of a file; empty where it can."""
+    data = _fronted(front)
+    try:
+        return "" if parse(data, "").front == front else "holds a line that ends it"
+    except (InvalidDataError, UnicodeEncodeError) as problem:
+        return problem.reason if isinstance(problem, InvalidDataError) else "is not valid Unicode"
+
+
+def _fronted(front: str) -> bytes:
+    """A file of front matter alone."""
+    line = "---\r\n" if "\r\n" in front else "---\n"
+    return f"{line}{front}{line}".encode("utf-8", "surrogatepass")
 
 
 def _decode(data: bytes, path: str) -> str:
@@ -125,6 +141,24 @@ def with_fields(front: bytes, texts: Mapping[str, str]) -> bytes:
     return _parts(front).with_texts(texts).encode()
 
 
+def foreign(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are not memctl's."""
+    return {name: value for name, value in fields.items() if name not in FIELD_ORDER}
+
+
+def has_more(reflection: Reflection) -> bool:
+    """Whether front matter holds more than what memctl writes: fields it does not know, or comments."""
+    return bool(foreign(reflection.fields)) or "#" in reflection.front
+
+
+def with_own_fields_left_out(front: str) -> bytes:
+    """A file of front matter alone, with the fields that are not memctl's, and the title; empty for none."""
+    parts = _parts(_fronted(front))
+    known = front_matter.read(parts.front).by_name if front else {}
+    kept = {name: field.text for name, field in known.items() if name == "title" or name not in FIELD_ORDER}
+    return parts.with_texts(kept).encode() if front else b""
+
+
 def with_memory_id(data: bytes, memory_id: str) -> bytes:
     """A hand-written file with the id of its record put into its front matter: one line more, all else to the byte."""
     parts = _parts(data)
@@ -181,7 +215,7 @@ def _written(fields: Mapping[str, Any], body: str) -> str:
 
 def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
     known = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in _EMPTY}
-    return known | {name: value for name, value in fields.items() if name not in FIELD_ORDER}
+    return known | foreign(fields)
 
 
 def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> str:
@@ -197,7 +231,7 @@ def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> st
         read = safe_yaml.load(_parts(front.encode()).front) or {}
     except (safe_yaml.UnsafeYamlError, UnicodeEncodeError):
         return ""
-    if any(not _same(read.get(name), value) for name, value in fields.items() if name not in FIELD_ORDER):
+    if any(not _same(read.get(name), value) for name, value in foreign(fields).items()):
         return ""
     return front + f"\n{body.strip()}\n".replace("\n", first.line_end)
 

@@ -324,25 +324,27 @@ def _proposal_path(current: Reflection) -> str:
 
 
 def with_detail(
-    view: View, puts: Sequence[Memory], memory: Memory, text: str, *, add: bool = True
+    view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
 ) -> tuple[list[Memory], list[FileEdit]]:
     """Write a record's own Markdown and link it.
 
     Args:
+        front: front matter for a new file: its fields are kept, but for those memctl writes itself.
         add: keep what is there and put the text below it; replace it otherwise.
     """
     path = reflection_path(memory)
     linked = replace(memory, summary_md_ref=path)
     before = view.read(path)
     present = reflections.parse(before, path) if before else None
-    fields = {**adding.front_matter(linked), **(present.fields if present else {})}
+    like = before or reflections.with_own_fields_left_out(front)
+    fields = {**adding.front_matter(linked), **(reflections.parse(like, path).fields if like else {})}
     fields.pop("generated_hash", None)
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
     elif add and present:
         text = present.body
     others = [put for put in puts if put.memory_id != memory.memory_id]
-    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, before))]
+    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, like))]
 
 
 def reflection_path(memory: Memory) -> str:
