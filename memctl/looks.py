@@ -83,9 +83,10 @@ _SECRET_WORDS = frozenset(
     adgangskode jelszo khau requirepass masterauth""".split()
 )
 _SECRET_PAIRS = frozenset(
-    """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,session id,
+    part.strip()
+    for part in """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,session id,
     access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code,de passe,mat khau,
-    palavra passe""".replace("\n", "").split(",")
+    palavra passe""".split(",")
 )
 _ABOUT = frozenset(
     """type method mode url uri endpoint name provider enabled required count length policy limit limits ttl expiry
