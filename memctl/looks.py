@@ -84,7 +84,8 @@ _SECRET_WORDS = frozenset(
 )
 _SECRET_PAIRS = frozenset(
     part.strip()
-    for part in """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,session id,
+    for part in """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,
+    session id,
     access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code,de passe,mat khau,
     palavra passe""".split(",")
 )
