@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_right
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache
 from itertools import pairwise
+
+from memctl.folding import Folded, fold
 
 Span = tuple[str, int, int]
 """A kind, from where, and to before where."""
@@ -46,6 +48,8 @@ _FORMS: Mapping[str, str] = {
     r"|pul-[0-9a-f]{40}|pat\w{14}\.[0-9a-f]{64}|AKCp[A-Za-z0-9]{60,}|PMAK-[0-9a-f]{24}-[0-9a-f]{34}|ntn_\w{40,}",
     "a payment or shop key": r"shp(?:at|ca|pa|ss)_[0-9a-fA-F]{32}|sq0[a-z]{3}-[\w-]{22,}"
     r"|(?:SK|AC)[0-9a-f]{32}(?!\w)",
+    "a password hash": r"\$(?:apr1|[1567y]|2[abxy]|argon2\w{1,2}|pbkdf2[\w-]{0,10}|scrypt)\$[^\s\"'|]{16,300}"
+    r"|\{(?:SSHA|SHA)\d{0,3}\}[A-Za-z0-9+/=]{20,}",
     "a model provider key": r"hf_[A-Za-z0-9]{30,}|gsk_\w{40,}|r8_\w{37}|pplx-\w{40,}|xai-\w{60,}|tvly-[\w-]{20,}"
     r"|lsv2_(?:pt|sk)_[0-9a-f]{32}_[0-9a-f]{10}|fc-[0-9a-f]{32}(?!\w)|[0-9a-f]{32}\.[A-Za-z0-9]{16}(?!\w)",
 }
@@ -76,13 +80,15 @@ _LONG = re.compile(r"[A-Za-z0-9_.+/=:~-]{16,}")
 _SECRET_WORDS = frozenset(
     """password passwd pwd passphrase passcode secret secrets token apikey apitoken accesstoken accesskey secretkey
     privatekey authtoken auth authorization cookie cookies credential credentials creds bearer jwt otp cvv sessionid
-    signature pw psk passwort kennwort wachtwoord senha""".split()
+    signature pw psk passwort kennwort wachtwoord senha contrasena haslo sifre heslo losenord salasana passord
+    adgangskode jelszo khau requirepass masterauth""".split()
 )
 _SECRET_PAIRS = frozenset(
-    """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,session id,
-    access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code,de passe""".replace(
-        "\n", ""
-    ).split(",")
+    part.strip()
+    for part in """api key,api keys,access key,access keys,private key,secret key,signing key,encryption key,ssh key,
+    session id,
+    access tokens,refresh tokens,api tokens,auth tokens,session key,master key,deploy key,pin code,de passe,mat khau,
+    palavra passe""".split(",")
 )
 _ABOUT = frozenset(
     """type method mode url uri endpoint name provider enabled required count length policy limit limits ttl expiry
@@ -94,12 +100,15 @@ _INSIDE = re.compile("passw(?:or)?d|passphrase|secret(?!ar)|apikey|credential")
 _NO_PASS = frozenset("boarding mountain ski bus season day hall back".split())
 """Words before `pass` in names that hold no password, as `db_pass` and `smtpPass` do."""
 _PASSWORD = re.compile(
-    "passw(?:or)?[dt]|passphrase|passcode|pwd|pass$|^pw$|[_.-]pw$|psk|kennwort|wachtwoord|senha"
-    "|密码|密碼|口令|パスワード|暗証番号|비밀번호|пароль|contraseña|mot de passe"
+    "passw?(?:or)?[dt]|passphrase|passcode|pwd|pass$|^pw$|[_.-]pw$|psk|kennwort|wachtwoord|senha|requirepass|masterauth"
+    "|contrasena|clave|haslo|sifre|parola|heslo|losenord|salasana|adgangskode|jelszo|mat khau|palavra-passe"
+    "|密码|密碼|口令|パスワード|暗証番号|비밀번호|пароль|mot de passe|κωδικός"
+    "|كلمة ?(?:المرور|السر)|סיסמ[הא]|पासवर्ड|รหัสผ่าน"
 )
 _CHINESE = (
     "密码|密碼|口令|密钥|密鑰|秘钥|金鑰|私钥|私鑰|令牌|權杖|凭证|憑證|凭据|憑據|授权码|授權碼|验证码|驗證碼|通行证|通行證"
-    "|パスワード|暗証番号|비밀번호|пароль|contraseña|mot[ ]de[ ]passe"
+    "|パスワード|暗証番号|비밀번호|пароль|mot[ ]de[ ]passe|mat[ ]khau|palavra-passe|κωδικός|كلمة[ ]?المرور|كلمة[ ]?السر"
+    "|סיסמ[הא]|पासवर्ड|รหัสผ่าน"
 )
 _IS = "改成了?|改[为為]|[设設][置定]?[为為成]|换成了?|換成了?|[变變]成?了?|就?叫做?|就是|是|为|為|は|는|은"
 _WORD = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+")
@@ -112,27 +121,29 @@ _LONGEST_READ = 1_000
 """Characters of a value that are looked at: a text such as `key=key=…` must not be read from each name to its end."""
 
 _ASSIGNED = re.compile(
-    rf"""{_NAME}(?P<sign>["'`*]{{0,3}}(?:（[^）\n]{{1,10}}）|\ \([^)\n]{{1,20}}\))?
+    rf"""{_NAME}(?P<sign>["'`*]{{0,3}}(?:\ ?\([^)\n]{{1,20}}\))?
     \s*(?::?=>?|:|：|＝|[-–]>|→|['’]s\ |{_IS})\s*+[`*]{{0,3}}+\s*+)
     (?P<value>"[^"\n]*"|'[^'\n]*'|[^\s"',;&，；。)\]}}]{{1,{_LONGEST_READ}}})""",
     re.VERBOSE | re.IGNORECASE,
 )
 _MORE = re.compile(r"""[^\s"',;&，；。)\]}]*""")
 _QUOTED_AFTER = re.compile(
-    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]{1, 1000}”)""", re.VERBOSE | re.IGNORECASE
+    rf"""{_NAME}(?P<sign>\s*)(?P<value>"[^"\n]+"|'[^'\n]+'|“[^”\n]{{1,1000}}”)""", re.VERBOSE | re.IGNORECASE
 )
-_HIDDEN = r"password|passwd|passphrase|passcode|passwor[dt]|kennwort|contraseña|senha|mot\ de\ passe"
+_HIDDEN = r"""password|passwd|passphrase|passcode|passwor[dt]|kennwort|contrasena|senha|mot\ de\ passe|clave|haslo|sifre
+    |parola|heslo|losenord|salasana|passord|adgangskode|jelszo|mat\ khau|palavra-passe|пароль|κωδικός"""
 _VALUE = """["'“`]?(?P<value>[^\\s"'”`]{4,})"""
 _SAID = re.compile(
     rf"""\b(?P<name>{_HIDDEN}|pin(?:\ code)?|(?:api|access|secret|private)\ key|token|secret)
-    (?:\s+(?:for|of|to|on|at|in)\s[^\n.!?:=]{{1,60}}?)?\s+(?:is|was|=|ist|lautet|est|es|é)\s+(?:now\s+)?{_VALUE}""",
+    (?:\s+(?:for|of|to|on|at|in|fur|von|del?|di|do|da|du|pour|para|от|ot|для|k)\s[^\n.!?:=]{{1,60}}?)?
+    \s+(?:is|was|=|ist|lautet|est|es|e|je|jest|on|ar|er|-|is:|-+)\s+(?:now\s+)?{_VALUE}""",
     re.VERBOSE | re.IGNORECASE,
 )
 _CHANGED = rf"""\b(?:(?:set|chang(?:ed?|ing)|reset|updated?)\s+(?:\w+(?:['’]s)?\s+){{0,4}}(?P<name>{_HIDDEN}|pin)
     |(?P<other>{_HIDDEN}|pin)\s+(?:is|was|has\ been)\s+(?:now\s+)?(?:set|changed|reset|updated))\s+to\s+{_VALUE}"""
 _LOGIN = rf"""(?:\b(?:login|user(?:name)?)|账号|帳號|帐号|用户名?)[\s:：=]\s*[^\s,，;；/]{{1,60}}[\s,，;；/]+(?:and\s+)?
     (?P<name>{_HIDDEN}|pass|pw)\s+{_VALUE}"""
-_DIRECT = rf"""(?P<name>密码|密碼|口令|パスワード|비밀번호)\s{{0,2}}+["'“`「『]?
+_DIRECT = rf"""(?P<name>密码|密碼|口令|パスワード|비밀번호|пароль|κωδικός|סיסמ[הא]|पासवर्ड|รหัสผ่าน)\s{{0,2}}+["'“`「『]?
     (?P<value>(?!(?:sha|md|aes|rsa|argon|b?crypt|pbkdf|hmac|base|utf|gbk?|oauth|totp|wpa|web|sm)[-_]?\d)
         (?:(?=[!-~]{{0,40}}?[0-9])(?=[!-~]{{0,40}}?[A-Za-z])[!-~]{{6,{_LONGEST_READ}}}
         |\d{{6,32}}(?![\d年月日号位次个天])))"""
@@ -215,6 +226,8 @@ _BEFORE_PUBLIC = re.compile(r"(?:[a-z][a-z0-9+.-]*://\S*|www\.\S*|base64,|(?i:sh
 
 def secret_name(name: str) -> bool:
     """See `memctl.secrets.secret_name`."""
+    if not name.isascii():
+        name = fold(name)
     if not name.isascii() and re.search(_CHINESE, name, re.VERBOSE):
         return True
     words = [word.lower() for word in _WORD.findall(name)]
@@ -249,9 +262,13 @@ def is_held(value: str) -> bool:
     return len(plain) >= 4 and " " not in plain and not is_masked(plain) and not is_placeholder(plain)
 
 
-def looks(text: str, cautious: bool) -> list[Span]:
-    """What `memctl.secrets.found` finds; parts that overlap are one."""
-    candidates = [*_by_form(text, cautious), *_by_name(text, cautious), *_by_chance(text, cautious)]
+def looks(reading: Folded, cautious: bool) -> list[Span]:
+    """What `memctl.secrets.found` finds, as places in the original text; parts that overlap are one."""
+    candidates = [*_read(reading, cautious)]
+    candidates += _of_split_tokens(reading, candidates)
+    unwrapped = _unwrapped(reading)
+    if unwrapped is not reading:
+        candidates += _read(unwrapped, cautious)
     result: list[Span] = []
     for kind, start, end in sorted(candidates, key=lambda span: (span[1], -span[2])):
         if result and start < result[-1][2]:
@@ -260,6 +277,137 @@ def looks(text: str, cautious: bool) -> list[Span]:
         else:
             result.append((kind, start, end))
     return result
+
+
+def _read(reading: Folded, cautious: bool) -> Iterator[Span]:
+    """What the rules find in one reading of a text."""
+    text = reading.text
+    for find in (_by_form(text, cautious), _by_name(text, cautious), _by_chance(text, cautious), _in_tables(text)):
+        for kind, start, end in find:
+            if start < end:
+                yield (kind, *reading.original(start, end))
+
+
+# Readings
+
+_DIGITS_FOR_LETTERS = str.maketrans("@43$50", "aaesso")
+_WRAPPINGS: Sequence[tuple[re.Pattern[str], Callable[[re.Match[str]], str]]] = (
+    (re.compile(r"\\{1,9}(?:u0022|[\"'/])|&quot;|&#34;"), lambda match: match[0][-1] if match[0][-1] in "/'" else '"'),
+    (re.compile(r"%(?:3[AaDd]|2[26])"), lambda match: chr(int(match[0][1:], 16))),
+    (
+        re.compile(
+            r"((?:pass[a-z]*|pwd|pw|psk|secret[a-z]*|token|key|senha|kennwort|clave|密码|密碼|口令|密钥|密鑰|令牌)[\"'`*]{0,3}:)"
+            r"[ \t]{0,9}(?:[>|][+\d-]{0,2}[ \t]{0,9}\n[ \t]{1,40}|!![a-z]{1,9}[ \t]{1,9}|\n[ \t]{0,40}-[ \t]{1,9})",
+            re.IGNORECASE,
+        ),
+        lambda match: match[1] + " ",
+    ),
+    (
+        re.compile(
+            r"(?<![A-Za-z0-9])(?:p[ ]?[a@4][ ]?[s$5][ ]?[s$5](?:[ ]?w[ ]?[o0][ ]?r?[ ]?[dt])?|s[e3]cr[e3]t|t[o0]k[e3]n)"
+            r"(?![A-Za-z0-9])|密[ ]码|密[ ]碼",
+            re.IGNORECASE,
+        ),
+        lambda match: match[0].replace(" ", "").lower().translate(_DIGITS_FOR_LETTERS),
+    ),
+    (
+        re.compile(r"</t[hd]>\s{0,20}<t[hd]\b[^<>]{0,80}>|<t[rhd]\b[^<>]{0,80}>|</t[rhd]>"),
+        lambda match: "\n" if match[0] == "</tr>" else "\t" if "><" in match[0].replace(" ", "") else "",
+    ),
+)
+"""What stands between a rule and a secret, and what it says: JSON or a query within JSON or HTML, blocks and tags of
+YAML, letters written as digits and signs, tables of HTML."""
+
+
+def _unwrapped(reading: Folded) -> Folded:
+    """The text with such wrappings taken off; the same reading where it has none."""
+    for pattern, plain in _WRAPPINGS:
+        reading = _replaced(reading, pattern, plain)
+    return reading
+
+
+def _replaced(reading: Folded, pattern: re.Pattern[str], plain: Callable[[re.Match[str]], str]) -> Folded:
+    parts, places, at = list[str](), list[int](), 0
+    for match in pattern.finditer(reading.text):
+        new = plain(match)
+        if new == match[0].lower():
+            continue
+        parts += [reading.text[at : match.start()], new]
+        places += reading.places[at : match.start()]
+        places += [reading.places[match.start()]] * len(new)
+        at = match.end()
+    if not at:
+        return reading
+    return Folded("".join([*parts, reading.text[at:]]), [*places, *reading.places[at:]])
+
+
+_BEGUN = re.compile(
+    r"(?:gh[pousr]_|github_pat_|glpat-|AKIA|ASIA|AIza|ya29|GOCSPX-|eyJ|xox[a-z]-|[sr]k[-_]|hf_|npm_|pypi-|SG\.|hv[sb]\.|LTAI"
+    r"|AKID|gsk_|dop_v1_|shp[a-z]{2}_|whsec_|dapi|sq0|xai-|lin_api_)[\w.-]{4}"
+)
+_SPLIT = re.compile(
+    r"""-?(?:\\?\r?\n[ \t>#*]{0,20}|["'][ \t]{0,9}[\\+.]?[ \t]{0,9}\r?\n?[ \t]{0,20}["'])(?=[A-Za-z0-9_])"""
+)
+"""Where a token goes on in the next line, or in the next of two texts that are put together."""
+
+
+def _of_split_tokens(reading: Folded, known: Sequence[Span]) -> Iterator[Span]:
+    """Tokens of a known form that are parted over lines, but for those that are whole in the first."""
+    if not _BEGUN.search(reading.text):
+        return
+    joined = _replaced(reading, _SPLIT, lambda match: "")
+    if joined is reading:
+        return
+    starts = {start for kind, start, _ in known if kind in _FORMS}
+    for kind, start, end in _by_form(joined.text, False):
+        begin, until = joined.original(start, end)
+        parted = until - begin > end - start
+        if parted and begin not in starts and kind != "a password in a URL" and _mixed(joined.text[end - 4 : end], 1):
+            yield kind, begin, until
+
+
+# In tables
+
+_CELLS = re.compile(r"[|\t,;]")
+_LONGEST_LINE = 500
+
+
+def _in_tables(text: str) -> Iterator[Span]:
+    """What stands below a column's name that is a secret's, in Markdown, CSV or text with tabs."""
+    if "\n" not in text or not _CELLS.search(text):
+        return
+    columns: dict[int, str] = {}
+    sign, count, at = "", 0, 0
+    for line in text.split("\n"):
+        cells = line.split(sign) if sign else []
+        if sign and len(cells) == count:
+            yield from _row(cells, columns, at)
+        elif line.strip():
+            sign, count, columns = _header(line)
+        at += len(line) + 1
+
+
+def _header(line: str) -> tuple[str, int, dict[int, str]]:
+    """How a line parts its cells, how many it has, and which are the names of secrets; empty where none is."""
+    if len(line) <= _LONGEST_LINE:
+        for sign in (sign for sign in "|\t,;" if sign in line):
+            cells = line.split(sign)
+            if len(cells[0]) <= 40 and all(len(cell.split()) <= 3 and len(cell.strip()) <= 30 for cell in cells):
+                named = {at: cell.strip(" \t*_`\"'") for at, cell in enumerate(cells)}
+                if columns := {at: name for at, name in named.items() if _tells(name)}:
+                    return sign, len(cells), columns
+    return "", 0, {}
+
+
+def _row(cells: Sequence[str], columns: Mapping[int, str], at: int) -> Iterator[Span]:
+    for number, cell in enumerate(cells):
+        bare = cell.strip(" \t\r*`\"'")
+        name = columns.get(number, "")
+        held = name and bare and " " not in bare and not is_masked(bare) and not is_placeholder(bare)
+        if held and _good(name, bare, False, False):
+            start = at + cell.index(bare)
+            yield kind_of(name), start, start + len(bare)
+        at += len(cell) + 1
 
 
 def _by_form(text: str, cautious: bool) -> Iterator[Span]:
@@ -282,6 +430,7 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
         if cautious or _keylike(match["value"]) or _is_base64(match["value"]):
             yield ("an authorization header", *match.span("value"))
     yield from _told(text)
+    yield from _elsewhere(text, text.lower())
     tells = secret_name if cautious else _tells
     for pattern in (_ASSIGNED, _QUOTED_AFTER, _OPTION, _TAGGED, _TABLE):
         at = 0
@@ -290,6 +439,31 @@ def _by_name(text: str, cautious: bool) -> Iterator[Span]:
             if tells(named["name"]) and (span := _value_of(named, cautious)):
                 yield (kind_of(named["name"]), *span)
                 at = span[1]
+
+
+_BASE32 = r"""(?i:\b(?:totp|otp|2fa|mfa|authenticator|two-factor)\b|[验驗][证證])[^\n]{0,40}?(?<![A-Za-z0-9])
+    (?P<value>(?-i:(?:[A-Z2-7]{4}[ -]?){3,15}[A-Z2-7]{4}))(?![A-Za-z0-9])"""
+"""The key of codes that change by the minute, as `JBSWY3DPEHPK3PXP` or in groups of four."""
+_LINE_OF_PGPASS = r"""^(?:[\w.-]{1,80}|\*):(?:\d{2,5}|\*):[\w*$.-]{1,60}:[\w*.@-]{1,60}:(?P<value>[^\s:]{4,200})$"""
+_PAIRED = r"""["']?\b(?:name|key|variable)["']?\s{0,9}[:=]\s{0,9}["']?(?P<name>[\w.-]{2,60})["']?,?\s{1,40}
+    ["']?value["']?\s{0,9}[:=]\s{0,9}["']?(?P<value>[^\s"',;}]{4,300})"""
+"""`name: DB_PASSWORD` with `value: …` behind it, as lists of variables are written."""
+
+
+def _elsewhere(text: str, lowered: str) -> Iterator[Span]:
+    """What stands under a name that is no name of a field: in lists of variables, in files of programs."""
+    if "value" in lowered:
+        for match in _rule(_PAIRED).finditer(text):
+            value = match["value"]
+            if _tells(match["name"]) and not is_placeholder(value) and _good(match["name"], value, True, False):
+                yield (kind_of(match["name"]), *match.span("value"))
+    if any(word in lowered for word in ("otp", "2fa", "mfa", "authenticator", "two-factor", "验证", "驗證")):
+        for match in _rule(_BASE32).finditer(text):
+            if any(c.isdigit() for c in match["value"]):
+                yield ("a key of one-time codes", *match.span("value"))
+    for match in re.finditer(_LINE_OF_PGPASS, text, re.MULTILINE) if text.count(":") >= 4 else ():
+        if _passwordlike(match["value"]) and not is_placeholder(match["value"]):
+            yield ("a password", *match.span("value"))
 
 
 def _told(text: str) -> Iterator[Span]:

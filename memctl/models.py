@@ -93,7 +93,7 @@ class Reflection:
     """A Markdown file below `reflections/` (L3).
 
     `path` is relative to the user's folder; `generated_hash` is the hash of the body memctl last wrote there, empty
-    in a file a person wrote; `fields` is the whole front matter, unknown fields included.
+    in a file a person wrote; `fields` is the whole front matter, unknown fields included, `front` its text.
     """
 
     path: str
@@ -101,6 +101,7 @@ class Reflection:
     memory_id: str = ""
     fields: Mapping[str, Any] = field(default_factory=dict)
     generated_hash: str = ""
+    front: str = ""
 
     @property
     def title(self) -> str:

@@ -21,6 +21,9 @@ POLICIES = (REFUSE, MASK, ALLOW)
 LARGEST_FILE = 64 * 1024 * 1024
 """Bytes of a file that are looked at; a larger one is told by `in_files` as too large."""
 
+_DIGITS_FOR_LETTERS = str.maketrans("@43$50", "aaesso")
+"""As in `p@ssw0rd`."""
+
 T = TypeVar("T")
 
 
@@ -49,19 +52,39 @@ class Place(NamedTuple):
 _LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
 """No form is shorter; ordinary text holds few such runs."""
 
-_ELSEWHERE = tuple(
-    """密码 密碼 口令 密钥 密鑰 秘钥 金鑰 私钥 私鑰 令牌 權杖 凭证 憑證 凭据 憑據 授权码 授權碼 验证码 驗證碼
-    通行证 通行證 助记词 助記詞 パスワード 暗証番号 비밀번호 пароль""".split()
+_ELSEWHERE = (
+    *"""密码 密碼 口令 密钥 密鑰 秘钥 金鑰 私钥 私鑰 令牌 權杖 凭证 憑證 凭据 憑據 授权码 授權碼 验证码 驗證碼
+    通行证 通行證 助记词 助記詞 パスワード 暗証番号 비밀번호 пароль κωδικός المرور السر סיסמה סיסמא पासवर्ड รหัสผ่าน
+    验证 驗證""".split(),
+    "密 码",
 )
 """Names behind which a secret may stand with nothing between."""
 _NAMES = (
     *_ELSEWHERE,
     *"""pass pwd pw psk secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess kennwort wachtwoord
-    senha contraseña mnemonic phrase words curl mysql redis docker""".split(),
+    senha contrasena clave haslo sifre parola heslo losenord salasana adgangskode jelszo khau otp 2fa mfa authenticator
+    requirepass mnemonic phrase words curl mysql redis docker""".split(),
+    "s w o r d",
 )
 _SIGNS = (
     *"""= : ： ＝ > → | 是 为 為 改 设 設 就 " ' ’ “ bearer basic user login phrase words mnemonic --""".split(),
-    *(" is ", " was ", " ist ", " lautet ", " es ", " est ", " é ", " to ", " -"),
+    *(
+        " is ",
+        " was ",
+        " ist ",
+        " lautet ",
+        " es ",
+        " est ",
+        " e ",
+        " je ",
+        " jest ",
+        " on ",
+        " ar ",
+        " er ",
+        " to ",
+        " -",
+    ),
+    *("requirepass", "totp", "2fa", "mfa", "authenticator", "&quot;", "\t", " is\n"),
 )
 """A text without any of these, in small letters, tells no secret by its name."""
 
@@ -72,21 +95,28 @@ def found(text: str, *, cautious: bool = False) -> list[Secret]:
     Args:
         cautious: take for a secret also what is often none.
     """
-    if not _may_hold(text, cautious):
+    from memctl.folding import folded
+
+    reading = folded(text)
+    if not _may_hold(reading.text, cautious):
         return []
     from memctl.looks import looks
 
-    return [Secret(*span) for span in looks(text, cautious)]
+    return [Secret(*span) for span in looks(reading, cautious)]
 
 
 def _may_hold(text: str, cautious: bool) -> bool:
     """Whether it is worth to compile the rules, which takes longer than anything else here."""
     if "://" in text or "PRIVATE KEY" in text or re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
         return True
-    lowered = text.lower()
+    lowered = text.lower().translate(_DIGITS_FOR_LETTERS)
     if not text.isascii() and any(name in lowered for name in _ELSEWHERE):
         return True
-    return any(name in lowered for name in _NAMES) and any(sign in lowered for sign in _SIGNS)
+    if text.count(":") >= 4 and re.search(r":(?:\d+|\*):[^\s:]+:[^\s:]+:", text):
+        return True
+    return any(name in lowered for name in _NAMES) and (
+        any(sign in lowered for sign in _SIGNS) or ("," in text and "\n" in text)
+    )
 
 
 def masked(text: str, *, cautious: bool = False, mask: str = "[redacted {kind}]", known: str = "") -> str:

@@ -2,8 +2,8 @@
 
 A store's `memctl.yaml` may come from somebody else. So an address in it is refused at its first use, and such a value
 is not in force, until the user says that it is meant; that is kept in private files outside of all stores. Addresses
-of this machine itself need no trust for texts, which do not leave it. A key goes only to the address it was trusted for,
-on this machine too: anybody who has an account here may listen on a port.
+of this machine itself need no trust for texts, which do not leave it. A key goes only to the address it was trusted
+for, on this machine too: anybody who has an account here may listen on a port.
 """
 
 from __future__ import annotations

@@ -72,6 +72,7 @@ def bring_in(
             results = store.add_many(
                 imported.memories,
                 details=imported.details,
+                fronts=imported.fronts,
                 allow_duplicate=allow_duplicate,
                 allow_secret=allow_secret,
                 now=now,
@@ -115,7 +116,11 @@ def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
 
     if config.load(options.store_root()).secrets != REFUSE:
         return imported
-    reasons = [guarding.refused(m, imported.details.get(at, "")) for at, m in enumerate(imported.memories)]
+    details, fronts = imported.details, imported.fronts
+    reasons = [
+        guarding.refused(m, details.get(at, "")) or guarding.refused(m, fronts.get(at, ""))
+        for at, m in enumerate(imported.memories)
+    ]
     lost = {at: _problem(imported.places[at], reason) for at, reason in enumerate(reasons) if reason}
     _tell_problems(tuple(lost.values()))
     if lost and not skip_broken:
@@ -136,6 +141,7 @@ def _without(imported: Imported, lost: Mapping[int, Problem]) -> Imported:
         imported,
         memories=tuple(imported.memories[at] for at in keep),
         details={new: imported.details[old] for new, old in enumerate(keep) if old in imported.details},
+        fronts={new: imported.fronts[old] for new, old in enumerate(keep) if old in imported.fronts},
         places=tuple(imported.places[at] for at in keep),
         problems=(*imported.problems, *lost.values()),
     )

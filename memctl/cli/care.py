@@ -181,6 +181,7 @@ def export(
     """
     from memctl.cli import archiving
     from memctl.errors import UsageError
+    from memctl.files import reflections
     from memctl.models import Filters
     from memctl.selection import Selection
     from memctl.transfer import writing
@@ -205,12 +206,14 @@ def export(
         options.check_kinds(store, kind)
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
-        bodies = {m.memory_id: found.body for m in memories if (found := store.readable_reflection(m)[0])}
+        found = {m.memory_id: one for m in memories if (one := store.readable_reflection(m)[0])}
         user = store.user
     if current.json and _to_standard_output(output):
         render.as_json({"memories": [render.memory_json(memory) for memory in memories]})
         return
-    lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies))
+    bodies = {memory_id: one.body for memory_id, one in found.items()}
+    fronts = {memory_id: one.front for memory_id, one in found.items() if reflections.has_more(one)}
+    lines = (f"{line}\n" for line in writing.to_jsonl(memories, bodies, fronts))
     text = writing.to_documents_form(memories, user) if form == "records" else "".join(lines)
     _write_out(output, text)
     if output is not None and not _to_standard_output(output):

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
+from typer.models import TyperPath
 
 from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, DryRun, Id, Ids, current
@@ -18,7 +19,12 @@ if TYPE_CHECKING:
 
 def init(
     directory: Annotated[
-        Path | None, typer.Argument(help="The store's folder; --store and its default otherwise.", metavar="[DIR]")
+        str | None,  # as it is typed: a Path would make `./x` and `x` the same
+        typer.Argument(
+            help="The store's folder; --store and its default otherwise.",
+            metavar="[DIR]",
+            click_type=TyperPath(path_type=str),
+        ),
     ] = None,
     git: Annotated[bool, typer.Option("--git", help="Also make it ready for git, as `memctl git init` does.")] = False,
 ) -> None:
@@ -33,7 +39,8 @@ def init(
     from memctl.cli.git import made_ready
     from memctl.files import layout
 
-    root = directory.expanduser().absolute() if directory else options.store_root()
+    current.store = directory or current.store
+    root = options.store_root()
     name = current.user or os.environ.get(layout.USER_VARIABLE) or config.load(root).user or _login_name()
     layout.check_user_name(name)
     new = make_settings(root)

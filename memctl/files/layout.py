@@ -216,13 +216,40 @@ def _checked_name(name: str, what: str, example: str, longest: int = 255) -> str
 
 
 def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:
-    """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`."""
+    """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
+
+    Raises:
+        UsageError: what was given is an address, not a folder.
+    """
     if chosen := given or environment.get(STORE_VARIABLE):
+        _refuse_address(str(chosen))
         return Path(chosen).expanduser().absolute()
     for folder in (here, *here.parents):
         if (folder / CONFIG_NAME).is_file():
             return folder
     return Path("~/.memctl").expanduser()
+
+
+_ADDRESS = re.compile(
+    r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
+        |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
+        |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
+        |[^\s/@:]+@[^\s/@:]+:)                                          # git@host:path""",
+    re.VERBOSE | re.IGNORECASE,
+)
+
+
+def _refuse_address(given: str) -> None:
+    """Refuse what begins like an address, and repeat no more of it than its scheme: it may hold a password.
+
+    Raises:
+        UsageError: it does.
+    """
+    if found := _ADDRESS.match(given):
+        scheme = found["scheme"] or found["known"]
+        shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
+        hint = "Name a folder with --store or MEMCTL_STORE; one that is really called so is written with ./ before it."
+        raise UsageError(f"the store is given as an address ({shown}), but a store is a folder", hint=hint)
 
 
 def users(store: Path) -> list[str]:

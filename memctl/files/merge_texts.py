@@ -10,6 +10,7 @@ from typing import Any
 from memctl import times
 from memctl.errors import InvalidDataError
 from memctl.files import edit, reflections
+from memctl.files.front_matter import Field
 from memctl.files.merge_values import names_of, united
 
 
@@ -89,21 +90,17 @@ def reflection(base: bytes | None, ours: bytes, theirs: bytes, by_lines: LineMer
         the file, and whether its body holds conflict markers.
     """
     try:
-        b, o, t = (reflections.parse(data, "") for data in (base or b"", ours, theirs))
+        _, o, t = (reflections.parse(data, "") for data in (base or b"", ours, theirs))
     except InvalidDataError:
         return by_lines(base or b"", ours, theirs)
     of_two = not (base or b"").strip() and o.fields.get("created_at") != t.fields.get("created_at")
     if not of_two and not reflections.hand_edited(o) and not reflections.hand_edited(t):
         made = max(((_sortable_time(each.fields.get("updated_at")), data) for each, data in ((o, ours), (t, theirs))))
-        return made[1], False
+        return _with_foreign_fields(made[1], base or b"", ours, theirs), False
     parts = [reflections.split(data or b"") for data in (base, ours, theirs)]
     body, marked = by_lines(parts[0][1], parts[1][1], parts[2][1])
-    fields = _front(b.fields, o.fields, t.fields)
-    for each, (front, _) in ((o, parts[1]), (t, parts[2])):
-        if _json_text(each.fields) == _json_text(fields):
-            return front + body, marked
-    rendered, _ = reflections.split(reflections.render(fields, ""))
-    return rendered + (body if body.startswith(b"\n") else b"\n" + body), marked
+    front = _merged_front(*(front for front, _ in parts))
+    return front + body, marked
 
 
 def _sortable_time(value: object) -> str:
@@ -118,20 +115,53 @@ def _json_text(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
 
 
-def _front(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]) -> dict[str, Any]:
-    """Front matter by field. Nothing in it is worth a conflict: of what both changed, the larger is taken."""
+def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:
+    """The front matter of two sides, each field with the lines it has on the side it is taken from."""
+    if theirs in (base, ours):
+        return ours
+    if ours == base:
+        return theirs
+    texts = _front(*(reflections.fields_of(front) for front in (base, ours, theirs)))
+    return reflections.with_fields(ours or b"---\n---\n", texts)
+
+
+def _with_foreign_fields(made: bytes, *sides: bytes) -> bytes:
+    """A generated file with the fields of all sides that are not memctl's."""
+    known = reflections.fields_of(reflections.split(made)[0])
+    merged = _front(*(reflections.fields_of(reflections.split(side)[0]) for side in sides))
+    own = {name: field.text for name, field in known.items()}
+    texts = {name: text for name, text in own.items() if name not in reflections.foreign(own)}
+    texts |= reflections.foreign(merged)
+    if texts == own:
+        return made
+    front, body = reflections.split(made)
+    return reflections.with_fields(front, texts) + body
+
+
+def _front(base: Mapping[str, Field], ours: Mapping[str, Field], theirs: Mapping[str, Field]) -> dict[str, str]:
+    """The lines by field. Nothing in them is worth a conflict: of what both changed, the larger is taken."""
     merged = {}
     for name in names_of(base, ours, theirs):
-        b, o, t = (_json_text(each[name]) if name in each else None for each in (base, ours, theirs))
-        if o == t or b == t:
+        b, o, t = (_json_text(each[name].value) if name in each else None for each in (base, ours, theirs))
+        if o == t:
+            side = theirs if name in base and name in ours and ours[name].text == base[name].text else ours
+        elif b == t:
             side = ours
         elif b == o:
             side = theirs
-        elif isinstance(ours.get(name), list) and isinstance(theirs.get(name), list):
-            known = base.get(name)
-            side = {name: united(known if isinstance(known, list) else [], ours[name], theirs[name])}
+        elif listed := _lists(name, base, ours, theirs):
+            merged[name] = listed
+            continue
         else:
             side = ours if (o or "") > (t or "") else theirs
         if name in side:
-            merged[name] = side[name]
+            merged[name] = side[name].text
     return merged
+
+
+def _lists(name: str, *sides: Mapping[str, Field]) -> str | None:
+    """The lines of a list that both sides changed; None where they have none."""
+    base, ours, theirs = (side[name].value if name in side else None for side in sides)
+    if not isinstance(ours, list) or not isinstance(theirs, list):
+        return None
+    return reflections.line(name, united(base if isinstance(base, list) else [], ours, theirs))

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from datetime import datetime
-from typing import Any
+from typing import Any, NamedTuple
 
 from memctl import times
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document, safe_yaml
+from memctl.files import codec, document, front_matter, safe_yaml
+from memctl.files.front_matter import Field
 from memctl.models import Reflection
 
 FOLDER = "reflections/"
@@ -27,7 +28,7 @@ FIELD_ORDER = (
     "generated_hash",
 )
 
-_FRONT = re.compile(r"\A---[ \t]*\r?\n(.*?)^---[ \t]*\r?$\n?", re.DOTALL | re.MULTILINE)
+_FRONT = re.compile("\\A(\ufeff?---[ \t]*\r?\n)(.*?)(^---[ \t]*\r?$\n?)", re.DOTALL | re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
 _HINT = "The file is left as it is; mend the part between the two `---` lines by hand."
 
@@ -42,10 +43,26 @@ def parse(data: bytes, path: str) -> Reflection:
     front = _FRONT.match(text)
     if front is None and re.match(r"---[ \t]*\r?\n", text):
         raise InvalidDataError("the front matter is not closed by a `---` line", path=path, line=1, hint=_HINT)
-    fields = _front_fields(front[1], path) if front else {}
+    fields = _front_fields(front[2], path) if front else {}
     body = text[front.end() :] if front else text
     memory_id, hashed = fields.get("memory_id"), fields.get("generated_hash")
-    return Reflection(path, body.lstrip("\n"), str(memory_id or ""), fields, str(hashed or ""))
+    raw = _parts(data).front if front else ""
+    return Reflection(path, body.lstrip("\n"), str(memory_id or ""), fields, str(hashed or ""), raw)
+
+
+def front_problem(front: str) -> str:
+    """Why a text cannot be the front matter of a file; empty where it can."""
+    data = _fronted(front)
+    try:
+        return "" if parse(data, "").front == front else "holds a line that ends it"
+    except (InvalidDataError, UnicodeEncodeError) as problem:
+        return problem.reason if isinstance(problem, InvalidDataError) else "is not valid Unicode"
+
+
+def _fronted(front: str) -> bytes:
+    """A file of front matter alone."""
+    line = "---\r\n" if "\r\n" in front else "---\n"
+    return f"{line}{front}{line}".encode("utf-8", "surrogatepass")
 
 
 def _decode(data: bytes, path: str) -> str:
@@ -72,56 +89,166 @@ def _front_fields(text: str, path: str) -> dict[str, Any]:
     return {str(name): value for name, value in (fields or {}).items()}
 
 
+class _Parts(NamedTuple):
+    """A file as it stands: byte order mark and first `---`, front matter, last `---`, body; only the body without."""
+
+    opening: str
+    front: str
+    closing: str
+    body: str
+
+    @property
+    def line_end(self) -> str:
+        return "\r\n" if "\r\n" in (self.opening if self.closing else self.body.split("\n", 1)[0] + "\n") else "\n"
+
+    def lines(self, name: str, value: Any) -> str:
+        """A new field, with line ends as the file has them."""
+        return line(name, value).replace("\n", self.line_end)
+
+    def with_texts(self, texts: Mapping[str, str]) -> str:
+        """The front matter with its two lines, with just these fields."""
+        written = front_matter.write(front_matter.read(self.front), texts, FIELD_ORDER)
+        marks = "---" + self.line_end
+        opening = self.opening if self.closing else self.opening + marks
+        return f"{opening}{written}{self.closing if self.closing.endswith(self.line_end) else marks}"
+
+
+def _parts(data: bytes) -> _Parts:
+    text = data.decode("utf-8", "surrogateescape")
+    if found := _FRONT.match(text):
+        return _Parts(found[1], found[2], found[3], text[found.end() :])
+    mark = "\ufeff" if text.startswith("\ufeff") else ""
+    return _Parts(mark, "", "", text[len(mark) :])
+
+
 def split(data: bytes) -> tuple[bytes, bytes]:
     """The front matter with its two lines, and the body; line ends as memctl writes them, no byte order mark."""
-    text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    front = _FRONT.match(text)
-    end = front.end() if front else 0
-    return text[:end].encode(), text[end:].encode()
+    parts = _parts(data.decode("utf-8-sig").replace("\r\n", "\n").encode())
+    return f"{parts.opening}{parts.front}{parts.closing}".encode(), parts.body.encode()
+
+
+def fields_of(front: bytes) -> dict[str, Field]:
+    """The fields of front matter as `split` gives it, each with its lines.
+
+    Raises:
+        UnsafeYamlError: it is no YAML that memctl reads.
+    """
+    return front_matter.read(_parts(front).front).by_name
+
+
+def with_fields(front: bytes, texts: Mapping[str, str]) -> bytes:
+    """Front matter as `split` gives it, with just these fields, each with these lines; comments stay."""
+    return _parts(front).with_texts(texts).encode()
+
+
+def foreign(fields: Mapping[str, Any]) -> dict[str, Any]:
+    """The fields that are not memctl's."""
+    return {name: value for name, value in fields.items() if name not in FIELD_ORDER}
+
+
+def has_more(reflection: Reflection) -> bool:
+    """Whether front matter holds more than what memctl writes: fields it does not know, or comments."""
+    return bool(foreign(reflection.fields)) or "#" in reflection.front
+
+
+def with_own_fields_left_out(front: str) -> bytes:
+    """A file of front matter alone, with the fields that are not memctl's, and the title; empty for none."""
+    parts = _parts(_fronted(front))
+    known = front_matter.read(parts.front).by_name if front else {}
+    kept = {name: field.text for name, field in known.items() if name == "title" or name not in FIELD_ORDER}
+    return parts.with_texts(kept).encode() if front else b""
 
 
 def with_memory_id(data: bytes, memory_id: str) -> bytes:
     """A hand-written file with the id of its record put into its front matter: one line more, all else to the byte."""
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    text = data[len(mark) :]
-    end = b"\r\n" if b"\r\n" in text.split(b"\n", 1)[0] + b"\n" else b"\n"
-    line = _front_line("memory_id", memory_id).strip().encode() + end
-    if opening := re.match(rb"---[ \t]*\r?\n", text):
-        return mark + opening[0] + line + text[opening.end() :]
-    return mark + b"---" + end + line + b"---" + end + text
+    parts = _parts(data)
+    texts = {name: field.text for name, field in front_matter.read(parts.front).by_name.items()}
+    texts["memory_id"] = parts.lines("memory_id", memory_id)
+    return (parts.with_texts(texts) + parts.body).encode("utf-8", "surrogateescape")
+
+
+_NAMING_RECORDS = ("memory_id", "sources")
 
 
 def with_ids(data: bytes, ids: Mapping[str, str]) -> bytes:
-    """The file with other ids in its front matter; all else to the byte."""
-    mark = b"\xef\xbb\xbf" if data.startswith(b"\xef\xbb\xbf") else b""
-    text = data[len(mark) :].decode("utf-8", "surrogateescape")
-    front = _FRONT.match(text)
-    if front is None or not ids:
+    """The file with other ids where its front matter names records; all else to the byte."""
+    parts = _parts(data)
+    if not ids or not parts.front:
+        return data
+    try:
+        known = front_matter.read(parts.front).by_name
+    except safe_yaml.UnsafeYamlError:
         return data
     named = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
-    changed = re.sub(rf"(?<![\w.-])({named})(?![\w-]|\.\w)", lambda found: ids[found[1]], front[0])
-    return mark + (changed + text[front.end() :]).encode("utf-8", "surrogateescape")
+    pattern = re.compile(rf"(?<![\w.-])({named})(?![\w-]|\.\w)")
+    texts = {name: field.text for name, field in known.items()}
+    renamed = {name: pattern.sub(lambda found: ids[found[1]], texts[name]) for name in _NAMING_RECORDS if name in texts}
+    if texts == texts | renamed:
+        return data
+    return (parts.with_texts(texts | renamed) + parts.body).encode("utf-8", "surrogateescape")
 
 
-def render(fields: Mapping[str, Any], body: str) -> bytes:
-    """The file's bytes: known fields in a fixed order, then unknown ones as they came, then the body."""
-    ordered = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in (None, "", [], ())}
-    ordered |= {name: value for name, value in fields.items() if name not in FIELD_ORDER}
-    front = "".join(_front_line(name, value) for name, value in ordered.items())
+_EMPTY: tuple[Any, ...] = (None, "", [], ())
+
+
+def render(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
+    """The file's bytes: known fields in a fixed order, then unknown ones as they came, then the body.
+
+    Args:
+        like: files to keep the lines of fields from that have the same value there; first the one that is replaced,
+            whose comments, order and line ends stay.
+
+    Raises:
+        InvalidDataError: a text is not valid Unicode.
+    """
+    sources = [_parts(data) for data in like if data]
     try:
-        return f"---\n{front}---\n\n{body.strip()}\n".encode()
+        return ((_kept(fields, body, sources) if sources else "") or _written(fields, body)).encode()
     except UnicodeEncodeError:
         raise InvalidDataError("the text holds a lone surrogate, which is not valid Unicode") from None
 
 
-def _front_line(name: str, value: Any) -> str:
+def _written(fields: Mapping[str, Any], body: str) -> str:
+    front = "".join(line(name, value) for name, value in _ordered(fields).items())
+    return f"---\n{front}---\n\n{body.strip()}\n"
+
+
+def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
+    known = {name: fields[name] for name in FIELD_ORDER if fields.get(name) not in _EMPTY}
+    return known | foreign(fields)
+
+
+def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> str:
+    """The file with the lines of its sources; empty where they cannot be had, as those of a file that is broken."""
+    first = sources[0]
+    try:
+        known: dict[str, Field] = {}
+        for source in reversed(sources):
+            known |= front_matter.read(source.front).by_name
+        same = {name: known[name].text for name in fields if name in known and _same(known[name].value, fields[name])}
+        new = {name: first.lines(name, value) for name, value in _ordered(fields).items() if name not in same}
+        front = first.with_texts(same | new)
+        read = safe_yaml.load(_parts(front.encode()).front) or {}
+    except (safe_yaml.UnsafeYamlError, UnicodeEncodeError):
+        return ""
+    if any(not _same(read.get(name), value) for name, value in foreign(fields).items()):
+        return ""
+    return front + f"\n{body.strip()}\n".replace("\n", first.line_end)
+
+
+def _same(one: Any, other: Any) -> bool:
+    """Whether two values are the same in type too: 1 is not `true`."""
+    return repr(one) == repr(list(other) if isinstance(other, tuple) else other)
+
+
+def line(name: str, value: Any) -> str:
     """One field, lists on one line, times as everywhere else; what YAML would fold or drop is escaped."""
     import yaml
 
     if isinstance(value, datetime):
         moment = times.to_text(times.from_value(value))
         # A time stands unquoted, so that it is read as one; an odd name is quoted as YAML wants it.
-        return f"{name}: {moment}\n" if _is_plain(name) else _front_line(name, 0).removesuffix("0\n") + f"{moment}\n"
+        return f"{name}: {moment}\n" if _is_plain(name) else line(name, 0).removesuffix("0\n") + f"{moment}\n"
     plain = list(value) if isinstance(value, tuple) else value
     escaped = _ODD.search(json.dumps([name, plain], ensure_ascii=False, default=str)) is not None
     flow = isinstance(plain, list) and not any(isinstance(item, dict | list) for item in plain)
@@ -152,9 +279,9 @@ def hand_edited(reflection: Reflection) -> bool:
     return reflection.generated_hash != body_hash(reflection.body)
 
 
-def render_generated(fields: Mapping[str, Any], body: str) -> bytes:
+def render_generated(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
     """As `render`, for a body memctl wrote itself: remembers its hash."""
-    return render({**fields, "generated_hash": body_hash(body)}, body)
+    return render({**fields, "generated_hash": body_hash(body)}, body, *like)
 
 
 def is_reference(path: str) -> bool:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple, TypeVar
 
 DEEPEST = 50
 LARGEST = 256 * 1024
@@ -28,14 +29,71 @@ def load(text: str, *, times_as_text: bool = False) -> Any:
     Raises:
         UnsafeYamlError: broken, or refused.
     """
-    import yaml
     from frontmatter.default_handlers import YAMLHandler
+
+    return _bounded(text, lambda: YAMLHandler().load(text, Loader=_loader(times_as_text)))
+
+
+class Entry(NamedTuple):
+    """A field of a mapping: its name and value, where its lines begin, by how many blanks they are indented.
+
+    `flow` is the field as one line, where the mapping stands in braces and has no lines of its own.
+    """
+
+    name: str
+    value: Any
+    start: int
+    indent: int
+    flow: str = ""
+
+
+def entries(text: str) -> list[Entry]:
+    """The fields of a mapping in the order of the text; none where it holds no mapping.
+
+    Raises:
+        UnsafeYamlError: broken, or refused.
+    """
+    return _bounded(text, lambda: _entries(text))
+
+
+def _entries(text: str) -> list[Entry]:
+    import yaml
+
+    loader = _loader(False)(text)
+    try:
+        node = loader.get_single_node()
+        if not isinstance(node, yaml.MappingNode):
+            return []
+        return [_entry(loader, text, node, key, value) for key, value in node.value]
+    finally:
+        loader.dispose()
+
+
+def _entry(loader: Any, text: str, mapping: Any, key: Any, value: Any) -> Entry:
+    merged = key.tag == "tag:yaml.org,2002:merge"
+    name = "<<" if merged else str(loader.construct_object(key, deep=True))
+    written = [text[node.start_mark.index : node.end_mark.index] for node in (key, value)]
+    flow = ": ".join(written).replace("\n", "\n  ") if mapping.flow_style else ""
+    start = key.start_mark.index - key.start_mark.column
+    return Entry(name, loader.construct_object(value, deep=True), start, mapping.start_mark.column, flow)
+
+
+T = TypeVar("T")
+
+
+def _bounded(text: str, read: Callable[[], T]) -> T:
+    """What `read` makes of a text that is small and simple enough.
+
+    Raises:
+        UnsafeYamlError: it is not, or is broken.
+    """
+    import yaml
 
     if len(text) > LARGEST:
         raise UnsafeYamlError(f"larger than {LARGEST // 1024} KiB")
     try:
         _check(text)
-        return YAMLHandler().load(text, Loader=_loader(times_as_text))
+        return read()
     except yaml.YAMLError as problem:
         mark = getattr(problem, "problem_mark", None)
         reason = getattr(problem, "problem", None) or "cannot be read as YAML"

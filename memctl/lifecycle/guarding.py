@@ -111,7 +111,9 @@ def _with_its_hash(file: FileEdit, safe: str) -> str:
         made, masked = (reflections.parse(data, file.path) for data in (file.after or b"", safe.encode()))
     except (InvalidDataError, UnicodeEncodeError):
         return safe
-    return safe if reflections.hand_edited(made) else reflections.render_generated(masked.fields, masked.body).decode()
+    if reflections.hand_edited(made):
+        return safe
+    return reflections.render_generated(masked.fields, masked.body, safe.encode()).decode()
 
 
 def _guarded_line(line: LineEdit, policy: str, known: str) -> LineEdit:

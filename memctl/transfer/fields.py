@@ -16,10 +16,11 @@ SOURCE = "import"
 
 
 class Item(NamedTuple):
-    """One memory that was read, and Markdown to keep with it."""
+    """One memory that was read, Markdown to keep with it, and the front matter of that."""
 
     memory: Memory
     detail: str = ""
+    front: str = ""
 
 
 _CATEGORY_WORDS = {

@@ -46,6 +46,7 @@ class Imported:
         form: one of `FORMS`.
         memories: `memory_id` is empty where the store shall give a new one.
         details: Markdown that belongs to a memory, by its position in `memories`.
+        fronts: the front matter of that Markdown, where there is more in it than memctl writes.
         problems: what was left out and why, with its line; the caller decides whether to go on without it.
         places: the file and the line each memory stands in.
     """
@@ -55,6 +56,7 @@ class Imported:
     details: Mapping[int, str] = field(default_factory=dict)
     problems: tuple[Problem, ...] = ()
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
+    fronts: Mapping[int, str] = field(default_factory=dict)
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
@@ -221,19 +223,22 @@ def _of_store(entries: list[Entry], store: str, path: str) -> list[Entry]:
 def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence[Item]]]]) -> Imported:
     memories: list[Memory] = []
     details: dict[int, str] = {}
+    fronts: dict[int, str] = {}
     problems: list[Problem] = []
     places: list[tuple[str, int]] = []
     texts: dict[str, str] = {}
     for path, entry, make in work:
         try:
             for item in _made(entry, make, texts):
-                if item.detail:
+                if item.detail or item.front:
                     details[len(memories)] = item.detail
+                if item.front:
+                    fronts[len(memories)] = item.front
                 memories.append(item.memory)
                 places.append((path, entry.line))
         except RecordError as reason:
             problems.append(Problem(path, str(reason), entry.line))
-    return Imported(form, tuple(memories), details, tuple(problems), tuple(places))
+    return Imported(form, tuple(memories), details, tuple(problems), tuple(places), fronts)
 
 
 def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str]) -> Sequence[Item]:
@@ -245,7 +250,7 @@ def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str
     if entry.problem:
         raise RecordError(entry.problem)
     items = make()
-    for memory, _ in items:
+    for memory, *_ in items:
         if memory.memory_id and texts.setdefault(memory.memory_id, memory.content) != memory.content:
             raise RecordError(f"the id {memory.memory_id} stands above already, with another text")
     return items

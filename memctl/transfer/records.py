@@ -15,6 +15,9 @@ from memctl.transfer.fields import SOURCE, Item, name_of, need_object, need_text
 DETAIL = "detail_content"
 """Field of a line that holds the record's Markdown; the name is the documents'."""
 
+FRONT = "detail_front_matter"
+"""Field of a line that holds the front matter of that Markdown, where other programs or people wrote into it."""
+
 _PLAIN = ("id", "text", "time", "session", "store")
 
 
@@ -24,19 +27,22 @@ def record(value: Any, now: datetime | None) -> list[Item]:
     A record without an id is to get a new one; reading it again counts as saying it again.
     """
     given = dict(need_object(value))
-    detail = given.pop(DETAIL, "")
-    if not isinstance(detail, str):
-        raise RecordError(f"field {DETAIL!r} must be text")
+    detail, front = given.pop(DETAIL, ""), given.pop(FRONT, "")
+    for name, text in ((DETAIL, detail), (FRONT, front)):
+        if not isinstance(text, str):
+            raise RecordError(f"field {name!r} must be text")
+    if problem := reflections.front_problem(front):
+        raise RecordError(f"field {FRONT!r}: {problem}")
     if now is not None:
         given["imported_at"] = now
-    if detail:
+    if detail or front:
         # The Markdown gets a file of its own; the name it had elsewhere may be taken here by another record's.
         given.pop("summary_md_ref", None)
     memory = codec.decode(given)
     if not given.get("memory_id"):
         memory = replace(memory, memory_id="")
     _check(memory)
-    return [Item(memory, detail)]
+    return [Item(memory, detail, front)]
 
 
 def _check(memory: Memory) -> None:

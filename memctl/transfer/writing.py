@@ -8,14 +8,17 @@ from collections.abc import Iterable, Iterator, Mapping
 from memctl.errors import InvalidDataError
 from memctl.files import codec, document
 from memctl.models import Memory
-from memctl.transfer.records import DETAIL
+from memctl.transfer.records import DETAIL, FRONT
 
 
-def to_jsonl(memories: Iterable[Memory], details: Mapping[str, str] | None = None) -> Iterator[str]:
+def to_jsonl(
+    memories: Iterable[Memory], details: Mapping[str, str] | None = None, fronts: Mapping[str, str] | None = None
+) -> Iterator[str]:
     """One line of JSON a memory, all its fields, without line ends.
 
     Args:
         details: the Markdown that belongs to a memory, by its id; it travels in the line.
+        fronts: the front matter of that Markdown, as it stands, where it is to travel too.
 
     Raises:
         InvalidDataError: a memory holds what JSON cannot (NaN, half a character); named by its id.
@@ -25,6 +28,8 @@ def to_jsonl(memories: Iterable[Memory], details: Mapping[str, str] | None = Non
         record = codec.encode(memory)
         if detail := told.get(memory.memory_id):
             record[DETAIL] = detail
+        if front := (fronts or {}).get(memory.memory_id):
+            record[FRONT] = front
         try:
             line = json.dumps(record, ensure_ascii=False, allow_nan=False)
             line.encode()

@@ -81,6 +81,7 @@ class Adding(Engine):
         memories: Iterable[Memory],
         *,
         details: Mapping[int, str] | None = None,
+        fronts: Mapping[int, str] | None = None,
         command: str = "import",
         allow_duplicate: bool = False,
         allow_secret: bool = False,
@@ -94,24 +95,29 @@ class Adding(Engine):
         Args:
             memories: with `memory_id` empty where a new one is wanted; every other field is taken as it is.
             details: Markdown to keep with a memory, by its position.
+            fronts: front matter of that Markdown whose fields are kept, but for those memctl writes itself.
             allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
         """
         now = now or times.utc_now()
-        given, details = self._guarded(list(memories), details or {}, allow_secret)
+        given = self._guarded(list(memories), allow_secret)
+        details = self._guarded_texts(details or {}, "Markdown", allow_secret)
+        fronts = self._guarded_texts(fronts or {}, "front matter", allow_secret)
         complete = [self._new(memory, _EVERY_FIELD, now) for memory in given]
         own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
             batch = complete[start : start + BULK]
-            texts = {at - start: text for at, text in details.items() if start <= at < start + len(batch)}
+            texts = {
+                at - start: (text, fronts.get(at, ""))
+                for at, text in details.items()
+                if start <= at < start + len(batch)
+            }
             results += self._add_batch(batch, texts, own_ids, command, allow_duplicate, now)
             if progress:
                 progress("adding", min(start + BULK, len(complete)), len(complete))
         return results
 
-    def _guarded(
-        self, memories: Sequence[Memory], details: Mapping[int, str], allow_secret: bool
-    ) -> tuple[list[Memory], dict[int, str]]:
+    def _guarded(self, memories: Sequence[Memory], allow_secret: bool) -> list[Memory]:
         policy = self.secret_policy(allow_secret)
         passed = []
         for at, memory in enumerate(memories):
@@ -121,12 +127,16 @@ class Adding(Engine):
                 raise RefusedError(
                     f"memory {at + 1} of {len(memories)}: {problem.message}", hint=problem.hint
                 ) from None
-        return passed, {at: secrets.guarded(text, policy, f"Markdown {at + 1}") for at, text in details.items()}
+        return passed
+
+    def _guarded_texts(self, texts: Mapping[int, str], what: str, allow_secret: bool) -> dict[int, str]:
+        policy = self.secret_policy(allow_secret)
+        return {at: secrets.guarded(text, policy, f"{what} {at + 1}") for at, text in texts.items()}
 
     def _add_batch(
         self,
         batch: Sequence[Memory],
-        details: Mapping[int, str],
+        details: Mapping[int, tuple[str, str]],
         own_ids: frozenset[str],
         command: str,
         allow_duplicate: bool,
@@ -221,13 +231,16 @@ def _add_to(
     return Added(ADDED, memory), [memory]
 
 
-def with_details(view: View, puts: Sequence[Memory], details: Mapping[str, str]) -> tuple[list[Memory], list[FileEdit]]:
-    """As `with_detail`, for many new records at once."""
+def with_details(
+    view: View, puts: Sequence[Memory], details: Mapping[str, tuple[str, str]]
+) -> tuple[list[Memory], list[FileEdit]]:
+    """As `with_detail`, for many new records at once: Markdown and its front matter by the record's id."""
     done: list[Memory] = []
     files: list[FileEdit] = []
     for memory in puts:
         if memory.memory_id in details:
-            linked, edits = with_detail(view, [memory], memory, details[memory.memory_id])
+            text, front = details[memory.memory_id]
+            linked, edits = with_detail(view, [memory], memory, text, front)
             done += linked
             files += edits
         else:

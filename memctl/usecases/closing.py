@@ -185,7 +185,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
 
 
 def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
-    before = view.read(path)
+    before = original = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
     fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
     if current is not None and reflections.hand_edited(current):
@@ -193,4 +193,4 @@ def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) 
         before = view.read(path)
     if current is not None:
         fields["updated_at"] = now
-    return FileEdit(path, before, reflections.render_generated(fields, body))
+    return FileEdit(path, before, reflections.render_generated(fields, body, original))

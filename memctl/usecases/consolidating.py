@@ -282,4 +282,4 @@ def _reflection(view: View, record: Memory, made: Made, now: datetime) -> FileEd
     if current is None or reflections.hand_edited(current):
         path = path.removesuffix(".md") + ".proposed.md"
         return FileEdit(path, view.read(path), reflections.render_generated(fields, body))
-    return FileEdit(path, before, reflections.render_generated({**current.fields, **fields}, body))
+    return FileEdit(path, before, reflections.render_generated({**current.fields, **fields}, body, before))

@@ -198,12 +198,12 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected,
     fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": _listed(record.sources)}
     fields |= {"sources_hash": digest, GENERATED_BY: subject.by if digest in subject.drafts else ""}
     if current is not None and reflections.hand_edited(current):
-        return _proposal(view, record, current, draft, {**fields, "updated_at": now})
+        return _proposal(view, record, current, draft, {**fields, "updated_at": now}, before)
     if current is not None and _says_the_same(current, draft, record, digest) and view.get(record.memory_id):
         return Reflected("unchanged", record, path, draft.body), Change("reflect")
     if current is not None:
         fields["updated_at"] = now
-    data = reflections.render_generated(fields, draft.body)
+    data = reflections.render_generated(fields, draft.body, before)
     outcome = "refreshed" if current else "written"
     change = Change("reflect", (record,), files=(FileEdit(path, before, data),))
     return Reflected(outcome, record, path, draft.body), change
@@ -303,14 +303,19 @@ def _metadata(held: Memory | None, subject: _Subject) -> dict[str, object]:
 
 
 def _proposal(
-    view: View, record: Memory, current: Reflection, draft: Draft, fields: Mapping[str, object]
+    view: View,
+    record: Memory,
+    current: Reflection,
+    draft: Draft,
+    fields: Mapping[str, object],
+    original: bytes | None,
 ) -> tuple[Reflected, Change]:
     path = _proposal_path(current)
     before = view.read(path)
     shown = Reflected("proposed", record, path, draft.body)
     if before is not None and reflections.parse(before, path).body.strip() == draft.body.strip():
         return shown, Change("reflect")
-    data = reflections.render_generated(fields, draft.body)
+    data = reflections.render_generated(fields, draft.body, original)
     return shown, Change("reflect", files=(FileEdit(path, before, data),))
 
 
@@ -319,25 +324,27 @@ def _proposal_path(current: Reflection) -> str:
 
 
 def with_detail(
-    view: View, puts: Sequence[Memory], memory: Memory, text: str, *, add: bool = True
+    view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
 ) -> tuple[list[Memory], list[FileEdit]]:
     """Write a record's own Markdown and link it.
 
     Args:
+        front: front matter for a new file: its fields are kept, but for those memctl writes itself.
         add: keep what is there and put the text below it; replace it otherwise.
     """
     path = reflection_path(memory)
     linked = replace(memory, summary_md_ref=path)
     before = view.read(path)
     present = reflections.parse(before, path) if before else None
-    fields = {**adding.front_matter(linked), **(present.fields if present else {})}
+    like = before or reflections.with_own_fields_left_out(front)
+    fields = {**adding.front_matter(linked), **(reflections.parse(like, path).fields if like else {})}
     fields.pop("generated_hash", None)
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
     elif add and present:
         text = present.body
     others = [put for put in puts if put.memory_id != memory.memory_id]
-    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text))]
+    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, like))]
 
 
 def reflection_path(memory: Memory) -> str:

@@ -466,7 +466,8 @@ def _written(view: View, record: Memory, body: str, digest: str, now: datetime) 
         return Reflected("unchanged", record, path, body), Change(_REPORTING)
     if current and reflections.hand_edited(current):
         return _proposed(view, record, body, fields)
-    edit = FileEdit(path, view.read(path), reflections.render_generated(fields, body))
+    before = view.read(path)
+    edit = FileEdit(path, before, reflections.render_generated(fields, body, before))
     outcome = "refreshed" if current else "written"
     return Reflected(outcome, record, path, body), Change(_REPORTING, (record,), files=(edit,))
 
@@ -477,5 +478,6 @@ def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) 
     shown = Reflected("proposed", record, path, body)
     if beside and beside.body.strip() == body.strip():
         return shown, Change(_REPORTING)
-    edit = FileEdit(path, view.read(path), reflections.render_generated(fields, body))
+    data = reflections.render_generated(fields, body, view.read(record.summary_md_ref))
+    edit = FileEdit(path, view.read(path), data)
     return shown, Change(_REPORTING, files=(edit,))

@@ -67,6 +67,6 @@ def test_any_note(text):
         note = notes._parsed(text.encode("utf-8", "replace"), "folder/note.md")
     except MemctlError:
         return
-    for memory, _ in notes.memories(note, None):
+    for memory, *_ in notes.memories(note, None):
         assert memory.content.strip()
         assert memory.external_id.startswith("basic-memory:")

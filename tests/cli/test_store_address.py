@@ -1,0 +1,83 @@
+"""A store that is given as an address is refused: memctl would make a folder of that name and say nothing."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from memctl import open_store
+from memctl.errors import UsageError
+
+ADDRESSES = [
+    "postgresql://bob:Kitten99@host/db", "POSTGRES://host/db", "postgresql+psycopg://bob:Kitten99@host", "postgresql:/host/db", "postgres:db",
+    "mysql:db", "jdbc:postgresql://host/db?password=Kitten99", "sqlite:", "sqlite::memory:", "sqlite:///a.db", "file:///tmp/x", "file:x",
+    "https://bob:Kitten99@example.com/store", "s3://bucket/store", "s3:/bucket", "custom+scheme.v2://x", "git@host:bob/store", "bob@host:store",
+    " postgresql://host", "redis:", "host:/srv/store",
+]  # fmt: skip
+FOLDERS = ["./postgresql:", "./sqlite:", "notes:2024", "a/b:/c", "bob@example.com", "a b", "日记：二", "C", "c:d"]
+
+
+def run(arguments: list[str], here: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from memctl.cli.main import run; run()", *arguments], cwd=here, env={**os.environ, **environment}, capture_output=True, text=True
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("address", ADDRESSES)
+def test_python_refuses_an_address(address: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    for attempt in (
+        lambda: open_store(address, "bob", create=True),
+        lambda: open_store(environment={"MEMCTL_STORE": address}, create=True),
+    ):
+        with pytest.raises(UsageError, match="is given as an address") as problem:
+            attempt()
+        assert not [part for part in ("Kitten99", "bob", "host/") if part in str(vars(problem.value))]
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_python_refuses_a_path_made_of_one(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UsageError):
+        open_store(Path("postgresql://host/db"), create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("folder", FOLDERS)
+def test_other_names_are_folders(folder: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with open_store(folder, "bob", create=True) as store:
+        store.add("tea")
+    assert (tmp_path / folder / "bob" / "memory.json").exists()
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [["init"], ["list"], ["add", "tea"], ["user", "list"], ["user", "add", "bob"], ["config", "list"], ["config", "set", "secrets", "mask"],
+     ["git", "init"], ["doctor"], ["import", "--archive", "x.tgz"], ["model", "list"], ["mcp"]],
+)  # fmt: skip
+def test_every_command_refuses_an_address(arguments: list[str], tmp_path: Path) -> None:
+    done = run(["--store", "postgresql://bob:Kitten99@host/db", *arguments], tmp_path)
+    assert (done.returncode, done.stdout) == (2, "")
+    assert "a store is a folder" in done.stderr
+    assert "./ before it" in done.stderr
+    assert "Kitten99" not in done.stderr
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_init_refuses_an_address_however_it_is_given(tmp_path: Path) -> None:
+    for arguments, environment in (
+        (["init", "sqlite::memory:"], {}),
+        (["init", "s3://b/x"], {}),
+        (["init"], {"MEMCTL_STORE": "S3://b/x"}),
+    ):
+        done = run(arguments, tmp_path, **environment)
+        assert done.returncode == 2, done
+        assert "is given as an address" in done.stderr
+    assert list(tmp_path.iterdir()) == []
+    assert run(["init", "./sqlite:", "--user", "bob"], tmp_path).returncode == 0
+    assert (tmp_path / "sqlite:" / "bob" / "memory.json").exists()
