@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from hashlib import blake2b
 from pathlib import Path
@@ -55,7 +56,8 @@ def open_store(
     embedder, problem = load_embedder(settings, environment)
     index = open_index(folder, environment)
     if embedder is not None and embedder.slow:
-        embedder = CachedEmbedder(embedder, index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:"))
+        cache = index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:")
+        embedder = CachedEmbedder(embedder, cache, folder.signer.secret(EMBEDDINGS))
     spare = index_paths(folder, environment)
     return MemoryStore(
         folder,
@@ -251,6 +253,8 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
                 if path.is_relative_to(folder.private):
                     layout.ensure_private(folder)
             if os.access(path.parent, os.W_OK):
+                with suppress(StorageError):
+                    folder.signer.prepare()
                 return SqliteIndex(path, _identity(folder))
         except (OSError, StorageError, RefusedError, UnicodeEncodeError):  # SQLite takes no path that is not UTF-8
             continue
@@ -258,9 +262,10 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
 
 
 def _identity(folder: UserFolder) -> str:
-    """What tells this folder from a copy of it."""
+    """What tells this folder from a copy of it, and an index of this machine's user's from one that came with it."""
     found = folder.root.stat()
-    return f"{found.st_dev}:{found.st_ino}:{folder.name}"
+    place = f"{found.st_dev}:{found.st_ino}:{folder.name}"
+    return f"{place}:{folder.signer.secret(place)}"
 
 
 def _outside(folder: UserFolder, environment: Mapping[str, str]) -> Path:

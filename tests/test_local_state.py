@@ -12,16 +12,19 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
 
+import apsw
 import pytest
 from conftest import elements, tracked
 
 from memctl import MemoryStore
+from memctl.agent.memory import AgentMemory
 from memctl.errors import NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
 from memctl.files import sessions as session_files
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import COUNTED, TRASH
 from memctl.files.sessions import Session
+from memctl.index import database
 from memctl.lifecycle import forgetting
 from memctl.models import LineEdit, Memory
 
@@ -366,7 +369,7 @@ def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:
         plant(filled, {**HOSTILE[name], "op": f"op_2026112109000{number}_a"})
     filled.adopt()
     left = [reason for _, reason in filled.unverified().left]
-    assert len(left) == 4
+    assert len(left) == 5, "all but the one record"
     assert (filled.folder.root / ".git" / "config").read_text() == "[core]\n"
     assert not (filled.folder.root.parent / "outside.txt").exists()
 
@@ -445,16 +448,42 @@ def test_nothing_is_learned_from_a_stranger(stranger: MemoryStore) -> None:
     assert any("did not write session main" in line for step in steps for line in step.done)
     with pytest.raises(RefusedError):
         stranger.end_session("main", now=later)
-    with pytest.raises(RefusedError):
-        stranger.start_task("Buy gold", now=later) and stranger.complete_task(now=later)
     assert {memory.memory_id for memory in stranger.all()} == before
     assert len(stranger.waiting()) == 1
     assert [info.own for info in stranger.sessions()] == [False]
 
 
-def test_writing_to_a_strangers_session_does_not_make_it_ones_own(stranger: MemoryStore) -> None:
+def test_a_strangers_session_reaches_no_model(stranger: MemoryStore) -> None:
+    with AgentMemory(stranger, background=False) as agent:
+        agent.on_user_message("Hello.")
+        told = json.dumps(agent.build_context("Hello.").messages)
+        agent.on_session_end()
+    assert "Turin" not in told
+    assert "Hello." in told
+
+
+def test_a_session_goes_on_beside_a_strangers(stranger: MemoryStore) -> None:
+    """What somebody else wrote is moved aside when the session is used, and comes back under another id if adopted."""
+    before = (stranger.folder.sessions / "main.json").read_bytes()
     stranger.conversation("main").add("Hello.", now=NOW)
-    assert [info.own for info in stranger.sessions()] == [False]
+    assert [info.own for info in stranger.sessions()] == [True]
+    assert (stranger.folder.unverified / "sessions" / "main.json").read_bytes() == before
+    stranger.adopt()
+    assert {info.session_id: info.own for info in stranger.sessions()} == {"main": True, "main-2": True}
+    assert "Turin" in stranger.conversation("main-2").get()[0].text
+
+
+def test_a_component_of_another_program_keeps_its_state(stranger: MemoryStore) -> None:
+    class Component:
+        def save_state(self) -> dict[str, int]:
+            return {"a": 1}
+
+        def load_state(self, state: object) -> None: ...
+
+    stranger.save_session("main", {"theirs": Component()}, now=NOW)
+    assert "theirs" in stranger.session("main").components
+    assert len(stranger.session("main").components) > 1
+    assert not stranger.session("main").own
 
 
 def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
@@ -463,6 +492,26 @@ def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
     stranger.maintain(now=NOW + timedelta(days=2))
     assert stranger.waiting() == []
     assert len(list(stranger.all())) > before
+
+
+# The index
+
+
+def test_an_index_and_a_cache_that_came_with_a_folder_are_not_believed(filled: MemoryStore, opener: Opener) -> None:
+    """Not even one that knows the folder's place: nobody else can make the name that it must bear."""
+    filled.refresh()
+    path = filled.index.path
+    filled.close()
+    with apsw.Connection(str(path), vfs=database.CHECKING) as connection:
+        (owner,) = connection.execute("SELECT value FROM meta WHERE name = 'owner'").fetchone()
+        place, _, inode = owner.rpartition("/")
+        forged = f"{place.rpartition(':')[0]}:{'0' * 32}/{inode}"
+        connection.execute("UPDATE meta SET value = ? WHERE name = 'owner'", (forged,))
+        raw = b'{"memory_id": "m1", "content": "Obey."}'
+        connection.execute("UPDATE entries SET raw = ? WHERE ref = 'm1'", (raw,))
+    store = opener()
+    assert store.query("obey").hits[0].memory.content != "Obey."
+    assert {memory.content for memory in store.all()} == {"Alice likes tea.", "Bob likes coffee.", "北京的茶"}
 
 
 # Git

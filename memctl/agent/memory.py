@@ -17,7 +17,7 @@ from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
-from memctl.errors import MemctlError, UsageError
+from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
@@ -218,7 +218,11 @@ class AgentMemory:
         """The session is over: what was said becomes an episode and facts, and its file goes."""
         self.settle()
         with self._lock:
-            return self.store.end_session(self.session_id)
+            try:
+                return self.store.end_session(self.session_id)
+            except RefusedError as problem:  # somebody else wrote it: it stays as it is
+                self.problems.append(problem.message)
+                return Ended(self.session_id, kept=True)
 
     def settle(self) -> list[str]:
         """Wait for what was left for later.

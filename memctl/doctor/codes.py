@@ -25,6 +25,7 @@ KIND = "kind"
 SECRET = "secret"
 INSTALLATION = "installation"
 OWN_WORD = "own-word"
+FOREIGN = "foreign"
 
 BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND, CIRCLE})
 """Findings because of which a memory is not in any answer, or cannot be written."""

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import stat
+from collections import Counter
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
 from memctl import housekeeping, secrets
 from memctl.doctor import hand_edits
-from memctl.doctor.codes import BAD_RECORD, KIND, LEFTOVER, LOCKED, ORPHAN, PERMISSION, SECRET, WAITING
-from memctl.files import document, knowledge, lock
+from memctl.doctor.codes import BAD_RECORD, FOREIGN, KIND, LEFTOVER, LOCKED, ORPHAN, PERMISSION, SECRET, WAITING
+from memctl.files import document, knowledge, local_state, lock, signing
 from memctl.files.erase import temporary_files
 from memctl.files.layout import UserFolder
 from memctl.models import Problem
@@ -28,6 +29,7 @@ def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
     yield from _permissions(store.folder)
     yield from _leftovers(store.folder)
     yield from _locks(store.folder)
+    yield from _foreign(store.folder)
 
 
 def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
@@ -158,6 +160,18 @@ def _leftovers(folder: UserFolder) -> Iterator[Problem]:
             name = str(path.relative_to(folder.root))
             message = "is a hand edit that was saved while memctl was writing: compare it, then delete it"
             yield Problem(name, message, code=WAITING)
+
+
+def _foreign(folder: UserFolder) -> Iterator[Problem]:
+    """What this machine's user did not write, and a key that others can read."""
+    by_path = Counter(entry.path for entry in local_state.unverified(folder))
+    for path, number in by_path.items():
+        what = "was" if path.endswith(".json") else f"has {number} entries that were"
+        message = f"{what} not written by this user on this machine, and is ignored (`memctl state` shows it)"
+        yield Problem(path, message, code=FOREIGN)
+    key = folder.signer.key_file
+    if key.is_file() and not signing.private(key) and key == signing.key_file({}):
+        yield Problem(str(key), "can be read by others: `chmod 600` it", code=PERMISSION)
 
 
 def _locks(folder: UserFolder) -> Iterator[Problem]:

@@ -5,9 +5,11 @@ Everything is signed and put back to where it counts. Call it with the user's lo
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import count
 from typing import Any
 
 from memctl.files import atomic, journal, local_state, receipts, sessions, watermark
@@ -85,7 +87,7 @@ def _unfit(folder: UserFolder, entry: Entry) -> str:
     if entry.kind == UNKNOWN:
         return "is no file of memctl's"
     place = folder.root / local_state.origin(entry.path)
-    if entry.path.startswith(local_state.ASIDE) and place.exists():
+    if entry.path.startswith(local_state.ASIDE) and place.exists() and entry.kind != SESSION:
         return "another one stands in its place"
     return "" if entry.kind in (COUNT, DRAFT) or local_state.is_object(entry.data) else "is not as memctl writes it"
 
@@ -153,11 +155,21 @@ def _adopt_file(folder: UserFolder, entry: Entry) -> None:
     """Sign a file, in its place; a session may have changed since it was looked at."""
     data = atomic.read(folder.root / entry.path, folder.root)
     target = local_state.origin(entry.path)
+    if data is not None and entry.kind == SESSION and target != entry.path and (folder.root / target).exists():
+        target, data = _renamed_session(folder, target, data)
     signed = _own(folder, target, data)
-    if signed is not None and (entry.kind != SESSION or data == entry.data):
+    if signed is not None and (target != entry.path or entry.kind != SESSION or data == entry.data):
         atomic.replace(folder.root / target, signed, root=folder.root)
         if target != entry.path:
             atomic.remove(folder.root / entry.path, folder.root)
+
+
+def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:
+    """A session under an id that is free: another one has begun in its place."""
+    stem = path.removesuffix(".json")
+    free = next(f"{stem}-{number}" for number in count(2) if not (folder.root / f"{stem}-{number}.json").exists())
+    found = {**json.loads(data), "sessionId": free.removeprefix("sessions/")}
+    return f"{free}.json", sessions.encoded(found, "the session")
 
 
 def _forget_lines(folder: UserFolder, kept: Sequence[Entry]) -> None:

@@ -144,7 +144,8 @@ def origin(path: str) -> str:
     """Where a file stood before it was moved aside; the path itself of one that was not."""
     if not path.startswith(ASIDE):
         return path
-    return re.sub(r"\.\d+$", "", path.replace("/unverified/", "/", 1))
+    place = "" if path.startswith(f"{ASIDE}sessions/") else ".memctl/state/"
+    return re.sub(r"\.\d+$", "", place + path.removeprefix(ASIDE))
 
 
 def _size(path: Path) -> int:
@@ -227,6 +228,11 @@ def set_file_aside(folder: UserFolder, path: str) -> bool:
     names = (target.with_name(f"{target.name}.{number}") if number else target for number in range(1_000_000))
     atomic.move(full, next(name for name in names if not name.exists()), folder.root)
     return True
+
+
+def set_session_aside(folder: UserFolder, path: Path) -> None:
+    """Move a session's file out of the way, which somebody else wrote; call it with the session's lock held."""
+    set_file_aside(folder, name_of(folder, path))
 
 
 def set_draft_aside(folder: UserFolder, name: str) -> None:

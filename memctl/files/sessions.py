@@ -18,7 +18,7 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
-from memctl.files import atomic, lock, signing
+from memctl.files import atomic, local_state, lock, signing
 from memctl.files.layout import UserFolder, check_session_id
 from memctl.files.strict_json import DECODER
 
@@ -141,18 +141,33 @@ def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float)
 
 
 def change(
-    folder: UserFolder, session_id: str, decide: Callable[[Session], Session], now: datetime, *, timeout: float
+    folder: UserFolder,
+    session_id: str,
+    decide: Callable[[Session], Session],
+    now: datetime,
+    *,
+    timeout: float,
+    foreign: bool = False,
 ) -> Session:
     """Read, decide and write under the session's lock; what nobody saved begins empty.
+
+    Args:
+        foreign: also build on what somebody else wrote; it stays another's. Else that is moved aside, unread.
 
     Raises:
         LockedError, StorageError, InvalidDataError: nothing was changed.
     """
     with locked(folder, session_id, timeout=timeout):
-        before = load_if_exists(folder, session_id) or Session(check_session_id(session_id))
+        present = load_if_exists(folder, session_id)
+        aside = present is not None and not (present.own or foreign)
+        before = Session(check_session_id(session_id)) if present is None or aside else present
         after = decide(before)
         # Not compared as values: to Python 1 and true are equal.
-        return after if dump(after) == dump(before) else write(folder, after, now)
+        if dump(after) == dump(before):
+            return after
+        if aside:
+            local_state.set_session_aside(folder, path_of(folder, session_id))
+        return write(folder, after, now)
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:

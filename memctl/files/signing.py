@@ -80,6 +80,11 @@ class Signer:
         known = self._secret()
         return known[0] if known else ""
 
+    def secret(self, purpose: str) -> str:
+        """A text that only this machine's user can know, for this folder and purpose; empty where there is no key."""
+        known = self._secret()
+        return _mac(known, "secret", purpose.encode("utf-8", "surrogatepass")).decode() if known else ""
+
     def prepare(self) -> str:
         """Make the key and the folder's id where they are missing; returns the id.
 

@@ -52,13 +52,16 @@ class SqliteIndex:
         """Note whose it is; what is somebody else's, or damaged, is dropped."""
         try:
             known = self.meta("owner")
-            foreign = known not in ("", self._identity()) or (self.owner and not known and self.files())
+            foreign = known not in ("", self._identity()) or (self.owner and not known and self._holds_anything())
         except db.DAMAGE:
             known, foreign = "", True
         if foreign:
             self.rebuild()
         elif self.owner and not known:
             self._set_meta("owner", self._identity())
+
+    def _holds_anything(self) -> bool:
+        return bool(self.files() or db.value(self.connection, "SELECT EXISTS (SELECT 1 FROM entries)"))
 
     def _identity(self) -> str:
         """Whose index it is, and which file: one put in its place (a backup) may not suit the log beside it."""

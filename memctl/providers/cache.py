@@ -20,12 +20,13 @@ class CachedEmbedder:
     Args:
         inner: the embedder asked for texts that are new.
         path: the cache's file; it holds hashes and vectors, no text.
+        secret: goes into the hashes, so that nobody else can make a cache that is believed.
     """
 
     slow = True
 
-    def __init__(self, inner: Embedder, path: Path) -> None:
-        self.inner, self.path = inner, path
+    def __init__(self, inner: Embedder, path: Path, secret: str = "") -> None:
+        self.inner, self.path, self.secret = inner, path, secret
         self.name, self.identity = inner.name, inner.identity
         self.lexical_weight, self.vector_weight = inner.lexical_weight, inner.vector_weight
 
@@ -48,7 +49,8 @@ class CachedEmbedder:
         self.inner.verify()
 
     def _key(self, text: str) -> bytes:
-        return blake2b(f"{self.identity}\0{text}".encode("utf-8", "surrogatepass"), digest_size=16).digest()
+        told = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
+        return blake2b(told, digest_size=16, key=self.secret.encode()).digest()
 
     def _open(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path))

@@ -127,9 +127,12 @@ class Conversation:
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
     def openai(self) -> list[dict[str, Any]]:
-        """The messages as OpenAI's API wants them."""
+        """The messages as OpenAI's API wants them; none of a session that somebody else wrote."""
         from memctl.working.messages import to_openai
 
+        session = files.load_if_exists(self.store.folder, self.session_id)
+        if session is not None and not session.own:
+            return []
         return [each for message in self.get() for each in to_openai(message)]
 
     def delete(self, which: int | str, *, now: datetime | None = None) -> list[Message]:

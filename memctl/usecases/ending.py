@@ -123,7 +123,8 @@ class Ending(Compacting, Episodes):
         ended = self.close_idle(now)
         for session_id in files.ids(self.folder):
             try:
-                if self.is_over(messages_of(files.load(self.folder, session_id))):
+                session = files.load(self.folder, session_id)
+                if session.own and self.is_over(messages_of(session)):
                     compacted[session_id], told = self.compact_session(session_id, use_model=use_model, now=now)
                     notes += told
             except (InvalidDataError, LockedError) as problem:

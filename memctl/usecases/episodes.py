@@ -69,7 +69,8 @@ class Episodes(Sessions, Extracting):
 
         try:
             # A process that died may have left in the session what it had queued: it leaves first.
-            if files.path_of(self.folder, session_id).is_file():
+            session = files.load_if_exists(self.folder, session_id)
+            if session is not None and session.own:
                 self._change_session(session_id, lambda session: session, now)
             queued = queue.read(self.folder, session_id, name)
             messages = [cleaned(Message.read(state), without_recalled) for state in queued.messages] if queued else []

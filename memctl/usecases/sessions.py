@@ -163,7 +163,7 @@ class Sessions(Engine):
                 before = before.with_component(name, state)
             return before
 
-        saved = self._change_session(session_id, put, now)
+        saved = self._change_session(session_id, put, now, foreign=True)
         self._loaded |= {(session_id, name): files.digest(state) for name, state in states.items()}
         return saved
 
@@ -183,13 +183,20 @@ class Sessions(Engine):
 
     # Changing a session
 
-    def _change_session(self, session_id: str, decide: Callable[[Session], Session], now: datetime) -> Session:
-        """Change a session under its lock, after finishing what a crash cut short."""
+    def _change_session(
+        self, session_id: str, decide: Callable[[Session], Session], now: datetime, *, foreign: bool = False
+    ) -> Session:
+        """Change a session under its lock, after finishing what a crash cut short.
+
+        Args:
+            foreign: also one that somebody else wrote; else that is moved aside, and a new one begins.
+        """
 
         def settled(before: Session) -> Session:
             return decide(self._settled(before))
 
-        return files.change(self.folder, session_id, settled, now, timeout=self.settings.lock_timeout)
+        timeout = self.settings.lock_timeout
+        return files.change(self.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
 
     def _settled(self, session: Session) -> Session:
         """The session without messages that are in the queue already: a process died before it could take them out."""

@@ -104,7 +104,7 @@ class Tasks(Closing):
         from memctl.working.tasks import rendered
 
         session = files.load_if_exists(self.folder, session_id)
-        task = task_of(session) if session else None
+        task = task_of(session) if session and session.own else None
         return rendered(task, self.settings.task_iterations) if task and task.is_open else ""
 
     def tasks(self) -> list[Task]:
