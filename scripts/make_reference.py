@@ -28,7 +28,7 @@ import typer  # noqa: E402
 from memctl import times  # noqa: E402
 from memctl.cli.app import command as whole_command  # noqa: E402
 from memctl.config import Settings  # noqa: E402
-from memctl.files import layout  # noqa: E402
+from memctl.files import layout, signing  # noqa: E402
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made by scripts/make_reference.py: change the code, then run `make docs`. -->"
@@ -114,7 +114,9 @@ def _setting_row(name: str, metadata: Mapping[str, Any]) -> str:
     default = getattr(Settings(), name)
     low, high = metadata["low"], metadata["high"]
     bounds = "" if low is None else f"{low:g} to {high:g}"
-    return f"| `{name}` | {_kind(default)} | {_shown(default)} | {bounds} | {metadata['help']} |"
+    risk = metadata["risk"]
+    trust = f" [Needs trust](trust.md#settings) where it {risk.does}." if risk else ""
+    return f"| `{name}` | {_kind(default)} | {_shown(default)} | {bounds} | {metadata['help']}{trust} |"
 
 
 def _kind(default: object) -> str:
@@ -132,6 +134,7 @@ VARIABLES = {
     layout.USER_VARIABLE: "The user, where `--user` is not given.",
     times.NOW_VARIABLE: "The present, for demonstrations that must come out the same. Any time memctl reads.",
     "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
+    signing.KEY_VARIABLE: "The file of the key that signs local state, where it is not `memctl/key` in the state folder.",
     "MEMCTL_DEBUG": "Set to anything: a bug shows its whole trace.",
     "VISUAL, EDITOR": "The editor `memctl edit` opens, in this order; `vi` otherwise.",
     "XDG_CACHE_HOME": "Where models, and the indexes of folders that cannot be written, lie (below `memctl/`); "

@@ -130,15 +130,17 @@ def test_operation_log_fields():
     part = TEXT.partition("\n### state/operations.jsonl\n")[2].partition("\n### ")[0]
     step = journal.RecordStep("id", None, "{}")
     whole = journal.Operation(
-        "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),), redoes="undo"
-    )
+        "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),), redoes="undo",
+        number=1,
+    )  # fmt: skip
     assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal.to_json(whole))
 
 
 def test_receipts(tmp_path):
-    receipts.write(tmp_path / "receipts.jsonl", "q", ["a"], ["a"], from_value("2026-03-01"))
+    folder = layout.UserFolder(tmp_path)
+    receipts.write(folder, "q", ["a"], ["a"], from_value("2026-03-01"))
     shown = re.search(r"`(\{\"receipt\".*?\})`", TEXT)[1]
-    assert list(json.loads((tmp_path / "receipts.jsonl").read_text())) == re.findall(r'"(\w+)":', shown)
+    assert list(json.loads(folder.receipts.read_text())) == [*re.findall(r'"(\w+)":', shown), "mac"]
 
 
 def test_names_in_the_picture_are_the_code_s():
