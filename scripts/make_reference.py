@@ -134,7 +134,7 @@ VARIABLES = {
     layout.USER_VARIABLE: "The user, where `--user` is not given.",
     times.NOW_VARIABLE: "The present, for demonstrations that must come out the same. Any time memctl reads.",
     "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
-    signing.KEY_VARIABLE: "The file of the key that signs local state, where it is not `memctl/key` in the state folder.",
+    signing.KEY_VARIABLE: "The file of the key that signs local state; `memctl/key` in the state folder otherwise.",
     "MEMCTL_DEBUG": "Set to anything: a bug shows its whole trace.",
     "VISUAL, EDITOR": "The editor `memctl edit` opens, in this order; `vi` otherwise.",
     "XDG_CACHE_HOME": "Where models, and the indexes of folders that cannot be written, lie (below `memctl/`); "
