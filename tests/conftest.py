@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, settings
 
 import memctl
 from memctl import MemoryStore, open_store, sync
-from memctl.files import document
+from memctl.files import document, signing
 from memctl.index import database as db
 from memctl.index.sqlite import SqliteIndex
 
@@ -139,6 +139,12 @@ def opener(tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Callable[
 def store(opener: Callable[..., MemoryStore]) -> MemoryStore:
     """Alice's empty store."""
     return opener()
+
+
+def forget_progress() -> None:
+    """Forget what was remembered beside the key: a test is about to open a folder as it was at an earlier moment. In a
+    power cut, both lie on the same disk."""
+    shutil.rmtree(f"{signing.key_file()}.folders", ignore_errors=True)
 
 
 def fast_folder() -> Path:

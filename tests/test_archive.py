@@ -20,6 +20,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, doctor, open_store
+from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic
 from memctl.files.layout import UserFolder
@@ -99,6 +100,8 @@ def test_what_comes_back_is_no_hand_edit(log: bool, store: MemoryStore, tmp_path
     restoring.restore(tmp_path / "a.memctl", tmp_path / "new")
     with open_store(tmp_path / "new", "alice", environment={}) as back:
         back.add("Alice prefers milk")
+        assert {problem.code for problem in doctor.examine(back)} == ({codes.FOREIGN} if log else set())
+        back.adopt()
         assert doctor.examine(back) == []
         assert (back.undo().command, len(back.all())) == ("add", 2)
         assert len(back.undo_many(2).done) == (2 if log else 0)
@@ -129,6 +132,9 @@ def test_the_log_comes_along_when_wanted(store: MemoryStore, tmp_path: Path) -> 
     restoring.restore(tmp_path / "a.memctl", tmp_path / "new")
 
     with open_store(tmp_path / "new", "alice") as back:
+        with pytest.raises(NotFoundError):
+            back.undo()
+        back.adopt()
         back.undo()
         assert list(back.all()) == []
 

@@ -401,8 +401,8 @@ def test_a_hand_edit_while_we_write(store: MemoryStore, moment: str) -> None:
 
     target: tuple[Any, str, Callable[..., bool], bool] = {
         "before the intent": (journal, "write_intent", lambda *_: True, False),
-        "before the swap": (atomic, "_move", lambda temporary, path, keep: path.name == "memory.json", False),
-        "after the swap": (atomic, "_move", lambda temporary, path, keep: path.name == "memory.json", True),
+        "before the swap": (atomic, "_move", lambda temporary, path, *_: path.name == "memory.json", False),
+        "after the swap": (atomic, "_move", lambda temporary, path, *_: path.name == "memory.json", True),
     }[moment]
     module, name, when, after = target
     with interrupted(module, name, when, save, after=after):
@@ -626,10 +626,11 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
 
 def test_receipts_are_laid_aside_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two find the file full: the second must not lay the new one over the old."""
-    path = tmp_path / "receipts.jsonl"
+    folder = layout.UserFolder(tmp_path)
+    path = folder.receipts
 
     def write(query: str) -> str:
-        return receipts.write(path, query, ["m1"], ["m1"], datetime(2030, 1, 1, tzinfo=UTC))
+        return receipts.write(folder, query, ["m1"], ["m1"], datetime(2030, 1, 1, tzinfo=UTC))
 
     given = [write("one")]
     monkeypatch.setattr(receipts, "LIMIT", path.stat().st_size + 20)
@@ -640,7 +641,7 @@ def test_receipts_are_laid_aside_once(tmp_path: Path, monkeypatch: pytest.Monkey
     with interrupted(os, "write", lambda *_: True, others, after=True):
         given.insert(1, write("two"))
     assert all(given)
-    assert sorted(found.receipt for found in receipts.read(path)) == sorted(given)
+    assert sorted(found.receipt for found in receipts.read(folder)) == sorted(given)
 
 
 def test_a_folder_made_by_hand(tmp_path: Path) -> None:

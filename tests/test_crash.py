@@ -651,7 +651,7 @@ def test_any_call_may_fail(
     shutil.copytree(template, fast / "good")
     assert run(fast / "good", 0) == (None, False)
     before, after = truth(template / "alice"), truth(fast / "good" / "alice")
-    for n in range(1, 100):
+    for n in range(1, 400):
         root = fast / "bad"
         shutil.copytree(template, root)
         problem, failed = run(root, n)

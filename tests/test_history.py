@@ -21,7 +21,7 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from test_crash import NOW as CRASH_NOW
 from test_crash import Nursery, _reference, opened, prepared, truth
 
-from memctl import MemoryStore, open_store, times
+from memctl import MemoryStore, open_store, times, trust
 from memctl.cli.main import main
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from memctl.files.journal import Operation, RecordStep
@@ -353,6 +353,7 @@ def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> No
 def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
+    trust.add_value(trust.value_of(tmp_path / "s", "log_limit_mb", 1.0), os.environ)
     with open_store(tmp_path / "s", "alice", create=True) as store:
         assert not store.log_trimmed
         largest = 0
@@ -375,6 +376,7 @@ def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> No
     """An import of more than half the log's limit: what is older goes, it stays."""
     (tmp_path / "s").mkdir()
     (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
+    trust.add_value(trust.value_of(tmp_path / "s", "log_limit_mb", 1.0), os.environ)
     with open_store(tmp_path / "s", "alice", create=True) as store:
         store.add("x" * 300_000, now=day(0))
         before = truth(store.folder.root)
@@ -617,7 +619,7 @@ def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: Memor
     assert store.findable(beginning) == one.memory_id
     with pytest.raises(NotFoundError) as told:
         store.get(one.memory_id)
-    assert f"memctl log {one.memory_id} --ids" in told.value.hint
+    assert f"memctl log --ids {one.memory_id}" in told.value.hint
     store.restore_from(beginning, store.history(one.memory_id)[0].op, now=day(2))
     assert store.get(one.memory_id) == one
     same_as_rebuilt(store)

@@ -322,7 +322,7 @@ def test_documents_are_no_memories(store: MemoryStore) -> None:
     assert result.hits
     assert store.all() == store.select() == []
     assert store.categories() == set()
-    assert list(receipts.read(store.folder.receipts))[-1].ids == ()
+    assert list(receipts.read(store.folder))[-1].ids == ()
     for judge in (
         lambda: store.feedback(place, "up"),
         lambda: store.feedback_on_answer(result.receipt, "good", used=[place]),

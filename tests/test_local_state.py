@@ -7,8 +7,11 @@ import os
 import shutil
 import subprocess
 import sys
+from collections import Counter
 from collections.abc import Callable
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -351,6 +354,38 @@ def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     taken = store.undo_many(2)
     assert taken.stopped is None
     assert store.get("m1").content == "Alice likes tea."
+
+
+def test_adopting_that_is_cut_off_goes_on(older: MemoryStore, opener: Opener, monkeypatch: pytest.MonkeyPatch) -> None:
+    """At each call that changes a file, the system refuses; what is adopted the next time is all that there was."""
+    store = opener()
+    store.add("Written by the new version")
+    for number in range(1, 60):
+        copied = store.folder.root.with_name(f"copy{number}")
+        shutil.copytree(store.folder.root, copied)
+        copy, calls = opener(copied.name), Counter[str]()
+
+        def failing(*given: Any, real: Callable[..., Any], at: int, calls: Counter[str], **more: Any) -> Any:
+            calls["made"] += 1
+            if calls["made"] == at:
+                raise OSError(28, "No space left on device")
+            return real(*given, **more)
+
+        with monkeypatch.context() as patch:
+            for name in ("replace", "unlink", "fsync"):
+                patch.setattr(os, name, partial(failing, real=getattr(os, name), at=number, calls=calls))
+            with suppress(StorageError):
+                copy.adopt()
+        copy.adopt()
+        assert copy.unverified().entries == copy.unverified().left == ()
+        assert [op.command for op in copy.history()] == ["import", "forget", "add"]
+        assert len(list(receipts.read(copy.folder))) == 1
+        copy.undo_many(2)
+        assert copy.get("m1").content == "Alice likes tea."
+        if calls["made"] < number:
+            assert number > 10
+            return
+    raise AssertionError("it never came to its end")
 
 
 def test_adopting_is_asked_about(older: MemoryStore) -> None:

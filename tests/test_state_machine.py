@@ -60,6 +60,11 @@ class Done:
     undone: bool = False
 
 
+def _receipt_in(counted: bytes | None) -> str:
+    """Up to which receipt uses were counted."""
+    return json.loads(counted)["receipt"] if counted else ""
+
+
 @dataclass
 class World:
     """The user's files, read without memctl."""
@@ -684,7 +689,7 @@ class StoreMachine(RuleBasedStateMachine):
         kept, _, _ = self.housekeep()
         counted = {mid: memory for mid, memory in self.world.memories().items() if kept.get(mid, 0) is not None}
         touched: dict[str, Memory] = {}
-        marker = self.world.files.get(COUNTED, b"").decode().strip()
+        marker = _receipt_in(self.world.files.get(COUNTED))
         position = next((at for at, (receipt, *_) in enumerate(self.uses) if receipt == marker), -1)
         new = self.uses[position + 1 :]
         for _, ids, at in new:
@@ -699,7 +704,7 @@ class StoreMachine(RuleBasedStateMachine):
             mid: lambda m, e=memory: m is not None and replace(m, archived_reason=e.archived_reason) == e
             for mid, memory in touched.items()
         }
-        files = {COUNTED: f"{new[-1][0]}\n".encode()} if new else {}
+        files = {COUNTED: lambda data, last=new[-1][0]: _receipt_in(data) == last} if new else {}
         self.write("decay", lambda: self.store.decay(now=now, allow_mass_change=True), records, files)
 
     @staticmethod

@@ -302,7 +302,7 @@ def test_very_long_questions(library: MemoryStore) -> None:
 def test_a_receipt_of_any_question(library: MemoryStore) -> None:
     for question in ("\ud800", "\n", "\0", "x" * 100_000):
         receipt = library.query(question).receipt
-        assert [r for r in receipts.read(library.folder.receipts) if r.receipt == receipt]
+        assert [r for r in receipts.read(library.folder) if r.receipt == receipt]
 
 
 # Two ways for one thing: Latin text has a shorter one, which saves an import

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -249,7 +249,8 @@ def check_categories(store: MemoryStore, wanted: list[str] | None, *others: Memo
     """
     if unknown := set(wanted or ()) - set(store.settings.categories):
         known = set[str]().union(*(each.categories() for each in (store, *others)))
-        _refuse_unknown("category", "Categories", unknown - known, {*store.settings.categories, *store.categories()})
+        here = dict.fromkeys((*store.settings.categories, *sorted(store.categories())))
+        _refuse_unknown("category", "Categories", unknown - known, here)
 
 
 def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemoryStore) -> None:
@@ -262,14 +263,14 @@ def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemorySto
 
     if unknown := set(wanted or ()) - set(KINDS):
         known = set[str]().union(*(each.kinds() for each in (store, *others)))
-        _refuse_unknown("kind", "Kinds", unknown - known, {*KINDS, *store.kinds()})
+        _refuse_unknown("kind", "Kinds", unknown - known, dict.fromkeys((*KINDS, *sorted(store.kinds()))))
 
 
-def _refuse_unknown(what: str, whats: str, unknown: set[str], known: set[str]) -> None:
+def _refuse_unknown(what: str, whats: str, unknown: set[str], known: Iterable[str]) -> None:
     from memctl.errors import UsageError
 
     if unknown:
-        hint = f"{whats}: {', '.join(sorted(known))}."
+        hint = f"{whats}: {', '.join(known)}."
         raise UsageError(f"there is no {what} {', '.join(sorted(unknown))!r}", hint=hint)
 
 

@@ -134,11 +134,11 @@ def trust(
         ),
     ] = None,
 ) -> None:
-    """Allow what memctl.yaml sets: a server that memories are sent to, or a value that is less safe than the default.
+    """Allow a server or a value that memctl.yaml sets.
 
-    A store may come from somebody else, so its servers are not used before, and such values are not in force. What
-    `config set` sets here is trusted at once. Servers on this machine need no trust for texts; a key is sent to them
-    only after this.
+    A store may come from somebody else, so its servers are not used before, and values that are less safe than the
+    defaults are not in force. What `config set` sets here is trusted at once. Servers on this machine need no trust
+    for texts; a key is sent to them only after this.
 
     Example: memctl config trust llm_url
     """
@@ -172,7 +172,7 @@ def distrust(
         ),
     ],
 ) -> None:
-    """Send nothing to a server any longer, or let a value of memctl.yaml not be in force.
+    """Take back what `trust` allowed.
 
     Example: memctl config distrust llm_url
     """

@@ -29,7 +29,7 @@ def show() -> None:
     memctl signs what it keeps for itself: the log, receipts, the trash, drafts, sessions. What came with a folder, an
     archive or a branch is ignored, and kept.
 
-    Example: memctl state
+    Example: memctl state show
     """
     with options.opened() as store:
         store.refresh()
@@ -39,7 +39,6 @@ def show() -> None:
         render.as_json({**where, **_as_json(found)})
         return
     _list(found)
-    render.say(f"signed with {where['key']}")
 
 
 def adopt(
@@ -76,7 +75,7 @@ def _list(found: Adopted) -> None:
     for line in _lines(found.entries):
         render.say(line)
     for entry, reason in found.left:
-        render.say(f"left   {_described(entry)}: {render.one_line(reason, _WIDTH)}")
+        render.say(f"{'left':<9}  {_described(entry)}: {render.one_line(reason, _WIDTH)}")
     if not found.entries and not found.left:
         render.say("nothing here was written by anybody else")
 

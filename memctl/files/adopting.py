@@ -86,10 +86,16 @@ def _unfit(folder: UserFolder, entry: Entry) -> str:
         return "" if receipts.parsed(entry.data) else "is no receipt"
     if entry.kind == UNKNOWN:
         return "is no file of memctl's"
-    place = folder.root / local_state.origin(entry.path)
-    if entry.path.startswith(local_state.ASIDE) and place.exists() and entry.kind != SESSION:
+    if entry.path.startswith(local_state.ASIDE) and entry.kind != SESSION and _is_taken(folder, entry):
         return "another one stands in its place"
     return "" if entry.kind in (COUNT, DRAFT) or local_state.is_object(entry.data) else "is not as memctl writes it"
+
+
+def _is_taken(folder: UserFolder, entry: Entry) -> bool:
+    """Whether something else stands where a file belongs; not where adopting it was cut off."""
+    target = local_state.origin(entry.path)
+    there = atomic.read(folder.root / target)
+    return there is not None and there != _own(folder, target, entry.data)
 
 
 def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
@@ -155,7 +161,7 @@ def _adopt_file(folder: UserFolder, entry: Entry) -> None:
     """Sign a file, in its place; a session may have changed since it was looked at."""
     data = atomic.read(folder.root / entry.path, folder.root)
     target = local_state.origin(entry.path)
-    if data is not None and entry.kind == SESSION and target != entry.path and (folder.root / target).exists():
+    if data is not None and entry.kind == SESSION and _is_taken(folder, entry) and target != entry.path:
         target, data = _renamed_session(folder, target, data)
     signed = _own(folder, target, data)
     if signed is not None and (target != entry.path or entry.kind != SESSION or data == entry.data):
@@ -166,10 +172,14 @@ def _adopt_file(folder: UserFolder, entry: Entry) -> None:
 
 def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:
     """A session under an id that is free: another one has begun in its place."""
-    stem = path.removesuffix(".json")
-    free = next(f"{stem}-{number}" for number in count(2) if not (folder.root / f"{stem}-{number}.json").exists())
-    found = {**json.loads(data), "sessionId": free.removeprefix("sessions/")}
-    return f"{free}.json", sessions.encoded(found, "the session")
+    stem, found = path.removesuffix(".json"), json.loads(data)
+    for number in count(2):
+        target = f"{stem}-{number}.json"
+        renamed = sessions.encoded({**found, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session")
+        there = atomic.read(folder.root / target)
+        if there is None or there == _own(folder, target, renamed):
+            break
+    return target, renamed
 
 
 def _forget_lines(folder: UserFolder, kept: Sequence[Entry]) -> None:

@@ -148,11 +148,14 @@ def change(
     *,
     timeout: float,
     foreign: bool = False,
-) -> Session:
+) -> tuple[Session, bool]:
     """Read, decide and write under the session's lock; what nobody saved begins empty.
 
     Args:
         foreign: also build on what somebody else wrote; it stays another's. Else that is moved aside, unread.
+
+    Returns:
+        the session, and whether another's was moved aside.
 
     Raises:
         LockedError, StorageError, InvalidDataError: nothing was changed.
@@ -164,10 +167,10 @@ def change(
         after = decide(before)
         # Not compared as values: to Python 1 and true are equal.
         if dump(after) == dump(before):
-            return after
+            return after, False
         if aside:
             local_state.set_session_aside(folder, path_of(folder, session_id))
-        return write(folder, after, now)
+        return write(folder, after, now), aside
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:

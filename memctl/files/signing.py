@@ -81,8 +81,9 @@ class Signer:
         return known[0] if known else ""
 
     def secret(self, purpose: str) -> str:
-        """A text that only this machine's user can know, for this folder and purpose; empty where there is no key."""
-        known = self._secret()
+        """A text that only this machine's user can know, for a purpose, in any folder; empty where there is no key."""
+        key = _content(self.key_file, _KEY, linked=True)
+        known = ("", bytes.fromhex(key.decode())) if key else None
         return _mac(known, "secret", purpose.encode("utf-8", "surrogatepass")).decode() if known else ""
 
     def prepare(self) -> str:

@@ -57,7 +57,8 @@ class Changing(Asking):
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
         """As `adding.check`; what a person wrote as kind, layer or category may stay."""
-        categories = (*self.settings.categories, *((before.category,) if before else ()))
+        own = (before.category,) if before and before.category not in self.settings.categories else ()
+        categories = (*self.settings.categories, *own)
         return adding.check(changed, categories, before)
 
     def write_reflection(

@@ -196,7 +196,9 @@ class Sessions(Engine):
             return decide(self._settled(before))
 
         timeout = self.settings.lock_timeout
-        return files.change(self.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
+        changed, moved = files.change(self.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
+        self.gateway.moved_aside += moved
+        return changed
 
     def _settled(self, session: Session) -> Session:
         """The session without messages that are in the queue already: a process died before it could take them out."""

@@ -25,6 +25,7 @@ from typing import Any
 import pytest
 
 from memctl.cli.main import main
+from memctl.files import signing
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_STORE = ROOT / "sample_store"
@@ -70,6 +71,7 @@ class Memctl:
         self.home.mkdir(exist_ok=True)
         self.environment = {
             "HOME": str(self.home),
+            signing.KEY_VARIABLE: str(signing.key_file()),  # one for commands and for what a test opens itself
             "XDG_CACHE_HOME": str(root / "cache"),
             "XDG_CONFIG_HOME": str(root / "config"),
             "XDG_DATA_HOME": str(root / "data"),

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from conftest import content_of, elements, left_over, same_as_rebuilt
+from conftest import content_of, elements, forget_progress, left_over, same_as_rebuilt
 
 from durability import operations
 from durability.disk import Snapshot
@@ -117,6 +117,7 @@ def _states(
 
 
 def _settle(root: Path) -> None:
+    forget_progress()
     with opened(root) as store:
         operations.fixed_ids(store)
         store.refresh()
@@ -135,6 +136,7 @@ def check(
             in one of few.
     """
     legal = legal or whole.legal(acknowledged)
+    forget_progress()
     with opened(root) as store:
         operations.fixed_ids(store)
         answer = store.query("tea", now=NOW)

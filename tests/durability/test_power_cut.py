@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import TORTURE, count_cases
+from conftest import TORTURE, count_cases, forget_progress
 
 from durability import operations
 from durability.checking import Reference, check, reference
@@ -200,6 +200,7 @@ def test_what_is_purged_stays_purged(nursery: Nursery, template: Path, fast: Pat
     for left in _left("purge", whole, () if TORTURE else range(0, 10**6, 7)):
         root = fast / "found"
         lay_out(left.found, root)
+        forget_progress()
         with operations.opened(root) as store:
             store.query("tea", now=operations.NOW)
             store.add("Another.", now=operations.NOW)

@@ -132,13 +132,15 @@ STORY: list[Step] = _steps(
 
 READING = """show, list, inspect, log, diff, session list, session show, task show, task list, strategy list,
 strategy suggest, strategy warn, knowledge list, knowledge show, knowledge search, mcp tools, git check, git status,
-git log, user list, config list, config get, model list, model verify""".replace("\n", " ").split(", ")
+git log, user list, config list, config get, model list, model verify,
+state show""".replace("\n", " ").split(", ")
 """Commands that write nothing of a user's."""
 
 ELSEWHERE = {
     "mcp": "a server, in test_together.py",
     "model install": "downloads a model; tests/providers/test_fastembed.py",
     "eval": "writes nothing but the file it begins",
+    "state adopt": "cut off at each step in tests/test_local_state.py",
 }
 """Commands that are killed, or cannot be, elsewhere."""
 

@@ -25,7 +25,7 @@ from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, doctor, open_store
 from memctl.errors import RefusedError
-from memctl.files import journal
+from memctl.files import journal, layout, signing
 from memctl.models import Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -97,6 +97,7 @@ ALLOWED = {0, 1}
 def _child_command(order: dict[str, Any], out: int) -> None:
     """Run one command line with its output in a file; say how it ended, unless it is killed before."""
     root = Path(order["root"])
+    os.environ[signing.KEY_VARIABLE] = str(signing.key_file())
     os.environ |= {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "MEMCTL_NOW": "2026-06-01T12:00:00Z"}
     os.environ |= {"XDG_CACHE_HOME": str(root / "cache"), "HOME": str(root), "TYPER_USE_RICH": "0"}
     os.chdir(root)
@@ -340,8 +341,9 @@ def test_a_log_that_is_gone_explains_nothing(lost: str, undone: Path) -> None:
 
 def test_a_trimmed_log_still_explains_the_last_operation(undone: Path) -> None:
     log = undone / "alice" / ".memctl" / "state" / "operations.jsonl"
-    journal.trim(log, log.stat().st_size - 1)
-    assert len(journal.read(log)) == 1
+    folder = layout.UserFolder(log.parents[2])
+    journal.trim(folder, log.stat().st_size - 1)
+    assert len(journal.read(folder)) == 1
     with opened(undone) as store:
         assert not store.refresh().blocked
         assert {m.memory_id for m in store.all()} == kept(KEPT)
