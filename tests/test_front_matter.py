@@ -42,6 +42,32 @@ nested:
 - x:   1e5
 - y: .5
 🙂 smile: très bien
+off: push # CI
+No: 017
+2024: x
+1.10: ver
+0x1F: sixteen
+12:30:00: half past
+2024-01-02: a day
+~: none
+"quo\\u0074ed": yes
+? [a, 1.10]
+: flow
+? - b
+  - c
+: - block
+?
+  # behind the mark
+  yes
+: below
+? |
+  lines
+: - lines
+more: |
+  one
+
+  # no remark
+  two
 """
 
 
@@ -116,7 +142,17 @@ def test_a_hand_written_file_gets_its_id_and_nothing_else(end: str, mark: str, s
 
 
 @pytest.mark.parametrize(
-    "front", ["{a: 1.10, b: yes}\n", "  a: 1.10\n  b: yes\n", "memory_id:\na: 1.10\nb: yes\n", "", "# a remark\n"]
+    "front",
+    [
+        "{a: 1.10, b: yes}\n",
+        "{on: 1.10, 017: b, [c]: d}\n",
+        "  ? off\n  : 1.10\n",
+        "on:\n1.10: x\n",
+        "  a: 1.10\n  b: yes\n",
+        "memory_id:\na: 1.10\nb: yes\n",
+        "",
+        "# a remark\n",
+    ],
 )
 def test_front_matter_of_any_shape_takes_an_id(front: str) -> None:
     data = reflections.with_memory_id(f"---\n{front}---\nBody".encode(), "m1")
@@ -187,12 +223,17 @@ def test_of_two_generated_texts_the_newer_stays_with_the_fields_of_both() -> Non
     assert not reflections.hand_edited(reflections.parse(merged, ""))
 
 
-NAMES = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(lambda name: name not in reflections.FIELD_ORDER)
+ODD_NAMES = ("on", "off", "YES", "No", "y", "null", "~", "true", "2024", "017", "0x1F", "1_000", "1.10", "1e5", ".inf", "12:30:00", "2024-01-01",
+             "2024-01-01 10:00:00", "=", "<<", "'on'", '"off"', "'2024'", '"t\\u00e9"', "!!str no", "a b", "日本", "? on\n", "?\n  yes\n",
+             "?\n  # ? remark\n  no\n", "? [a, 1.10]\n", "? {a: on}\n", "? - a\n  - 1.0\n", "? |\n  block\n", "? >-\n  folded\n  text\n")  # fmt: skip
+NAMES = st.from_regex(r"[a-z]{3,8}", fullmatch=True).filter(
+    lambda name: name not in reflections.FIELD_ORDER
+) | st.sampled_from(ODD_NAMES)
 VALUES = st.sampled_from(
     ["12:30:00", "1.10", "yes", "010", "0o17", "1_000", "0x1F", "~", "", "2024-01-01", "2024-01-01 10:00:00 +8", ".inf", "1e5", "0b11",
      "'it''s'", '"tab\\t\\u00e9"', "plain # remark", "|\n  a\n   b\n", ">-\n  a\n\n  b", "|+\n  x\n\n", "{a: 1.0, b: {c: yes}}", "[1.10, on]",
      "\n  - a\n  - b: 010", "\n- a\n# in between\n- b", "\n  k: v\n\n  # deep\n  l: 1.0", '"over\n  lines"', "[1,\n2]", "!!str 1.10", "日本語 \U0001f642",
-     "a\ttab"]
+     "a\ttab", "|\n  a\n  # no remark\n  b", '"x\n  # y"', "{1: a, on: b}", "\n  on: 1.10\n  2024: {yes: no}"]
 )  # fmt: skip
 BETWEEN = st.sampled_from(["", "\n", "# remark\n", "\n# remark: x\n\n", "  # indented\n"])
 
@@ -222,6 +263,67 @@ def test_random_front_matter_keeps_its_bytes(fields: list[tuple[str, str, str]],
         again = reflections.parse(written, "")
         assert again.memory_id == "m1"
         assert repr(reflections.foreign(again.fields)) == repr(read.fields)
+
+
+def test_a_name_that_yaml_would_convert_stays_in_a_list_both_sides_changed() -> None:
+    base, ours, theirs = (f"---\non: [{items}]\n---\nB\n".encode() for items in ("a", "a, b", "a, c"))
+    assert merge_texts.reflection(base, ours, theirs, by_lines) == (b"---\non: [a, b, c]\n---\nB\n", False)
+
+
+def test_a_value_of_many_lines_goes_as_a_whole() -> None:
+    data = b'---\ntitle: "Tea\n\n  # green"\ngenerated_by: |\n  one\n  # two\n# of a\na: 1.10\n---\n\nBody\n'
+    read = reflections.parse(data, "")
+    written = reflections.render({**read.fields, "title": "Coffee", "generated_by": "x"}, "Body", data)
+    assert written == b"---\ntitle: Coffee\ngenerated_by: x\n# of a\na: 1.10\n---\n\nBody\n"
+
+
+DETAIL = "---\n# from CI\non: push # all\nver: 1.10\n\n# of the day\n2024-01-01: yes\ntags: [x]\nmemory_id: other\n---\n\n# Tea\n"
+
+
+def test_front_matter_of_a_given_text_becomes_that_of_the_file(tmp_path: Path) -> None:
+    given = tmp_path / "tea.md"
+    given.write_text(DETAIL)
+    run(tmp_path / "a", "init", "--user", "bob")
+    run(tmp_path / "a", "add", "Alice prefers tea", "--detail", str(given))
+    given.write_text("---\nver: 1.20\nwake: 12:30:00 # early\n---\nBlack too.\n")
+    (path,) = (tmp_path / "a" / "bob" / "reflections").glob("*.md")
+    first = path.read_text()
+    assert first.count("---\n") == 2
+    assert "# from CI\non: push # all\nver: 1.10\n\n# of the day\n2024-01-01: yes\ntags: [x]\n" in first
+    assert "other" not in first
+    run(tmp_path / "a", "add", "Alice prefers tea", "--detail", str(given))
+    second = path.read_text()
+    assert second.endswith("---\n\n# Tea\n\nBlack too.\n")
+    assert foreign_lines(second.encode()) == [
+        *(line.replace(b"1.10", b"1.20") for line in foreign_lines(first.encode())[:-2]),
+        *(b"wake: 12:30:00 # early", b"---", b""),
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["---\n\nA line across the page.\n\n---\n\nMore.", "---\n- a\n---\nB", "---\na: [\n---\nB", "---\nB"]
+)
+def test_a_text_that_begins_with_a_line_across_the_page_is_text(text: str, store: MemoryStore) -> None:
+    memory = store.add("Alice prefers tea", detail=text).memory
+    assert store.reflection_of(memory).body.strip() == text
+
+
+def test_front_matter_typed_into_a_draft_becomes_that_of_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(tmp_path / "a", "init", "--user", "bob")
+    run(tmp_path / "a", "add", "Alice prefers tea")
+    with open_store(tmp_path / "a", "bob") as store:
+        (memory,) = store.all()
+    editor = tmp_path / "editor"
+    for typed in ("---\\noff: yes # x\\n---", "---\\n2024: 017\\n---"):
+        editor.write_text(f'#!/bin/sh\nsed -i \'1i {typed}\' "$1"\necho More. >> "$1"\n')
+        editor.chmod(0o755)
+        monkeypatch.setenv("EDITOR", str(editor))
+        monkeypatch.delenv("VISUAL", raising=False)
+        run(tmp_path / "a", "edit", "--reflection", memory.memory_id)
+    (path,) = (tmp_path / "a" / "bob" / "reflections").glob("*.md")
+    assert foreign_lines(path.read_bytes()) == [b"---", b"off: yes # x", b"2024: 017", b"---", b""]
 
 
 def owned_taken_out(data: bytes) -> list[bytes]:

@@ -132,7 +132,7 @@ def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = Fal
     draft = Draft.of(store, memory, ".md")
     draft.begin(before.body if before else f"# {memory.title}\n")
     draft.open()
-    body = draft.keeping(lambda: reflections.parse(draft.path.read_bytes(), draft.path.name).body)
+    body = draft.keeping(lambda: _markdown(draft.path))
     begun_from = draft.begun_from() or ""
     if not body.strip() or body.strip() == begun_from.strip():
         draft.discard()
@@ -142,6 +142,17 @@ def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = Fal
     )
     draft.discard()
     return EDITED
+
+
+def _markdown(path: Path) -> str:
+    """The text of a draft; front matter at its top stays, and goes to that of the file.
+
+    Raises:
+        InvalidDataError: not UTF-8, broken front matter, or conflict markers.
+    """
+    data = path.read_bytes()
+    reflections.parse(data, path.name)
+    return reflections.decode(data, path.name).lstrip("\n")
 
 
 @dataclass(frozen=True)

@@ -9,7 +9,10 @@ from memctl.files import safe_yaml
 
 
 class Field(NamedTuple):
-    """A field: its lines as they stand in the file, and the blank lines and comments up to the next field."""
+    """A field: its lines as they stand in the file, and the blank lines and comments up to the next field.
+
+    `name` is its key as written (see `safe_yaml.Entry`).
+    """
 
     name: str
     value: Any
@@ -33,27 +36,21 @@ def read(text: str) -> Front:
     """The fields of a text that holds a mapping, or nothing.
 
     Raises:
-        UnsafeYamlError: it is no YAML that memctl reads.
+        UnsafeYamlError: it is no YAML that memctl reads, or holds something else.
     """
     entries = safe_yaml.entries(text)
+    if entries is None:
+        raise safe_yaml.UnsafeYamlError("it must hold `name: value` lines", 1)
     if not entries:
         return Front(text)
     if entries[0].flow:  # `{a: 1, b: 2}`: a line each says the same
         return Front("", tuple(Field(one.name, one.value, f"{one.flow}\n") for one in entries))
-    ends = [*(one.start for one in entries[1:]), len(text)]
+    nexts = [*(one.start for one in entries[1:]), len(text)]
     fields = (
-        Field(one.name, one.value, *_parted(text[one.start : end])) for one, end in zip(entries, ends, strict=True)
+        Field(one.name, one.value, text[one.start : min(one.end, until)], text[min(one.end, until) : until])
+        for one, until in zip(entries, nexts, strict=True)
     )
     return Front(text[: entries[0].start], tuple(fields), " " * entries[0].indent)
-
-
-def _parted(text: str) -> tuple[str, str]:
-    """The lines of a field, and the blank lines and comments behind it."""
-    lines = text.splitlines(keepends=True)
-    end = len(lines)
-    while end > 1 and (not lines[end - 1].strip() or lines[end - 1].lstrip().startswith("#")):
-        end -= 1
-    return "".join(lines[:end]), "".join(lines[end:])
 
 
 def write(front: Front, texts: Mapping[str, str], order: Sequence[str]) -> str:

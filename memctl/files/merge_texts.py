@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping
 from datetime import datetime
-from typing import Any
 
 from memctl import times
 from memctl.errors import InvalidDataError
@@ -111,10 +110,6 @@ def _sortable_time(value: object) -> str:
         return ""
 
 
-def _json_text(value: Any) -> str:
-    return json.dumps(value, ensure_ascii=False, sort_keys=True, default=str)
-
-
 def _merged_front(base: bytes, ours: bytes, theirs: bytes) -> bytes:
     """The front matter of two sides, each field with the lines it has on the side it is taken from."""
     if theirs in (base, ours):
@@ -142,7 +137,7 @@ def _front(base: Mapping[str, Field], ours: Mapping[str, Field], theirs: Mapping
     """The lines by field. Nothing in them is worth a conflict: of what both changed, the larger is taken."""
     merged = {}
     for name in names_of(base, ours, theirs):
-        b, o, t = (_json_text(each[name].value) if name in each else None for each in (base, ours, theirs))
+        b, o, t = (repr(each[name].value) if name in each else None for each in (base, ours, theirs))
         if o == t:
             side = theirs if name in base and name in ours and ours[name].text == base[name].text else ours
         elif b == t:
@@ -164,4 +159,7 @@ def _lists(name: str, *sides: Mapping[str, Field]) -> str | None:
     base, ours, theirs = (side[name].value if name in side else None for side in sides)
     if not isinstance(ours, list) or not isinstance(theirs, list):
         return None
-    return reflections.line(name, united(base if isinstance(base, list) else [], ours, theirs))
+    both = united(base if isinstance(base, list) else [], ours, theirs)
+    if sides[1][name].text.lstrip().startswith(f"{name}:"):  # `on: [a]` goes on without quotes
+        return name + reflections.line("x", both).removeprefix("x")
+    return reflections.line(name, both)

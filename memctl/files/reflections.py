@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from datetime import datetime
 from typing import Any, NamedTuple
 
@@ -39,7 +39,7 @@ def parse(data: bytes, path: str) -> Reflection:
     Raises:
         InvalidDataError: not UTF-8, broken front matter, or conflict markers; with the line.
     """
-    text = _decode(data, path)
+    text = decode(data, path)
     front = _FRONT.match(text)
     if front is None and re.match(r"---[ \t]*\r?\n", text):
         raise InvalidDataError("the front matter is not closed by a `---` line", path=path, line=1, hint=_HINT)
@@ -65,7 +65,12 @@ def _fronted(front: str) -> bytes:
     return f"{line}{front}{line}".encode("utf-8", "surrogatepass")
 
 
-def _decode(data: bytes, path: str) -> str:
+def decode(data: bytes, path: str) -> str:
+    """The text of a file, without byte order mark, with `\n` at line ends.
+
+    Raises:
+        InvalidDataError: not UTF-8, or conflict markers; with the line.
+    """
     try:
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
@@ -80,13 +85,10 @@ def _front_fields(text: str, path: str) -> dict[str, Any]:
     if len(text) > _LARGEST_FRONT:
         raise InvalidDataError("the front matter is larger than 64 KiB", path=path, line=1, hint=_HINT)
     try:
-        fields = safe_yaml.load(text)
+        return {field.name: field.value for field in front_matter.read(text).fields}
     except safe_yaml.UnsafeYamlError as problem:
         line = problem.line + 1 if problem.line else 1
         raise InvalidDataError(f"broken front matter: {problem}", path=path, line=line, hint=_HINT) from None
-    if fields is not None and not isinstance(fields, dict):
-        raise InvalidDataError("the front matter must hold `name: value` lines", path=path, line=2, hint=_HINT)
-    return {str(name): value for name, value in (fields or {}).items()}
 
 
 class _Parts(NamedTuple):
@@ -103,7 +105,10 @@ class _Parts(NamedTuple):
 
     def lines(self, name: str, value: Any) -> str:
         """A new field, with line ends as the file has them."""
-        return line(name, value).replace("\n", self.line_end)
+        return self.with_its_line_ends(line(name, value))
+
+    def with_its_line_ends(self, text: str) -> str:
+        return text.replace("\r\n", "\n").replace("\n", self.line_end)
 
     def with_texts(self, texts: Mapping[str, str]) -> str:
         """The front matter with its two lines, with just these fields."""
@@ -114,7 +119,10 @@ class _Parts(NamedTuple):
 
 
 def _parts(data: bytes) -> _Parts:
-    text = data.decode("utf-8", "surrogateescape")
+    return _parts_of(data.decode("utf-8", "surrogateescape"))
+
+
+def _parts_of(text: str) -> _Parts:
     if found := _FRONT.match(text):
         return _Parts(found[1], found[2], found[3], text[found.end() :])
     mark = "\ufeff" if text.startswith("\ufeff") else ""
@@ -151,12 +159,27 @@ def has_more(reflection: Reflection) -> bool:
     return bool(foreign(reflection.fields)) or "#" in reflection.front
 
 
-def with_own_fields_left_out(front: str) -> bytes:
-    """A file of front matter alone, with the fields that are not memctl's, and the title; empty for none."""
+_OF_THE_RECORD = ("memory_id", "sources", "sources_hash", "generated_by", "generated_hash")
+
+
+def with_own_fields_left_out(front: str, own: Collection[str] = FIELD_ORDER) -> bytes:
+    """A file of front matter alone, without memctl's fields, but with the title; empty for none."""
     parts = _parts(_fronted(front))
     known = front_matter.read(parts.front).by_name if front else {}
-    kept = {name: field.text for name, field in known.items() if name == "title" or name not in FIELD_ORDER}
+    kept = {name: field.text for name, field in known.items() if name == "title" or name not in own}
     return parts.with_texts(kept).encode() if front else b""
+
+
+def given_front(text: str) -> tuple[bytes, str]:
+    """Front matter at the top of a text somebody gives, as a file of it alone without what only a record says, and the
+    text below it; no front matter where there is none, or it is no mapping, such as a line across the page."""
+    parts = _parts_of(text)
+    try:
+        if not front_problem(parts.front) and front_matter.read(parts.front).fields:
+            return with_own_fields_left_out(parts.front, _OF_THE_RECORD), parts.body
+    except safe_yaml.UnsafeYamlError:
+        pass
+    return b"", text
 
 
 def with_memory_id(data: bytes, memory_id: str) -> bytes:
@@ -199,11 +222,11 @@ def render(fields: Mapping[str, Any], body: str, *like: bytes | None) -> bytes:
             whose comments, order and line ends stay.
 
     Raises:
-        InvalidDataError: a text is not valid Unicode.
+        InvalidDataError: a text is not valid Unicode, or the front matter of one of these files is broken.
     """
     sources = [_parts(data) for data in like if data]
     try:
-        return ((_kept(fields, body, sources) if sources else "") or _written(fields, body)).encode()
+        return (_kept(fields, body, sources) if sources else _written(fields, body)).encode()
     except UnicodeEncodeError:
         raise InvalidDataError("the text holds a lone surrogate, which is not valid Unicode") from None
 
@@ -219,20 +242,27 @@ def _ordered(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _kept(fields: Mapping[str, Any], body: str, sources: Sequence[_Parts]) -> str:
-    """The file with the lines of its sources; empty where they cannot be had, as those of a file that is broken."""
+    """The file with the lines of its sources.
+
+    Raises:
+        InvalidDataError: they cannot be kept: the front matter of a source is broken.
+    """
     first = sources[0]
     try:
-        known: dict[str, Field] = {}
-        for source in reversed(sources):
-            known |= front_matter.read(source.front).by_name
-        same = {name: known[name].text for name in fields if name in known and _same(known[name].value, fields[name])}
+        same: dict[str, str] = {}
+        for source in sources:
+            for field in front_matter.read(source.front).fields:
+                if field.name in fields and field.name not in same and _same(field.value, fields[field.name]):
+                    same[field.name] = field.text if source is first else first.with_its_line_ends(field.text)
         new = {name: first.lines(name, value) for name, value in _ordered(fields).items() if name not in same}
         front = first.with_texts(same | new)
-        read = safe_yaml.load(_parts(front.encode()).front) or {}
-    except (safe_yaml.UnsafeYamlError, UnicodeEncodeError):
-        return ""
-    if any(not _same(read.get(name), value) for name, value in foreign(fields).items()):
-        return ""
+        read = {name: field.value for name, field in front_matter.read(_parts_of(front).front).by_name.items()}
+    except safe_yaml.UnsafeYamlError as problem:
+        raise InvalidDataError(f"broken front matter: {problem}", line=problem.line + 1, hint=_HINT) from None
+    if {name: repr(value) for name, value in foreign(read).items()} != {
+        name: repr(value) for name, value in foreign(fields).items()
+    }:
+        raise InvalidDataError("the front matter cannot be changed line by line", line=1, hint=_HINT)
     return front + f"\n{body.strip()}\n".replace("\n", first.line_end)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from functools import cache
 from typing import Any, NamedTuple, TypeVar
@@ -35,20 +36,23 @@ def load(text: str, *, times_as_text: bool = False) -> Any:
 
 
 class Entry(NamedTuple):
-    """A field of a mapping: its name and value, where its lines begin, by how many blanks they are indented.
+    """A field of a mapping: its name and value, from where to where its lines go, by how many blanks it is indented.
 
-    `flow` is the field as one line, where the mapping stands in braces and has no lines of its own.
+    `name` is what its key says as written: `on`, `1.10` and `2024-01-01` are these letters, neither a truth value, a
+    number nor a day. A key that is a list or a mapping has its source as its name. `flow` is the field as one line,
+    where the mapping stands in braces and has no lines of its own.
     """
 
     name: str
     value: Any
     start: int
+    end: int
     indent: int
     flow: str = ""
 
 
-def entries(text: str) -> list[Entry]:
-    """The fields of a mapping in the order of the text; none where it holds no mapping.
+def entries(text: str) -> list[Entry] | None:
+    """The fields of a mapping in the order of the text; None where it holds something else.
 
     Raises:
         UnsafeYamlError: broken, or refused.
@@ -56,26 +60,54 @@ def entries(text: str) -> list[Entry]:
     return _bounded(text, lambda: _entries(text))
 
 
-def _entries(text: str) -> list[Entry]:
+def _entries(text: str) -> list[Entry] | None:
     import yaml
 
     loader = _loader(False)(text)
     try:
         node = loader.get_single_node()
-        if not isinstance(node, yaml.MappingNode):
+        if node is None:
             return []
-        return [_entry(loader, text, node, key, value) for key, value in node.value]
+        if not isinstance(node, yaml.MappingNode):
+            return None
+        found = [_entry(loader, text, node, key, value) for key, value in node.value]
     finally:
         loader.dispose()
+    seen: set[str] = set()
+    for one in found:
+        if one.name in seen:
+            raise UnsafeYamlError(f"the name {one.name!r} stands twice", text.count("\n", 0, one.start) + 1)
+        seen.add(one.name)
+    return found
 
 
 def _entry(loader: Any, text: str, mapping: Any, key: Any, value: Any) -> Entry:
-    merged = key.tag == "tag:yaml.org,2002:merge"
-    name = "<<" if merged else str(loader.construct_object(key, deep=True))
     written = [text[node.start_mark.index : node.end_mark.index] for node in (key, value)]
+    name = key.value if isinstance(key.value, str) else "? " + written[0].strip().replace("\r\n", "\n")
     flow = ": ".join(written).replace("\n", "\n  ") if mapping.flow_style else ""
-    start = key.start_mark.index - key.start_mark.column
-    return Entry(name, loader.construct_object(value, deep=True), start, mapping.start_mark.column, flow)
+    start = _start(text, mapping, key)
+    indent = next(at for at in range(start, len(text) + 1) if text[at : at + 1] != " ") - start
+    end = max(_end(key), _end(value))
+    end = end if text[end - 1 : end] == "\n" else text.find("\n", end) + 1 or len(text)
+    return Entry(name, loader.construct_object(value, deep=True), start, end, indent, flow)
+
+
+def _start(text: str, mapping: Any, key: Any) -> int:
+    """Where the line of a key begins, or that of the `?` before it."""
+    start: int = key.start_mark.index - key.start_mark.column
+    column = mapping.start_mark.column
+    if key.start_mark.column == column or mapping.flow_style:
+        return start
+    marks = re.finditer(rf"^ {{{column}}}\?(?=\s)", text[: key.start_mark.index], re.MULTILINE)
+    return max((mark.start() for mark in marks), default=start)
+
+
+def _end(node: Any) -> int:
+    """Where a value ends. That of a block of lines ends with its last one: comments behind it are not part of it."""
+    last = node.value[-1] if isinstance(node.value, list) and node.value and not node.flow_style else None
+    if last is None:
+        return int(node.end_mark.index)
+    return max(map(_end, last)) if isinstance(last, tuple) else _end(last)
 
 
 T = TypeVar("T")

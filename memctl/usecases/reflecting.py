@@ -326,7 +326,7 @@ def _proposal_path(current: Reflection) -> str:
 def with_detail(
     view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
 ) -> tuple[list[Memory], list[FileEdit]]:
-    """Write a record's own Markdown and link it.
+    """Write a record's own Markdown and link it. Front matter at the top of the text goes to that of the file.
 
     Args:
         front: front matter for a new file: its fields are kept, but for those memctl writes itself.
@@ -336,15 +336,18 @@ def with_detail(
     linked = replace(memory, summary_md_ref=path)
     before = view.read(path)
     present = reflections.parse(before, path) if before else None
-    like = before or reflections.with_own_fields_left_out(front)
-    fields = {**adding.front_matter(linked), **(reflections.parse(like, path).fields if like else {})}
+    given, text = reflections.given_front(text)
+    sources = [before or reflections.with_own_fields_left_out(front), given]
+    fields = adding.front_matter(linked)
+    for source in filter(None, sources):
+        fields |= reflections.parse(source, path).fields
     fields.pop("generated_hash", None)
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
     elif add and present:
         text = present.body
     others = [put for put in puts if put.memory_id != memory.memory_id]
-    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, like))]
+    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, *filter(None, sources)))]
 
 
 def reflection_path(memory: Memory) -> str:
