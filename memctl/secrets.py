@@ -63,7 +63,7 @@ _NAMES = (
     *_ELSEWHERE,
     *"""pass pwd pw psk secret token key auth cookie cred bearer jwt otp cvv basic pin sign sess kennwort wachtwoord
     senha contrasena clave haslo sifre parola heslo losenord salasana adgangskode jelszo khau otp 2fa mfa authenticator
-    requirepass mnemonic phrase words curl mysql redis docker""".split(),
+    requirepass masterauth identified mnemonic phrase words curl mysql redis docker""".split(),
     "s w o r d",
 )
 _SIGNS = (
@@ -84,9 +84,10 @@ _SIGNS = (
         " to ",
         " -",
     ),
-    *("requirepass", "totp", "2fa", "mfa", "authenticator", "&quot;", "\t", " is\n"),
+    *("requirepass", "masterauth", "# ", "**", "__", "totp", "2fa", "mfa", "authenticator", "&quot;", "\t", " is\n"),
 )
-"""A text without any of these, in small letters, tells no secret by its name."""
+"""A text without any of these, in small letters, tells no secret by its name; nor one without a picture that points."""
+_PICTURE = "[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]"
 
 
 def found(text: str, *, cautious: bool = False) -> list[Secret]:
@@ -107,7 +108,9 @@ def found(text: str, *, cautious: bool = False) -> list[Secret]:
 
 def _may_hold(text: str, cautious: bool) -> bool:
     """Whether it is worth to compile the rules, which takes longer than anything else here."""
-    if "://" in text or "PRIVATE KEY" in text or re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
+    if any(begun in text for begun in ("://", "PRIVATE KEY", "AKIA", "ASIA")):
+        return True
+    if re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
         return True
     lowered = text.lower().translate(_DIGITS_FOR_LETTERS)
     if not text.isascii() and any(name in lowered for name in _ELSEWHERE):
@@ -115,7 +118,9 @@ def _may_hold(text: str, cautious: bool) -> bool:
     if text.count(":") >= 4 and re.search(r":(?:\d+|\*):[^\s:]+:[^\s:]+:", text):
         return True
     return any(name in lowered for name in _NAMES) and (
-        any(sign in lowered for sign in _SIGNS) or ("," in text and "\n" in text)
+        any(sign in lowered for sign in _SIGNS)
+        or ("," in text and "\n" in text)
+        or re.search(_PICTURE, text) is not None
     )
 
 
@@ -162,7 +167,7 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
     elif isinstance(value, Mapping):
         for key, part in value.items():
             yield from ((kind, name) for kind, _ in in_value(key, "", known))
-            yield from in_value(part, f"{name}.{key}" if name else str(key), known)
+            yield from in_value(part, _place_of(key, value, name), known)
     elif isinstance(value, int) and _numeric_password(value, name, known):
         yield "a password", name
     elif isinstance(value, list | tuple):
@@ -178,7 +183,7 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
         return masked(value, known=known)
     if isinstance(value, Mapping):
         return {
-            masked_value(key, "", known): masked_value(part, f"{name}.{key}" if name else str(key), known)
+            masked_value(key, "", known): masked_value(part, _place_of(key, value, name), known)
             for key, part in value.items()
         }
     if isinstance(value, int) and _numeric_password(value, name, known):
@@ -186,6 +191,13 @@ def masked_value(value: Any, name: str = "", known: str = "") -> Any:
     if isinstance(value, list | tuple):
         return type(value)(masked_value(part, name, known) for part in value)
     return value
+
+
+def _place_of(key: Any, mapping: Mapping[Any, Any], name: str) -> str:
+    """The name a part of a mapping stands under; the value in `{"name": "password", "value": …}` under `password`."""
+    said = mapping.get("name", mapping.get("key")) if key == "value" else None
+    last = said if isinstance(said, str) and re.fullmatch(r"[\w-]{2,60}", said) else str(key)
+    return f"{name}.{last}" if name else last
 
 
 def _whole(value: str, name: str) -> str:

@@ -107,6 +107,41 @@ DISGUISED = [
     ('WiFi的密码：Zebra4471', 'Zebra4471'),
     ('密 码：Zebra4471', 'Zebra4471'),
     ('口令→Zebra4471', 'Zebra4471'),
+    ('pass: hunter2Xy', 'hunter2Xy'),
+    ('pаss: hunter2Xy', 'hunter2Xy'),
+    ('AKIAIOSFODNN\n7EXAMPLE', '7EXAMPLE'),
+    ('key AKIA\nIOSFODNN7EXAMPLE now', 'IOSFODNN7EXAMPLE'),
+    ('口令：芝麻开门88Xx', '芝麻开门88Xx'),
+    ('p@ssw0rd for the router: Kumo2291', 'Kumo2291'),
+    ('门禁密码：#7731*', '#7731'),
+    ('{"name":"password","value":"Kumo2291"}', 'Kumo2291'),
+    ('{"key": "db_password", "type": "text", "enabled": true, "value": "Kumo2291"}', 'Kumo2291'),
+    ('{"value":"Kumo2291","name":"password"}', 'Kumo2291'),
+    ("CREATE USER u IDENTIFIED BY 'tiger'", 'tiger'),
+    ("CREATE USER 'u'@'%' IDENTIFIED WITH mysql_native_password BY 'Kumo-2291';", 'Kumo-2291'),
+    ("ALTER ROLE app WITH LOGIN PASSWORD 'tiger'", 'tiger'),
+    ("SET PASSWORD FOR 'u'@'%' = 'Kumo2291'", 'Kumo2291'),
+    ('DB_PASSWORD: "${X:-Kumo2291}"', 'Kumo2291'),
+    ('DB_PASSWORD=${X:-Kumo2291}', 'Kumo2291'),
+    ('password: &a Kumo2291', 'Kumo2291'),
+    ('## password\n\nKumo2291', 'Kumo2291'),
+    ('# Passwort\nKumo2291\n', 'Kumo2291'),
+    ('### 密码\n\n`Kumo2291`', 'Kumo2291'),
+    ('## WiFi password\n\n```text\nKumo2291\n```', 'Kumo2291'),
+    ('**password**\nKumo2291', 'Kumo2291'),
+    ('【密码】Kumo2291', 'Kumo2291'),
+    ('密码：kumo 2291', 'kumo 2291'),
+    ('密码👉Kumo2291', 'Kumo2291'),
+    ('password 👉 Kumo2291', 'Kumo2291'),
+    ('password ➡️ Kumo2291', 'Kumo2291'),
+    ('密碼 係 Kumo2291', 'Kumo2291'),
+    ('开机密码还是老样子：Kumo2291', 'Kumo2291'),
+    ('PIN: 4821', '4821'),
+    ('pin=4821', '4821'),
+    ('{"pin": 4821}', '4821'),
+    ('requirepass Kumo2291', 'Kumo2291'),
+    ('port 6379\nrequirepass foobared\n', 'foobared'),
+    ('CONFIG SET requirepass Kumo', 'Kumo'),
 ]  # fmt: skip
 
 
@@ -142,12 +177,23 @@ def test_the_mask_stands_where_the_secret_stood(text: str, shown: str) -> None:
         "name,key,value\nbob,blue,12", "at 10:30:15:20 we met", "10.0.0.1:8080:a:b:c", "the token is\nnot needed", "password: >-\n  must not be empty",
         "the TOTP code changes every 30 seconds", "2FA is REQUIRED for ADMINISTRATORS", "MFA: see NOTICE ABOUT SAFE USES", "s3 bucket: photos2024",
         "пароль забыт в 2024 году", "Пароль от Wi-Fi на холодильнике", "la clave del éxito es trabajar", "she has 2 passports: one blue", "clave: de sol",
+        'pass: 12 tests', 'Result: pass: all_tests_1', 'shipping: 4821', 'GPIO pin: 17', 'the secret to success: work hard', '【忘记密码】iPhone15 怎么办', '忘记密码的解决办法：iPhone15', '密码学习资料：CS101abc', '密码：请联系IT部门', '密码：采用SHA256', '密码：长度8-16位', 'password: changed 2024', '# Password\n\nMust have 8 characters', '## Password policy\n\nnone-2024', "The bug was identified by 'Anna-22'", 'requirepass is a setting', '# Token\n\nJWT', '${HOME:-/root}', 'PIN: 2024年', 'password → reset it', "CREATE USER u IDENTIFIED BY 'password'", '{"name":"password","type":"string","value":"string"}', '{"name":"token","value":"blue"}', 'password for the demo: ask Anna', '**Password**\n2024-01-01', '- [x] password ✅ 2024-01-01', 'AKIA\nASIA\nare prefixes',
         r'{\"name\": \"token\", \"value\": \"none\"}', "name: KEY\nvalue: blue", "AKIA\nis a prefix of keys", "sk-learn\nand numpy2 are installed",
         "κωδικός πρόσβασης", "パスワードを忘れました２０２４", "ｗｉｄｅ　ｌｅｔｔｅｒｓ：ｏｎｅ２３", "$6 a kilo, $5 a pound", "f%3Dma", "costs $1$2",
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_disguised_secret_and_is_none(text: str) -> None:
     assert secrets.found(text) == []
+
+
+def test_a_value_beside_its_name_is_masked_in_json_values() -> None:
+    value = {"env": [{"name": "DB_PASSWORD", "value": "swordfish"}, {"name": "Secret Garden", "value": "music"}]}
+    shown = {
+        "env": [{"name": "DB_PASSWORD", "value": "[redacted password]"}, {"name": "Secret Garden", "value": "music"}]
+    }
+    assert secrets.masked_value(value) == shown
+    assert [kind for kind, _ in secrets.in_value(value)] == ["a password"]
+    assert list(secrets.in_value(shown)) == []
 
 
 WIDE = {ord(plain): chr(ord(plain) + 0xFEE0) for plain in map(chr, range(0x21, 0x7F))}
@@ -167,7 +213,9 @@ def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataOb
 
 @pytest.mark.parametrize("text", ["p " * 100_000, '\\' * 200_000, "|" * 200_000, "a," * 100_000 + "\n" + "a," * 100_000, "password:\n" * 20_000, "ghp_abcd\n" * 20_000,
                                   "ghp_a" + "\nA1b2" * 40_000, "2fa " + "ABCD " * 40_000, "a:1:" * 50_000, "name: a value: " * 15_000, "\u200b" * 200_000,
-                                  "\u0430a" * 100_000, "&quot;" * 40_000, "<td>" * 50_000, "пароль " * 30_000, "$1$" * 70_000, "clave de " * 25_000])  # fmt: skip
+                                  "\u0430a" * 100_000, "&quot;" * 40_000, "<td>" * 50_000, "пароль " * 30_000, "密码一" * 40_000, "密码：一a" * 30_000, "password: ab " * 15_000,
+                                  "create user password " * 10_000, "set password " * 15_000, "# pass\n" * 30_000, "name: a b: c " * 15_000, '"value":"abcd","a":"b",' * 9_000,
+                                  "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000])  # fmt: skip
 def test_no_disguise_takes_for_ever(text: str) -> None:
     """Run in a process of its own: a search that does not end would end with the time limit."""
     code = f"import sys\nfrom memctl import secrets\nsecrets.found(sys.stdin.read()[:{len(text)}])"
