@@ -144,7 +144,7 @@ _CHANGED = rf"""\b(?:(?:set|chang(?:ed?|ing)|reset|updated?)\s+(?:\w+(?:['’]s)
 _LOGIN = rf"""(?:\b(?:login|user(?:name)?)|账号|帳號|帐号|用户名?)[\s:：=]\s*[^\s,，;；/]{{1,60}}[\s,，;；/]+(?:and\s+)?
     (?P<name>{_HIDDEN}|pass|pw)\s+{_VALUE}"""
 _DIRECT = rf"""(?P<name>密码|密碼|口令|パスワード|비밀번호|пароль|κωδικός|סיסמ[הא]|पासवर्ड|รหัสผ่าน)\s{{0,2}}+["'“`「『]?
-    (?P<value>(?!(?:sha|md|aes|rsa|argon|b?crypt|pbkdf|hmac|base|utf|gbk?|oauth|totp|wpa|web|sm)[-_]?\d)
+    (?P<value>(?!\]\()(?!(?:sha|md|aes|rsa|argon|b?crypt|pbkdf|hmac|base|utf|gbk?|oauth|totp|wpa|web|sm)[-_]?\d)
         (?:(?=[!-~]{{0,40}}?[0-9])(?=[!-~]{{0,40}}?[A-Za-z])[!-~]{{6,{_LONGEST_READ}}}
         |\d{{6,32}}(?![\d年月日号位次个天])))"""
 """`WiFi密码Kitten99`: with nothing between the name and the value; not `密码SHA256加密`."""
