@@ -323,6 +323,19 @@ def _exchange(first: str, second: str, folder: int) -> bool:
     raise OSError(number, os.strerror(number), second)
 
 
+def unshare(path: Path, root: Path | None = None) -> None:
+    """Before a file is written in place: if it has another name elsewhere, give it a file of its own. A hard link may
+    lead into a snapshot, or have been made by somebody who prepared the folder.
+
+    Raises:
+        StorageError: as `replace`.
+    """
+    with told(path):
+        shared = os.path.lexists(path) and (found := path.lstat()).st_nlink > 1 and stat.S_ISREG(found.st_mode)
+    if shared:
+        replace(path, read(path, root) or b"", root=root)
+
+
 def append(path: Path, data: bytes, root: Path | None = None) -> None:
     """Add `data` at the end of a log and make it durable.
 
@@ -331,6 +344,7 @@ def append(path: Path, data: bytes, root: Path | None = None) -> None:
     """
     refuse_link(path)
     make_directory(path.parent, root)
+    unshare(path, root)
     try:
         new = not path.exists()
         with _folder_of(path, root) as place:

@@ -45,7 +45,7 @@ _STEPS = re.compile(
 """Where changes write, relative to the user's folder; nothing else is written because a log says so."""
 
 _ERASABLE = re.compile(
-    rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/[^\0]+|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
+    rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/(?:{_SEEN}/)*{_SEEN}|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
     r"|(?:feedback|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
 )
 """What a purge takes: files as a whole, and lines of logs, by their hash."""

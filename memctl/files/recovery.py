@@ -30,7 +30,7 @@ def recover(folder: UserFolder) -> None:
         return
     if local_state.foreign_step(folder, operation):
         local_state.set_aside(folder, unfinished=operation.op)
-    elif operation.number <= watermark.of(folder).finished:
+    elif watermark.is_finished(folder, operation.place, operation.number):
         _finished_before(folder, operation)
     elif operation.erases:
         from memctl.files.erase import Erasure, erase
@@ -222,7 +222,8 @@ def _temporary(folder: UserFolder) -> list[Path]:
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
     places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
     found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
-    return [*found, *folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    found += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    return [path for path in found if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
