@@ -742,3 +742,16 @@ def test_adopting_shows_what_is_done_and_takes_no_purge_that_was_cut_off(filled:
     filled.adopt()
     assert _ids(filled) == {"m1", "m2", "m3"}
     assert "op_4" in [op.op for op in filled.history()]
+
+
+def test_what_another_user_of_the_folder_moved_aside_comes_back(
+    filled: MemoryStore, opener: Opener, tmp_path: Path
+) -> None:
+    filled.forget(["m1"])
+    other = opener(environment=_other_machine(tmp_path))
+    other.add("From elsewhere")
+    assert [op.command for op in other.history()] == ["add"]
+    filled.add("Back home")
+    assert [op.command for op in filled.history()] == ["import", "forget", "add"]
+    filled.undo_many(2)
+    assert "m1" in _ids(filled)

@@ -41,6 +41,23 @@ def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
     folder.signer.prepare()
     local_state.set_aside(folder)
     planned = plan(folder)
+    _put_back(folder, planned, session_timeout)
+    return planned
+
+
+def take_back(folder: UserFolder, *, session_timeout: float) -> None:
+    """Put back what this machine's user wrote, and another user of the folder moved aside. What was cut off stays
+    there: nobody has to finish it twice."""
+    entries = list(local_state.aside(folder))
+    own = [entry for entry in entries if local_state.is_own_entry(folder, entry)]
+    ended = {found["op"] for e in own if (found := journal.parsed(e.data)) and found["phase"] != INTENT}
+    fit = [e for e in own if (e.kind != OPERATIONS or _op(e) in ended) and not _unfit(folder, e)]
+    if fit:
+        left = tuple((entry, "") for entry in entries if entry not in fit)
+        _put_back(folder, Adopted(tuple(fit), left), session_timeout)
+
+
+def _put_back(folder: UserFolder, planned: Adopted, session_timeout: float) -> None:
     fit = planned.entries
     _adopt_operations(folder, [entry.data for entry in fit if entry.kind == OPERATIONS])
     _adopt_receipts(folder, [entry.data for entry in fit if entry.kind == RECEIPTS])
@@ -49,7 +66,6 @@ def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
         for entry in fit:
             if entry.kind not in (OPERATIONS, RECEIPTS):
                 _adopt_file(folder, entry)
-    return planned
 
 
 def plan(folder: UserFolder) -> Adopted:

@@ -223,6 +223,13 @@ def _check_format(header: Mapping[str, Any], path: str) -> None:
         raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, line=1, hint=hint)
 
 
+def repeated(parsed: Document) -> set[str]:
+    """Ids of several records that do not say the same; the first of them counts."""
+    first: dict[str, bytes] = {}
+    found = [(record.memory.memory_id, record.raw) for record in parsed.records if record.memory]
+    return {name for name, raw in found if first.setdefault(name, raw) != raw}
+
+
 def tombstones(header: Mapping[str, Any]) -> set[str]:
     """Ids of what was purged; anything but a list of texts is taken for none."""
     found = header.get(TOMBSTONES)

@@ -79,6 +79,12 @@ def unverified(folder: UserFolder) -> list[Entry]:
     return [*_in_place(folder), *aside(folder)]
 
 
+def is_own_entry(folder: UserFolder, entry: Entry) -> bool:
+    """Whether this machine's user wrote an entry that was moved aside."""
+    kinds = {OPERATIONS: OPERATION, RECEIPTS: RECEIPT}
+    return folder.signer.verifies(kinds.get(entry.kind) or origin(entry.path), entry.data)
+
+
 def _in_place(folder: UserFolder) -> Iterator[Entry]:
     for path, kind, entry in logs(folder):
         for line in lines_of(path):
