@@ -26,7 +26,7 @@ def _show_without_command(context: typer.Context) -> None:
 
 
 def show() -> None:
-    """Show what is not believed: entries that this user did not write on this machine.
+    """Show what came with the folder and is ignored.
 
     memctl signs what it keeps for itself: the log, receipts, the trash, drafts, sessions. What came with a folder, an
     archive or a branch is ignored, and kept.
@@ -47,7 +47,7 @@ def adopt(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Believe what this user did not write on this machine: sign it, and put it back to where it counts.
+    """Believe what came with the folder: sign it.
 
     For a restored backup, an archive with its log, a folder from another machine of yours, or the log of an earlier
     version. Its operations can then be undone, its receipts count, and sessions are learned from. An operation that was
