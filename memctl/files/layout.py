@@ -66,75 +66,75 @@ class UserFolder:
     def signer(self) -> signing.Signer:
         return signing.Signer(self.state / "id", self.key_file)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.root.name
 
-    @property
+    @cached_property
     def memory_file(self) -> Path:
         return self.root / document.FILE_NAME
 
-    @property
+    @cached_property
     def reflections(self) -> Path:
         return self.root / "reflections"
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         return self.root / "sessions"
 
-    @property
+    @cached_property
     def pending(self) -> Path:
         return self.sessions / "pending"
 
-    @property
+    @cached_property
     def knowledge(self) -> Path:
         return self.root / "knowledge"
 
-    @property
+    @cached_property
     def feedback_log(self) -> Path:
         return self.root / "feedback.jsonl"
 
-    @property
+    @cached_property
     def private(self) -> Path:
         return self.root / ".memctl"
 
-    @property
+    @cached_property
     def cache(self) -> Path:
         return self.private / "cache"
 
-    @property
+    @cached_property
     def state(self) -> Path:
         return self.private / "state"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         return self.state / "lock"
 
-    @property
+    @cached_property
     def operations(self) -> Path:
         return self.state / "operations.jsonl"
 
-    @property
+    @cached_property
     def receipts(self) -> Path:
         return self.state / "receipts.jsonl"
 
-    @property
+    @cached_property
     def session_locks(self) -> Path:
         return self.state / "locks"
 
-    @property
+    @cached_property
     def trash(self) -> Path:
         return self.state / "trash"
 
-    @property
+    @cached_property
     def drafts(self) -> Path:
         return self.state / "drafts"
 
-    @property
+    @cached_property
     def displaced(self) -> Path:
         return self.state / "displaced"
 
-    @property
+    @cached_property
     def unverified(self) -> Path:
         """Entries that this machine's user did not write, moved out of the way."""
         return self.state / "unverified"

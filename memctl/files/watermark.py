@@ -10,16 +10,20 @@ before and after decide alone.
 from __future__ import annotations
 
 import json
+import os
 import re
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 from memctl.errors import MemctlError
 from memctl.files import atomic
 from memctl.files.layout import UserFolder
+
+_LEAST = 127
+"""Bytes to which a watermark is filled up, so that one usually takes the place of another of the same length."""
 
 _PLACE = re.compile(r"\d+-\d+-\d+")
 
@@ -60,20 +64,31 @@ def is_finished(folder: UserFolder, began: str, number: int) -> bool:
 
 def note_finished(folder: UserFolder, began: str, number: int, log_size: int) -> None:
     """Remember that an operation was finished here."""
-    mark = of(folder)
+    mark = replace(of(folder), log_size=log_size)
     if began == place(folder):
-        note(folder, finished=max(number, mark.finished), log_size=log_size)
+        _write(folder, replace(mark, finished=max(number, mark.finished)))
     else:
-        note(folder, elsewhere={**mark.elsewhere, began: number}, log_size=log_size)
+        _write(folder, replace(mark, elsewhere={**mark.elsewhere, began: number}))
 
 
 def note(folder: UserFolder, **values: Any) -> None:
     """Remember something of this copy. It never fails a command, and is not synced: the files decide."""
     with suppress(MemctlError, OSError):
-        if folder.signer.folder_id:
-            mark = replace(of(folder), **values)
-            data = json.dumps(asdict(mark)).encode() + b"\n"
-            atomic.replace(_file(folder, place(folder)), data, durable=False)
+        _write(folder, replace(of(folder), **values))
+
+
+def _write(folder: UserFolder, mark: Watermark) -> None:
+    """Write in place, in one call: a file of its own for each change would cost more than all the rest of this."""
+    with suppress(MemctlError, OSError):
+        if not folder.signer.folder_id:
+            return
+        path = _file(folder, place(folder))
+        atomic.make_directory(path.parent)
+        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT)
+        try:
+            os.ftruncate(handle, os.pwrite(handle, json.dumps(vars(mark)).encode().ljust(_LEAST) + b"\n", 0))
+        finally:
+            os.close(handle)
 
 
 def _file(folder: UserFolder, where: str) -> Path:
