@@ -16,9 +16,10 @@ from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasur
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
-from memctl.index.text import terms, words
+from memctl.index.text import words
 from memctl.lifecycle import forgetting
 from memctl.models import FileEdit, Memory
+from memctl.telling import marks, passages, unescaped
 from memctl.view import View
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
@@ -63,7 +64,7 @@ class Plan:
     Args:
         gone: the memories that go.
         kept: the memories that stay, those in the trash among them.
-        telling: terms that stand in the memories that go and in none that stays.
+        telling: words (`telling.marks`) that stand in the memories that go and in none that stays.
     """
 
     erasure: Erasure
@@ -167,10 +168,10 @@ class _Traces:
 
     def stand_in(self, text: str) -> bool:
         """Whether a text holds the words of one of the memories."""
-        return any(map(self.own_texts.stand_in, unescaped(text)))
+        return any(self.own_texts.stand_in(each) for _, each in passages(text))
 
     def tell_by_a_word(self, text: str) -> bool:
-        return any(not self.telling.isdisjoint(terms(each)) for each in unescaped(text)) if self.telling else False
+        return bool(self.telling) and any(not self.telling.isdisjoint(marks(each)) for _, each in passages(text))
 
     def read(self, path: Path) -> bytes:
         return atomic.read(path) or b""
@@ -179,28 +180,6 @@ class _Traces:
         """The files below a folder, with their paths relative to the user's."""
         found = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
         return ((path.relative_to(self.folder.root).as_posix(), path) for path in found)
-
-
-_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
-_DEPTH = 4
-
-
-def unescaped(text: str) -> Iterator[str]:
-    """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
-    yield text
-    for _ in range(_DEPTH):
-        plain = _ESCAPE.sub(_unescaped, text)
-        if plain == text:
-            return
-        text = plain
-        yield text
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
-    if found[1]:
-        return chr(int(found[1], 16)).replace("\n", " ")
-    return found[0][1] if found[0][1] in '\\/"' else " "
 
 
 def _tells(phrase: Sequence[str]) -> bool:
@@ -248,7 +227,7 @@ def _session_tells(path: str, text: str, traces: _Traces) -> bool:
     if traces.name(text) or traces.stand_in(text) or _drew_on(text, traces.named):
         return True
     own = sessions.owner(path) in traces.sessions
-    return own and (any(map(traces.texts.stand_in, unescaped(text))) or traces.tell_by_a_word(text))
+    return own and (any(traces.texts.stand_in(each) for _, each in passages(text)) or traces.tell_by_a_word(text))
 
 
 _USED = re.compile(rf'"{naming.USED}"\s*:\s*\[[^\]]*')
@@ -400,23 +379,23 @@ def left(folder: UserFolder, plan: Plan) -> list[str]:
 
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
-    """Terms that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
-    found = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
-    found -= stop_terms() | set(terms(str(dict(header))))
+    """Words that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
+    found = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
+    found -= stop_terms() | marks(str(dict(header)))
     texts = (codec.dump(codec.encode(memory)) for memory in kept) if found else ()
-    return {word for word in found - _terms_of_all(texts) if len(word) > 2}
+    return found - _marks_of_all(texts)
 
 
-def _terms_of_all(texts: Iterable[str]) -> set[str]:
-    """The terms of all texts; a word of plain English is stemmed once, however often it stands in them."""
+def _marks_of_all(texts: Iterable[str]) -> set[str]:
+    """The telling words of all texts; one of plain English is stemmed once, however often it stands in them."""
     plain: set[str] = set()
     others: set[str] = set()
     for text in texts:
         if text.isascii():
             plain.update(words(text))
         else:
-            others.update(terms(text))
-    return others | set(terms(" ".join(plain)))
+            others.update(marks(text))
+    return others | marks(" ".join(plain))
 
 
 def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
@@ -455,12 +434,15 @@ def _lines_with(path: Path, same: Phrases, telling: set[str], ids: frozenset[str
         text = path.read_bytes().decode("utf-8", "replace")
     except OSError:
         return set()
-    found = {line for version in unescaped(text) for line, _ in same.places(version)}
-    return found | {
-        number
-        for number, line in enumerate(text.split("\n"), 1)
-        if naming.in_text(line, ids) or (telling and not telling.isdisjoint(terms(line)))
-    }
+    named = {number for number, line in enumerate(text.split("\n"), 1) if naming.in_text(line, ids)} if ids else set()
+    return named.union(*(_lines_of_passage(start, each, same, telling) for start, each in passages(text)))
+
+
+def _lines_of_passage(start: int, text: str, same: Phrases, telling: set[str]) -> Iterator[int]:
+    yield from (start + line - 1 for line, _ in same.places(text))
+    if telling:
+        lines = enumerate(text.split("\n"), start)
+        yield from (number for number, line in lines if not telling.isdisjoint(marks(line)))
 
 
 _IDS_AT_ONCE = 100
