@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
@@ -46,7 +47,8 @@ class PurgeReport:
     Args:
         files: each file that is touched, and how; the index apart, which is rebuilt.
         also_removed: records and files that were made from the memories, and went with them.
-        still_mentioned: places that hold the same text, or words which stood only in it.
+        still_mentioned: places that hold the same text, or words which stood only in it; that will hold it, if it was
+            not done yet.
         git_advice: what git's history still holds, and how to remove it there.
     """
 
@@ -62,6 +64,7 @@ class Plan:
     """All that a purge does, worked out before it begins.
 
     Args:
+        after: what each file that is touched holds after it; None for one that goes.
         gone: the memories that go.
         kept: the memories that stay, those in the trash among them.
         telling: words (`telling.marks`) that stand in the memories that go and in none that stays.
@@ -69,6 +72,7 @@ class Plan:
 
     erasure: Erasure
     files: tuple[Touched, ...]
+    after: Mapping[str, bytes | None]
     gone: Sequence[Memory]
     kept: Sequence[Memory]
     telling: Collection[str]
@@ -100,8 +104,9 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
-    touched = tuple(_touched(change, stored, named) for change in erase.changes(view.folder, erasure))
-    return Plan(erasure, touched, gone, kept, telling)
+    changes = list(erase.changes(view.folder, erasure))
+    touched = tuple(_touched(change, stored, named) for change in changes)
+    return Plan(erasure, touched, {change.path: change.after for change in changes}, gone, kept, telling)
 
 
 def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
@@ -372,9 +377,14 @@ def _going(report: PurgeReport) -> set[str]:
     return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}
 
 
-def left(folder: UserFolder, plan: Plan) -> list[str]:
-    """What still holds the text of the memories that are gone, or words that stood only in them."""
-    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids))
+def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
+    """What still holds the text of the memories that are gone, or words that stood only in them.
+
+    Args:
+        done: whether the plan has been carried out; else what will be left is told from what it does to the files.
+    """
+    after = {} if done else plan.after
+    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
     return [*repeated(plan.gone, plan.kept), *places]
 
 
@@ -414,13 +424,34 @@ def sentences(memories: Iterable[Memory]) -> Phrases:
     return Phrases(chain((text for text in texts if len("".join(words(text))) > 2), parts))
 
 
-def still_mentioned(folder: UserFolder, same: Phrases, telling: Collection[str], ids: frozenset[str]) -> list[str]:
-    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id: a person must look."""
-    files = [p for p in sorted(folder.root.rglob("*")) if _worth_a_look(p, folder)]
-    with_tombstones = (folder.memory_file, folder.operations)
-    named = ((path, frozenset() if path in with_tombstones else ids) for path in files)
-    found = ((path, _lines_with(path, same, set(telling), some)) for path, some in named)
-    return [f"{path.relative_to(folder.root)}:{line}" for path, lines in found for line in sorted(lines)]
+def still_mentioned(
+    folder: UserFolder,
+    same: Phrases,
+    telling: Collection[str],
+    ids: frozenset[str],
+    after: Mapping[str, bytes | None] = MappingProxyType({}),
+) -> list[str]:
+    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id: a person must look.
+
+    Args:
+        after: what some of the files are about to hold; None for those that go.
+    """
+    found = []
+    for path in sorted(folder.root.rglob("*")):
+        name = path.relative_to(folder.root).as_posix()
+        data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
+        if data is not None:
+            some = frozenset() if path in (folder.memory_file, folder.operations) else ids  # these keep tombstones
+            found += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
+    return found
+
+
+def _read(path: Path) -> bytes | None:
+    """A file's content, None where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _worth_a_look(path: Path, folder: UserFolder) -> bool:
@@ -429,11 +460,8 @@ def _worth_a_look(path: Path, folder: UserFolder) -> bool:
     return regular and path.stat().st_size <= _LARGEST_SCANNED
 
 
-def _lines_with(path: Path, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except OSError:
-        return set()
+def _lines_with(data: bytes, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
+    text = data.decode("utf-8", "replace")
     named = {number for number, line in enumerate(text.split("\n"), 1) if naming.in_text(line, ids)} if ids else set()
     return named.union(*(_lines_of_passage(start, each, same, telling) for start, each in passages(text)))
 
@@ -462,8 +490,9 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
         return [line for line in told if line]
     if not commits:
         return []
+    many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     return [
-        f"git still holds it in {len(commits)} commits of {top} ({', '.join(sorted(commits)[:5])})",
+        f"git still holds it in {many} of {top} ({', '.join(sorted(commits)[:5])})",
         "remove it there with `git filter-repo --replace-text FILE` (FILE lists the words), then expire and push:",
         "`git reflog expire --expire=now --all && git gc --prune=now`, and `git push --force` to every copy",
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from collections.abc import Mapping
 from datetime import UTC, datetime
 
@@ -10,6 +11,7 @@ import pytest
 from conftest import write_by_hand
 
 from memctl import MemoryStore
+from memctl.cli.main import main
 from memctl.telling import marks, passages
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -116,3 +118,39 @@ def test_the_texts_of_a_file(text: str, found: list[tuple[int, str]]) -> None:
     told = list(passages(text))
     assert [each for each in told if each in found] == found
     assert len(told) - told.count((1, text)) <= len(found)
+
+
+# Before it is done
+
+
+def test_a_dry_run_shows_what_will_be_left(store: MemoryStore, capsys: pytest.CaptureFixture[str]) -> None:
+    filled(store, record("m1", "Quokka in Porto.", session_id="own"), record("m2", "Numbat.", sources=["m3"]))
+    write_by_hand(store.folder.knowledge / "a.md", "# 1\n\nThe quokka.\n")
+    store.conversation("own").add("A quokka!", now=NOW)
+    store.put(store.get("m1"), now=NOW)
+    git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
+    for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):
+        subprocess.run([*git, *arguments], cwd=store.folder.root, check=True, capture_output=True)
+    shown = store.purge(["m1"], dry_run=True)
+    quick = store.purge(["m1"], dry_run=True, look=False)
+    assert (quick.files, quick.still_mentioned, quick.git_advice) == (shown.files, (), ())
+    main(["--store", str(store.folder.root.parent), "--user", "alice", "forget", "m1", "--purge", "--dry-run"])
+    told = capsys.readouterr().out
+    assert "look yourself: knowledge/a.md:3 holds" in told
+    assert "git still holds it in 1 commit of" in told
+    done = store.purge(["m1"], expected=shown, now=NOW)
+    assert shown.still_mentioned == ("knowledge/a.md:3",)
+    assert (done.still_mentioned, done.git_advice) == (shown.still_mentioned, shown.git_advice)
+
+
+def test_of_many_ids_the_first_are_shown(store: MemoryStore, capsys: pytest.CaptureFixture[str]) -> None:
+    ids = [f"memory-{number}" for number in range(1400)]
+    filled(store, *(record(each, f"Fact {each}.") for each in ids))
+    given = ["--store", str(store.folder.root.parent), "--user", "alice", "forget", *ids, "--purge"]
+    main([*given, "--dry-run", "--json"])
+    assert json.loads(capsys.readouterr().out)["ids"] == ids
+    main([*given, "--yes"])
+    first = ", ".join(ids[:5])
+    lines = capsys.readouterr().out.splitlines()
+    assert lines[0] == f"purging {first}, and 1,395 more"
+    assert lines[-1] == f"purged {first}, and 1,395 more"
