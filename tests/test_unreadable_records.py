@@ -49,7 +49,7 @@ def test_a_beginning_of_it_and_of_others_is_no_id(filled: MemoryStore) -> None:
 @pytest.mark.parametrize(
     "command",
     [["show", "note-2"], ["edit", "note-2", "--set", "importance=0.9"], ["forget", "note-2"],
-     ["forget", "note-2", "--purge", "--yes"], ["pin", "note-2"], ["log", "note-2"]],
+     ["forget", "note-2", "--purge", "--yes"], ["log", "note-2"]],
 )  # fmt: skip
 def test_every_command_says_so(filled: MemoryStore, command: list[str], capsys: pytest.CaptureFixture[str]) -> None:
     before = filled.folder.memory_file.read_bytes()
