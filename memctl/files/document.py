@@ -216,6 +216,15 @@ def _raw_record(value: Any, raw: bytes, start: int, line: int) -> RawRecord:
         return RawRecord(raw, start, line, None, str(problem))
 
 
+def id_of(record: RawRecord) -> str:
+    """The id of a record, readable or not; empty where it has none."""
+    if record.memory is not None:
+        return record.memory.memory_id
+    value = json.loads(record.raw)
+    found = value.get("memory_id") if isinstance(value, dict) else None
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+
+
 def _check_format(header: Mapping[str, Any], path: str) -> None:
     form = header.get("format", FORMAT)
     if form != FORMAT:

@@ -219,9 +219,11 @@ def find_store(given: str | Path | None, environment: Mapping[str, str], here: P
     """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
     Raises:
-        UsageError: what was given is an address, not a folder.
+        UsageError: what was given is an address, or blank, not a folder.
     """
     if chosen := given or environment.get(STORE_VARIABLE):
+        if not str(chosen).strip():
+            raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
         _refuse_address(str(chosen))
         return Path(chosen).expanduser().absolute()
     for folder in (here, *here.parents):
@@ -234,7 +236,8 @@ _ADDRESS = re.compile(
     r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
         |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
         |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
-        |[^\s/@:]+@[^\s/@:]+:)                                          # git@host:path""",
+        |[^\s/@:]+@[^\s/@:]+:                                           # git@host:path
+        |(?://)?[^\s/@:\\]*:[^\s/@\\]*@[^\s/@]+)                         # user:password@host/path""",
     re.VERBOSE | re.IGNORECASE,
 )
 
