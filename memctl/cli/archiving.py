@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 def export(path: Path, with_log: bool) -> None:
     """Write a user's files into an archive."""
-    check_unused(path)
     with options.opened(quiet=True) as store:
         written = store.export_archive(path, with_log=with_log)
     for left_out in written.left_out:
@@ -24,19 +23,6 @@ def export(path: Path, with_log: bool) -> None:
         return
     render.say(f"wrote {_count(written)} of {written.user} to {path}, and read it back")
     render.say(f"SHA-256 {written.sha256}")
-
-
-def check_unused(path: Path) -> None:
-    """Refuse to write over a file: an export replaces nothing that somebody may need.
-
-    Raises:
-        RefusedError: there is one, and it is not empty.
-    """
-    from memctl.errors import RefusedError
-
-    full = path.expanduser()
-    if full.is_file() and full.stat().st_size:
-        raise RefusedError(f"{path} is there already", hint="Name another file, or move this one away first.")
 
 
 def restore(path: Path, with_settings: bool, dry_run: bool) -> None:

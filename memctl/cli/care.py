@@ -194,12 +194,10 @@ def export(
     if dpo:
         if category or kind or tag or every or form != "jsonl":
             raise UsageError("--dpo takes no other option but --output")
-        _check_output(output)
         _export_pairs(output)
         return
     if form not in ("jsonl", "records"):
         raise UsageError(f"there is no format {form!r}", hint="Formats: jsonl, records.")
-    _check_output(output)
     statuses = () if every else ("active",)
     with options.opened() as store:
         if blocked := store.refresh().blocked:
@@ -248,7 +246,7 @@ def _export_pairs(output: Path | None) -> None:
 
 
 def _write_out(output: Path | None, text: str) -> None:
-    """To a file, put there as a whole, or to standard output."""
+    """To a file, replaced as a whole, or to standard output."""
     from memctl.errors import NotFoundError
     from memctl.files import atomic
 
@@ -259,14 +257,6 @@ def _write_out(output: Path | None, text: str) -> None:
     if not output.expanduser().absolute().parent.is_dir():
         raise NotFoundError(f"no folder {output.expanduser().absolute().parent}")
     atomic.replace(output.expanduser().absolute(), text.encode())
-
-
-def _check_output(output: Path | None) -> None:
-    """Refuse to write over a file, before anything is looked at."""
-    if output is not None and not _to_standard_output(output):
-        from memctl.cli import archiving
-
-        archiving.check_unused(output)
 
 
 def _to_standard_output(output: Path | None) -> bool:
