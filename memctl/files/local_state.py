@@ -139,6 +139,9 @@ def _kind(path: str) -> str:
 
 
 def lines_of(path: Path) -> list[bytes]:
+    """The lines of a log; none where something else stands in its place, which `doctor` tells of."""
+    if path.is_symlink() or not path.is_file():
+        return []
     return [line for line in (atomic.read(path) or b"").splitlines(keepends=True) if line.strip()]
 
 
