@@ -346,7 +346,7 @@ def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) 
     if change.after is None:
         return Touched(change.path, DELETED)
     if change.path == document.FILE_NAME:
-        removed = sum(memory.memory_id in named for memory in stored)
+        removed = _records(change.before) - _records(change.after)
         changed = sum(memory.memory_id not in named and naming.unlinked(memory, named) != memory for memory in stored)
         return Touched(change.path, CHANGED, _counted("record", removed, changed) or "tombstones")
     if change.path.endswith(".jsonl"):
@@ -354,6 +354,11 @@ def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) 
         changed = (Counter(after) - Counter(before)).total()
         return Touched(change.path, CHANGED, _counted("line", len(before) - len(after), changed))
     return Touched(change.path, CHANGED, "what it says of them")
+
+
+def _records(data: bytes | None) -> int:
+    """How many records a file holds, those that cannot be read and those with a repeated id too."""
+    return len(document.parse(data).records) if data else 0
 
 
 def _counted(what: str, removed: int, changed: int) -> str:

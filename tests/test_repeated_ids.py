@@ -82,3 +82,12 @@ def test_an_import_brings_nothing_back_that_was_purged(store: MemoryStore) -> No
     assert [added.outcome for added in store.add_many([memory], now=NOW + timedelta(days=1))] == ["purged"]
     assert texts(store) == []
     assert b"Doloxor" not in store.folder.memory_file.read_bytes()
+
+
+def test_a_purge_takes_all_records_with_the_id_and_says_so(store: MemoryStore) -> None:
+    written(store, *TWINS, {**TWINS[0], "status": "done"})
+    shown = store.purge(["note"], dry_run=True, now=NOW)
+    [file] = [each for each in shown.files if each.path == "memory.json"]
+    assert file.detail == "3 records removed"
+    store.purge(["note"], expected=shown, now=NOW)
+    assert texts(store) == ["keep"]
