@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache, wraps
@@ -12,7 +12,7 @@ from typing import Concatenate, ParamSpec, Self, TypeVar
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import MemctlError, NotFoundError, StorageError, argument
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, argument
 from memctl.files import document, journal, knowledge, layout, local_state
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
@@ -228,13 +228,15 @@ class Engine:
 
         Raises:
             NotFoundError: none or several fit.
+            InvalidDataError: the one that fits cannot be read.
         """
         given = given.encode("utf-8", "replace").decode()
         if given and self.index.raws(document.FILE_NAME, [given]):
             return given
-        starting = self.index.ids_starting(given, 10_000) if given else []
-        if len(starting) == 1:
-            return starting[0]
+        unreadable = self._unreadable(given) if given else {}
+        starting = sorted({*self.index.ids_starting(given, 10_000), *unreadable}) if given else []
+        if len(starting) == 1 or given in unreadable:
+            return _readable(given if given in unreadable else starting[0], unreadable)
         if not starting and self.report and self.report.blocked:
             raise self.report.blocked
         if not starting and given.startswith(knowledge.FOLDER):
@@ -242,6 +244,18 @@ class Engine:
             raise NotFoundError(f"{given} is in a document: it is no memory and cannot be judged or changed", hint=hint)
         message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
         raise NotFoundError(message, hint=self._near_ids(given, starting))
+
+    def _unreadable(self, beginning: str) -> dict[str, document.RawRecord]:
+        """The records of `memory.json` that cannot be read, by their ids, of those that begin so."""
+        state = self.index.files().get(document.FILE_NAME)
+        if not (state and state.problem):
+            return {}
+        try:
+            records = document.parse(self.view().read(document.FILE_NAME) or b"").records
+        except MemctlError:
+            return {}  # as a whole: the look at the files says so
+        found = {document.id_of(record): record for record in records if record.memory is None}
+        return {name: record for name, record in found.items() if name.startswith(beginning)}
 
     def _near_ids(self, given: str, starting: Sequence[str]) -> str:
         from difflib import get_close_matches
@@ -314,6 +328,19 @@ class Engine:
     def log_trimmed(self) -> bool:
         """Whether the log once held older operations than it does."""
         return journal.trimmed(self.folder)
+
+
+def _readable(memory_id: str, unreadable: Mapping[str, document.RawRecord]) -> str:
+    """The id, if its record can be read.
+
+    Raises:
+        InvalidDataError: it cannot, with the line and the reason.
+    """
+    if record := unreadable.get(memory_id):
+        message = f"{memory_id} cannot be read: {record.problem}"
+        hint = "Correct it there; until then it is left as it is. `memctl doctor` lists all such records."
+        raise InvalidDataError(message, path=document.FILE_NAME, line=record.line, hint=hint)
+    return memory_id
 
 
 def _text(data: bytes | None) -> str:

@@ -17,7 +17,7 @@ import apsw
 
 from memctl import sync, times
 from memctl.entries import record_entry
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, StorageError
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
@@ -157,6 +157,7 @@ class Gateway:
             plan = self._plan_by_index(data, change) if clean else None
             if plan is None:
                 parsed = document.parse(data)
+                _refuse_repeated(parsed, change.removes)
                 plan = edit.plan_from_document(parsed, change.puts, change.removes)
             data = edit.edited(data, plan, texts, change.removes)
         if change.header is None:
@@ -333,6 +334,7 @@ class _Locked:
             _refuse_tracked(self._gateway.folder)
             if local_state.suspicious(self._gateway.folder):
                 self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
+                _take_back(self._gateway)
             recovery.recover(self._gateway.folder)
         except BaseException as problem:
             self._lock.__exit__(type(problem), problem, problem.__traceback__)
@@ -352,6 +354,26 @@ def recover_if_free(gateway: Gateway) -> None:
             recovery.recover(gateway.folder)
     except MemctlError:
         return
+
+
+def _refuse_repeated(parsed: document.Document, removes: Sequence[str]) -> None:
+    """Go on only if no record that goes stands there again with another text: that one would go with it, and nothing
+    would bring it back."""
+    repeated = document.repeated(parsed) & set(removes)
+    if repeated:
+        name = min(repeated)
+        raise RefusedError(
+            f"{name} is the id of several records in memory.json: removing one would remove them all",
+            hint="`memctl doctor --fix` gives the others ids of their own; nothing was changed.",
+        )
+
+
+def _take_back(gateway: Gateway) -> None:
+    """What another user of the folder moved aside, and is this one's, comes back."""
+    if gateway.folder.unverified.is_dir():
+        from memctl.files import adopting  # only where somebody else has written
+
+        adopting.take_back(gateway.folder, session_timeout=gateway.lock_timeout)
 
 
 def _refuse_tracked(folder: UserFolder) -> None:

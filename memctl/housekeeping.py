@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memctl.entries import memory_of, reflection_memory
 from memctl.errors import RefusedError, StorageError, argument
-from memctl.files import reflections
+from memctl.files import document, reflections
 from memctl.files.document import tombstones
 from memctl.lifecycle import adding, forgetting
 from memctl.models import Change, FileEdit, Memory, Reflection
@@ -23,11 +23,20 @@ def housekeeping(view: View, now: datetime) -> Change:
     """What every write does first: expired memories go to the trash, reflections written by hand get a record, and
     those of memories that a merge gave a new id follow."""
     due = [memory_of(entry) for entry in view.index.expired(now)]
-    expired = [memory for memory in due if _can_go(view, memory)]
+    repeated = _repeated(view) if due else set()
+    expired = [memory for memory in due if memory.memory_id not in repeated and _can_go(view, memory)]
     trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
     adopted, files = adoptions(view, now)
     moved, moves = followings(view, set(trash.removes))
     return Change(MAINTENANCE, (*adopted, *moved), trash.removes, (*trash.files, *files, *moves))
+
+
+def _repeated(view: View) -> set[str]:
+    """Ids of several records in the file: none of these is moved by itself, the others would go with it."""
+    state = view.index.files().get(document.FILE_NAME)
+    if state is None or not state.problem:
+        return set()
+    return document.repeated(document.parse(view.read(document.FILE_NAME) or b""))
 
 
 def followings(view: View, going: set[str]) -> tuple[list[Memory], list[FileEdit]]:

@@ -8,6 +8,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
@@ -16,9 +17,10 @@ from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasur
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
-from memctl.index.text import terms, words
+from memctl.index.text import words
 from memctl.lifecycle import forgetting
 from memctl.models import FileEdit, Memory
+from memctl.telling import marks, passages, unescaped
 from memctl.view import View
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
@@ -45,7 +47,8 @@ class PurgeReport:
     Args:
         files: each file that is touched, and how; the index apart, which is rebuilt.
         also_removed: records and files that were made from the memories, and went with them.
-        still_mentioned: places that hold the same text, or words which stood only in it.
+        still_mentioned: places that hold the same text, or words which stood only in it; that will hold it, if it was
+            not done yet.
         git_advice: what git's history still holds, and how to remove it there.
     """
 
@@ -61,13 +64,15 @@ class Plan:
     """All that a purge does, worked out before it begins.
 
     Args:
+        after: what each file that is touched holds after it; None for one that goes.
         gone: the memories that go.
         kept: the memories that stay, those in the trash among them.
-        telling: terms that stand in the memories that go and in none that stays.
+        telling: words (`telling.marks`) that stand in the memories that go and in none that stays.
     """
 
     erasure: Erasure
     files: tuple[Touched, ...]
+    after: Mapping[str, bytes | None]
     gone: Sequence[Memory]
     kept: Sequence[Memory]
     telling: Collection[str]
@@ -99,8 +104,9 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
-    touched = tuple(_touched(change, stored, named) for change in erase.changes(view.folder, erasure))
-    return Plan(erasure, touched, gone, kept, telling)
+    changes = list(erase.changes(view.folder, erasure))
+    touched = tuple(_touched(change, stored, named) for change in changes)
+    return Plan(erasure, touched, {change.path: change.after for change in changes}, gone, kept, telling)
 
 
 def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
@@ -167,10 +173,10 @@ class _Traces:
 
     def stand_in(self, text: str) -> bool:
         """Whether a text holds the words of one of the memories."""
-        return any(map(self.own_texts.stand_in, unescaped(text)))
+        return any(self.own_texts.stand_in(each) for _, each in passages(text))
 
     def tell_by_a_word(self, text: str) -> bool:
-        return any(not self.telling.isdisjoint(terms(each)) for each in unescaped(text)) if self.telling else False
+        return bool(self.telling) and any(not self.telling.isdisjoint(marks(each)) for _, each in passages(text))
 
     def read(self, path: Path) -> bytes:
         return atomic.read(path) or b""
@@ -179,28 +185,6 @@ class _Traces:
         """The files below a folder, with their paths relative to the user's."""
         found = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
         return ((path.relative_to(self.folder.root).as_posix(), path) for path in found)
-
-
-_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
-_DEPTH = 4
-
-
-def unescaped(text: str) -> Iterator[str]:
-    """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
-    yield text
-    for _ in range(_DEPTH):
-        plain = _ESCAPE.sub(_unescaped, text)
-        if plain == text:
-            return
-        text = plain
-        yield text
-
-
-def _unescaped(found: re.Match[str]) -> str:
-    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
-    if found[1]:
-        return chr(int(found[1], 16)).replace("\n", " ")
-    return found[0][1] if found[0][1] in '\\/"' else " "
 
 
 def _tells(phrase: Sequence[str]) -> bool:
@@ -248,7 +232,7 @@ def _session_tells(path: str, text: str, traces: _Traces) -> bool:
     if traces.name(text) or traces.stand_in(text) or _drew_on(text, traces.named):
         return True
     own = sessions.owner(path) in traces.sessions
-    return own and (any(map(traces.texts.stand_in, unescaped(text))) or traces.tell_by_a_word(text))
+    return own and (any(traces.texts.stand_in(each) for _, each in passages(text)) or traces.tell_by_a_word(text))
 
 
 _USED = re.compile(rf'"{naming.USED}"\s*:\s*\[[^\]]*')
@@ -362,7 +346,7 @@ def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) 
     if change.after is None:
         return Touched(change.path, DELETED)
     if change.path == document.FILE_NAME:
-        removed = sum(memory.memory_id in named for memory in stored)
+        removed = _records(change.before) - _records(change.after)
         changed = sum(memory.memory_id not in named and naming.unlinked(memory, named) != memory for memory in stored)
         return Touched(change.path, CHANGED, _counted("record", removed, changed) or "tombstones")
     if change.path.endswith(".jsonl"):
@@ -370,6 +354,11 @@ def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) 
         changed = (Counter(after) - Counter(before)).total()
         return Touched(change.path, CHANGED, _counted("line", len(before) - len(after), changed))
     return Touched(change.path, CHANGED, "what it says of them")
+
+
+def _records(data: bytes | None) -> int:
+    """How many records a file holds, those that cannot be read and those with a repeated id too."""
+    return len(document.parse(data).records) if data else 0
 
 
 def _counted(what: str, removed: int, changed: int) -> str:
@@ -393,30 +382,35 @@ def _going(report: PurgeReport) -> set[str]:
     return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}
 
 
-def left(folder: UserFolder, plan: Plan) -> list[str]:
-    """What still holds the text of the memories that are gone, or words that stood only in them."""
-    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids))
+def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
+    """What still holds the text of the memories that are gone, or words that stood only in them.
+
+    Args:
+        done: whether the plan has been carried out; else what will be left is told from what it does to the files.
+    """
+    after = {} if done else plan.after
+    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
     return [*repeated(plan.gone, plan.kept), *places]
 
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
-    """Terms that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
-    found = {term for memory in gone for term in terms(f"{memory.content} {memory.value or ''}")}
-    found -= stop_terms() | set(terms(str(dict(header))))
+    """Words that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
+    found = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
+    found -= stop_terms() | marks(str(dict(header)))
     texts = (codec.dump(codec.encode(memory)) for memory in kept) if found else ()
-    return {word for word in found - _terms_of_all(texts) if len(word) > 2}
+    return found - _marks_of_all(texts)
 
 
-def _terms_of_all(texts: Iterable[str]) -> set[str]:
-    """The terms of all texts; a word of plain English is stemmed once, however often it stands in them."""
+def _marks_of_all(texts: Iterable[str]) -> set[str]:
+    """The telling words of all texts; one of plain English is stemmed once, however often it stands in them."""
     plain: set[str] = set()
     others: set[str] = set()
     for text in texts:
         if text.isascii():
             plain.update(words(text))
         else:
-            others.update(terms(text))
-    return others | set(terms(" ".join(plain)))
+            others.update(marks(text))
+    return others | marks(" ".join(plain))
 
 
 def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
@@ -435,13 +429,34 @@ def sentences(memories: Iterable[Memory]) -> Phrases:
     return Phrases(chain((text for text in texts if len("".join(words(text))) > 2), parts))
 
 
-def still_mentioned(folder: UserFolder, same: Phrases, telling: Collection[str], ids: frozenset[str]) -> list[str]:
-    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id: a person must look."""
-    files = [p for p in sorted(folder.root.rglob("*")) if _worth_a_look(p, folder)]
-    with_tombstones = (folder.memory_file, folder.operations)
-    named = ((path, frozenset() if path in with_tombstones else ids) for path in files)
-    found = ((path, _lines_with(path, same, set(telling), some)) for path, some in named)
-    return [f"{path.relative_to(folder.root)}:{line}" for path, lines in found for line in sorted(lines)]
+def still_mentioned(
+    folder: UserFolder,
+    same: Phrases,
+    telling: Collection[str],
+    ids: frozenset[str],
+    after: Mapping[str, bytes | None] = MappingProxyType({}),
+) -> list[str]:
+    """Lines (`path:line`) of the user's files that hold one of the texts or words, or an id: a person must look.
+
+    Args:
+        after: what some of the files are about to hold; None for those that go.
+    """
+    found = []
+    for path in sorted(folder.root.rglob("*")):
+        name = path.relative_to(folder.root).as_posix()
+        data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
+        if data is not None:
+            some = frozenset() if path in (folder.memory_file, folder.operations) else ids  # these keep tombstones
+            found += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
+    return found
+
+
+def _read(path: Path) -> bytes | None:
+    """A file's content, None where it cannot be read."""
+    try:
+        return path.read_bytes()
+    except OSError:
+        return None
 
 
 def _worth_a_look(path: Path, folder: UserFolder) -> bool:
@@ -450,17 +465,17 @@ def _worth_a_look(path: Path, folder: UserFolder) -> bool:
     return regular and path.stat().st_size <= _LARGEST_SCANNED
 
 
-def _lines_with(path: Path, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
-    try:
-        text = path.read_bytes().decode("utf-8", "replace")
-    except OSError:
-        return set()
-    found = {line for version in unescaped(text) for line, _ in same.places(version)}
-    return found | {
-        number
-        for number, line in enumerate(text.split("\n"), 1)
-        if naming.in_text(line, ids) or (telling and not telling.isdisjoint(terms(line)))
-    }
+def _lines_with(data: bytes, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
+    text = data.decode("utf-8", "replace")
+    named = {number for number, line in enumerate(text.split("\n"), 1) if naming.in_text(line, ids)} if ids else set()
+    return named.union(*(_lines_of_passage(start, each, same, telling) for start, each in passages(text)))
+
+
+def _lines_of_passage(start: int, text: str, same: Phrases, telling: set[str]) -> Iterator[int]:
+    yield from (start + line - 1 for line, _ in same.places(text))
+    if telling:
+        lines = enumerate(text.split("\n"), start)
+        yield from (number for number, line in lines if not telling.isdisjoint(marks(line)))
 
 
 _IDS_AT_ONCE = 100
@@ -480,8 +495,9 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
         return [line for line in told if line]
     if not commits:
         return []
+    many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"
     return [
-        f"git still holds it in {len(commits)} commits of {top} ({', '.join(sorted(commits)[:5])})",
+        f"git still holds it in {many} of {top} ({', '.join(sorted(commits)[:5])})",
         "remove it there with `git filter-repo --replace-text FILE` (FILE lists the words), then expire and push:",
         "`git reflog expire --expire=now --all && git gc --prune=now`, and `git push --force` to every copy",
     ]

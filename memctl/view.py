@@ -43,14 +43,15 @@ class View:
         known = last[low] if low in last else self.index.last_id(low, high)
         known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
         free = drawn if known < drawn else adding.next_id(known)
-        while free in self._buried or (self.folder.root / forgetting.trash_path(free)).exists():
+        while free in self.tombstones or (self.folder.root / forgetting.trash_path(free)).exists():
             free = adding.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
         last[low] = free
         self.given[low] = free
         return free
 
     @cached_property
-    def _buried(self) -> set[str]:
+    def tombstones(self) -> set[str]:
+        """Ids of what was purged."""
         return document.tombstones(self.header)
 
     def get(self, memory_id: str) -> Memory | None:

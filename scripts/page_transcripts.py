@@ -35,6 +35,7 @@ _RULES = (
     (re.compile(r" *\b\d+\.\d ms\b"), " <time>"),
     (re.compile(r"\bconflict-[0-9a-f]{12}\b"), "conflict-<hash>"),
     (re.compile(r"(your draft of )[-0-9: ]+"), r"\1<time> "),
+    (re.compile(r'("mac":")[0-9a-f]{32}'), r"\1<signature>"),
     (re.compile(r"((?:generated|sources)_hash: |SHA-256 )[0-9a-f]+"), r"\1<hash>"),
 )
 

@@ -75,12 +75,12 @@ def plant(store: MemoryStore, *lines: dict[str, Any]) -> bytes:
 
 
 def intent(**what: Any) -> dict[str, Any]:
-    line = {"op": "op_20261121090000_a", "phase": "intent", "at": "2026-11-21T09:00:00Z", "command": "purge"}
+    line = {"op": "op_20261121090000_a", "phase": "intent", "at": "2026-11-21T09:00:00Z", "command": "add"}
     return {**line, "records": [], "files": [], **what}
 
 
 HOSTILE = {
-    "a purge": intent(erases=[["m1", "m2", "m3"], ["knowledge/notes.md"]]),
+    "a purge": intent(command="purge", erases=[["m1", "m2", "m3"], ["knowledge/notes.md"]]),
     "a line in git's settings": intent(
         files=[["begun.txt", None, "x"]], lines=[[".git/config", '[core] fsmonitor = "touch PWN; false"', True]]
     ),
@@ -280,7 +280,7 @@ def test_without_the_key_the_memories_are_whole_and_what_is_open_is_named(
     added = other.add("From the container").memory.memory_id
     assert _ids(other) == {"m2", "m3", added}
     shown = run(filled, "state", environment=_other_machine(tmp_path)).stdout
-    assert "forget: m3, .memctl/state/trash/m3.json, was cut off: to be finished" in shown
+    assert "forget: removes m3; writes .memctl/state/trash/m3.json, was cut off: to be finished" in shown
     with pytest.raises(NotFoundError):
         other.restore(["m1"])
     other.adopt()
@@ -391,7 +391,7 @@ def test_adopting_that_is_cut_off_goes_on(older: MemoryStore, opener: Opener, mo
 def test_adopting_is_asked_about(older: MemoryStore) -> None:
     assert run(older, "state", "adopt").returncode == 7
     shown = run(older, "state", "adopt", "--dry-run").stdout
-    assert "forget: m1" in shown
+    assert "forget: removes m1" in shown
     assert run(older, "log").stdout == ""
     assert "adopted" in run(older, "state", "adopt", "--yes").stdout
     assert "forget" in run(older, "log").stdout
@@ -404,7 +404,8 @@ def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:
         plant(filled, {**HOSTILE[name], "op": f"op_2026112109000{number}_a"})
     filled.adopt()
     left = [reason for _, reason in filled.unverified().left]
-    assert len(left) == 5, "all but the one record"
+    assert len(left) == len(HOSTILE)
+    assert sum("is no file that memctl changes" in reason for reason in left) == 4
     assert (filled.folder.root / ".git" / "config").read_text() == "[core]\n"
     assert not (filled.folder.root.parent / "outside.txt").exists()
 
@@ -637,3 +638,120 @@ def test_a_receipt_that_is_being_written_is_kept_while_others_are_moved(filled: 
     local_state.set_aside(filled.folder)
     assert len(list(receipts.read(filled.folder))) == 1
     assert LineEdit("feedback.jsonl", b"{}").added
+
+
+# What else may lie there
+
+
+def test_a_hard_link_is_not_written_through(filled: MemoryStore, tmp_path: Path) -> None:
+    """A lock, a log or a session's lock that is another name of somebody's file."""
+    filled.close()
+    folder, victim = filled.folder, tmp_path / "victim"
+    victim.write_text("precious\n")
+    before = folder.memory_file.read_bytes()
+    places = [
+        folder.lock,
+        folder.receipts,
+        folder.operations,
+        *(folder.session_locks / f"sessions-{n:02}" for n in range(16)),
+    ]
+    folder.session_locks.mkdir(exist_ok=True)
+    for place, of in zip(places, [folder.memory_file, victim, victim] + [folder.memory_file] * 16, strict=True):
+        place.unlink(missing_ok=True)
+        os.link(of, place)
+    assert run(filled, "query", "tea").returncode == 0
+    assert run(filled, "session", "add", "user", "Hello").returncode == 0
+    assert folder.memory_file.read_bytes() == before
+    assert run(filled, "add", "A new one").returncode == 0
+    assert victim.read_text() == "precious\n"
+    assert run(filled, "list").stdout.count("\n") == 4
+
+
+@pytest.mark.parametrize(
+    "place", ["", "reflections", "knowledge", ".memctl", ".memctl/state", ".memctl/state/trash", "sessions"]
+)
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_temporary_names_of_others_lock_nobody_out(filled: MemoryStore, place: str, kind: str, tmp_path: Path) -> None:
+    name = filled.folder.root / place / ".memctl-tmp-x"
+    name.parent.mkdir(exist_ok=True)
+    if kind == "folder":
+        (name / "y").mkdir(parents=True)
+    elif kind == "pipe":
+        os.mkfifo(name)
+    else:
+        name.symlink_to(tmp_path)
+    filled.add("A new one")
+    filled.flush_sessions()
+    filled.purge(["m2"])
+    assert _ids(filled) >= {"m1", "m3"}
+    assert os.path.lexists(name)
+
+
+@pytest.mark.parametrize("kind", ["text", "folder", "link", "pipe"])
+def test_an_id_that_is_none_locks_nobody_out(filled: MemoryStore, opener: Opener, kind: str, tmp_path: Path) -> None:
+    filled.close()
+    place = filled.folder.state / "id"
+    place.unlink()
+    if kind == "text":
+        place.write_text("zz\n")
+    elif kind == "folder":
+        place.mkdir()
+    elif kind == "pipe":
+        os.mkfifo(place)
+    else:
+        place.symlink_to(tmp_path / "nothing")
+    store = opener()
+    store.add("A new one")
+    assert store.history()[-1].command == "add"
+
+
+@pytest.mark.parametrize("place", [".git", ".git/index"])
+def test_pipes_for_git_are_not_waited_for(filled: MemoryStore, place: str) -> None:
+    shutil.rmtree(filled.folder.root / ".git")
+    (filled.folder.root / place).parent.mkdir(exist_ok=True)
+    os.mkfifo(filled.folder.root / place)
+    filled.add("A new one")
+
+
+def test_a_line_of_a_sibling_copy_is_not_carried_out(filled: MemoryStore, opener: Opener) -> None:
+    """Two copies of one folder are in use; what was done in one does not happen in the other by its log."""
+    shutil.copytree(filled.folder.root, filled.folder.root.with_name("sibling"))
+    sibling = opener("sibling")
+    sibling.add("Its own")
+    for number in range(3):
+        filled.add(f"More {number}")
+    filled.purge(["m1"])
+    (line,) = [line for line in filled.folder.operations.read_bytes().splitlines(keepends=True) if b'"erases"' in line]
+    with sibling.folder.operations.open("ab") as log:
+        log.write(line)
+    sibling.refresh()
+    assert "m1" in _ids(sibling)
+    sibling.add("And on")
+    assert "m1" in _ids(sibling)
+
+
+def test_adopting_shows_what_is_done_and_takes_no_purge_that_was_cut_off(filled: MemoryStore) -> None:
+    cut_off = intent(op="op_1", command="purge", erases=[["m1", "m2"], []])
+    disguised = intent(op="op_2", erases=[["m3"], []])
+    other = intent(op="op_3", command="edit", records=[["m1", '{"memory_id":"other","content":"x"}', None]])
+    removal = intent(op="op_4", command="add", files=[["knowledge/notes.md", "x", None]])
+    plant(filled, cut_off, disguised, other, removal, {"op": "op_4", "phase": "done"})
+    shown = run(filled, "state", "adopt", "--dry-run").stdout
+    assert "add: deletes knowledge/notes.md" in shown
+    assert [line.split()[0] for line in shown.splitlines()] == ["operation", "left", "left", "left"]
+    filled.adopt()
+    assert _ids(filled) == {"m1", "m2", "m3"}
+    assert "op_4" in [op.op for op in filled.history()]
+
+
+def test_what_another_user_of_the_folder_moved_aside_comes_back(
+    filled: MemoryStore, opener: Opener, tmp_path: Path
+) -> None:
+    filled.forget(["m1"])
+    other = opener(environment=_other_machine(tmp_path))
+    other.add("From elsewhere")
+    assert [op.command for op in other.history()] == ["add"]
+    filled.add("Back home")
+    assert [op.command for op in filled.history()] == ["import", "forget", "add"]
+    filled.undo_many(2)
+    assert "m1" in _ids(filled)

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, SKIPPED, UPDATED, Added
+from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED, Added
 from memctl.models import Hit, Memory, QueryResult
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
@@ -137,6 +137,7 @@ _OUTCOMES = {
     UPDATED: "saved, replaces an earlier value",
     CANDIDATE_KEPT: "kept apart as a candidate",
     SKIPPED: "known already",
+    PURGED: "not saved: it was purged before",
 }
 
 

@@ -48,6 +48,8 @@ def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
     )
     if held.settings is not None and not with_settings:
         render.say("its settings (memctl.yaml) are left in the archive; --with-settings takes them")
+    if any(entry.path.startswith((".memctl/state/", "sessions/")) for entry in held.entries):
+        render.say("its trash, drafts, sessions and log are not believed before `memctl state adopt`")
 
 
 def _told(held: Archive) -> dict[str, object]:

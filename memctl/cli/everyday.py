@@ -305,24 +305,26 @@ def forget(
 
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
-    """Show what a purge touches, ask, do it, and say what is left."""
-    from memctl.cli.views import purge_left, purge_plan
+    """Show what a purge touches and leaves, ask, do it, and say what is left."""
+    from memctl.cli.views import purge_left, purge_plan, some_of
     from memctl.errors import RefusedError
 
     if not yes and not dry_run and not sys.stdin.isatty():
         raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")
-    report = store.purge(ids, dry_run=True)
+    report = store.purge(ids, dry_run=True, look=dry_run or not yes)
     if not current.json:
         purge_plan(report, dry_run)
+        purge_left(report)
     if not dry_run:
         if not yes:
             files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
-            question = f"Remove {', '.join(ids)} for good, from every file?{files}\nThis cannot be undone."
+            question = f"Remove {some_of(ids)} for good, from every file?{files}\nThis cannot be undone."
             typer.confirm(question, abort=True, err=True)
         report = store.purge(ids, expected=report)
     if current.json:
         render.as_json(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})
     elif not dry_run:
+        render.say(f"purged {some_of(report.ids)}")
         purge_left(report)
 
 

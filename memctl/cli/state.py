@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,7 +16,8 @@ if TYPE_CHECKING:
     from memctl.files.adopting import Adopted
     from memctl.files.local_state import Entry
 
-_WIDTH = 100
+_WIDTH = 160
+_CUT_OFF = ", was cut off: to be finished"
 
 
 def _show_without_command(context: typer.Context) -> None:
@@ -24,7 +26,7 @@ def _show_without_command(context: typer.Context) -> None:
 
 
 def show() -> None:
-    """Show what is not believed: entries that this user did not write on this machine.
+    """Show what came with the folder and is ignored.
 
     memctl signs what it keeps for itself: the log, receipts, the trash, drafts, sessions. What came with a folder, an
     archive or a branch is ignored, and kept.
@@ -45,7 +47,7 @@ def adopt(
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Believe what this user did not write on this machine: sign it, and put it back to where it counts.
+    """Believe what came with the folder: sign it.
 
     For a restored backup, an archive with its log, a folder from another machine of yours, or the log of an earlier
     version. Its operations can then be undone, its receipts count, and sessions are learned from. An operation that was
@@ -83,7 +85,10 @@ def _list(found: Adopted) -> None:
 def _lines(entries: Sequence[Entry]) -> list[str]:
     """A line for each entry; the end of an operation is told with its beginning."""
     finished = {op for entry in entries if (op := _end_of(entry))}
-    return [f"{entry.kind:<9}  {_described(entry, finished)}" for entry in entries if not _end_of(entry)]
+    lines = Counter(f"{entry.kind:<9}  {_described(entry, finished)}" for entry in entries if not _end_of(entry))
+    # What is not finished yet first: adopting does something with it.
+    shown = sorted(lines, key=lambda line: not line.endswith(_CUT_OFF))
+    return [f"{line} ({lines[line]} of them)" if lines[line] > 1 else line for line in shown]
 
 
 def _end_of(entry: Entry) -> str:
@@ -103,20 +108,30 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
         return render.one_line(
             entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH
         )
-    cut = "" if finished is None or found["op"] in finished else ", was cut off: to be finished"
+    cut = "" if finished is None or found["op"] in finished else _CUT_OFF
     return render.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut
 
 
 def _touched(found: dict[str, Any]) -> str:
-    """What an operation names, in words."""
+    """What an operation does, by what it holds: its command is only a name."""
     from memctl.files import journal
 
     try:
         operation = journal.from_json(found)
     except (KeyError, TypeError, ValueError, AttributeError):
         return "cannot be read"
-    ids, files = operation.erases or ((), ())
-    names = [*ids, *files, *(s.memory_id for s in operation.records), *(s.path for s in operation.files)]
+    records, files = operation.records, operation.files
+    parts = [
+        ("purges for good", [*operation.erases[0], *operation.erases[1]] if operation.erases else []),
+        ("removes", [s.memory_id for s in records if s.after is None]),
+        ("deletes", [s.path for s in files if s.after is None]),
+        ("writes", [s.memory_id for s in records if s.after is not None]),
+        ("writes", [s.path for s in files if s.after is not None]),
+    ]
+    return "; ".join(f"{verb} {_few(names)}" for verb, names in parts if names) or "nothing"
+
+
+def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
 

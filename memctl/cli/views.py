@@ -79,7 +79,7 @@ def memory_table(memories: Sequence[Memory]) -> None:
 
 def purge_plan(report: PurgeReport, dry_run: bool) -> None:
     """What a purge is going to remove, by file."""
-    render.say(f"{'would purge' if dry_run else 'purging'} {', '.join(report.ids)}")
+    render.say(f"{'would purge' if dry_run else 'purging'} {some_of(report.ids)}")
     files = {each.path for each in report.files}
     for made in report.also_removed:
         if made not in files:
@@ -89,9 +89,17 @@ def purge_plan(report: PurgeReport, dry_run: bool) -> None:
     render.say("  the index: rebuilt")
 
 
+_SHOWN_IDS = 5
+
+
+def some_of(ids: Sequence[str]) -> str:
+    """Ids in words: the first of them, and how many more there are."""
+    more = len(ids) - _SHOWN_IDS
+    return ", ".join(ids) if more <= 1 else f"{', '.join(ids[:_SHOWN_IDS])}, and {more:,} more"
+
+
 def purge_left(report: PurgeReport) -> None:
-    """That a purge is done, and what it cannot reach."""
-    render.say(f"purged {', '.join(report.ids)}")
+    """What a purge cannot reach."""
     for place in report.still_mentioned:
         render.say(f"  look yourself: {place} holds the same text, or words that stood only in it")
     for line in report.git_advice:

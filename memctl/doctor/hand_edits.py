@@ -16,7 +16,7 @@ from typing import Any
 from memctl import times
 from memctl.doctor.codes import FORM, NAME, SESSION
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, edit, journal, queue, reflections, sessions
+from memctl.files import atomic, codec, document, edit, journal, queue, reflections, sessions, signing
 from memctl.files.document import Document, RawRecord, tombstones
 from memctl.files.layout import UserFolder
 from memctl.files.merge_sides import header_with_ids, with_ids
@@ -375,6 +375,10 @@ def mend_session(folder: UserFolder, problem: Problem, keep: Callable[[str, byte
     with sessions.locked(folder, session_id, timeout=timeout):
         found = _named_otherwise(folder, session_id)
         if found is not None:
-            keep(problem.path, _bytes(folder, session_id) or b"")
-            data = sessions.encoded({**found, "sessionId": session_id}, f"session {session_id}")
+            before = _bytes(folder, session_id) or b""
+            keep(problem.path, before)
+            others = {name: value for name, value in found.items() if name != signing.FIELD}
+            data = sessions.encoded({**others, "sessionId": session_id}, f"session {session_id}")
+            if folder.signer.verifies(f"sessions/{found['sessionId']}.json", before):  # the user's own, renamed
+                data = folder.signer.signed(problem.path, data)
             atomic.replace(sessions.path_of(folder, session_id), data)

@@ -24,12 +24,14 @@ def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
     yield from _reflections(store, orphans=indexed)
     yield from _unread(store.folder)
     yield from _kinds(store.folder)
-    yield from hand_edits.session_files(store.folder)
+    of_sessions = list(hand_edits.session_files(store.folder))
+    yield from of_sessions
     yield from _secrets(store)
     yield from _permissions(store.folder)
     yield from _leftovers(store.folder)
     yield from _locks(store.folder)
-    yield from _foreign(store.folder)
+    told = {problem.path for problem in of_sessions}
+    yield from (problem for problem in _foreign(store.folder) if problem.path not in told)
 
 
 def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:

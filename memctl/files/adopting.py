@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from memctl.files import atomic, journal, local_state, receipts, sessions, watermark
+from memctl.files import atomic, codec, journal, local_state, receipts, sessions, watermark
 from memctl.files.journal import INTENT
 from memctl.files.layout import COUNTED, PRIVATE, UserFolder
 from memctl.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
@@ -41,6 +41,23 @@ def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
     folder.signer.prepare()
     local_state.set_aside(folder)
     planned = plan(folder)
+    _put_back(folder, planned, session_timeout)
+    return planned
+
+
+def take_back(folder: UserFolder, *, session_timeout: float) -> None:
+    """Put back what this machine's user wrote, and another user of the folder moved aside. What was cut off stays
+    there: nobody has to finish it twice."""
+    entries = list(local_state.aside(folder))
+    own = [entry for entry in entries if local_state.is_own_entry(folder, entry)]
+    ended = {found["op"] for e in own if (found := journal.parsed(e.data)) and found["phase"] != INTENT}
+    fit = [e for e in own if (e.kind != OPERATIONS or _op(e) in ended) and not _unfit(folder, e)]
+    if fit:
+        left = tuple((entry, "") for entry in entries if entry not in fit)
+        _put_back(folder, Adopted(tuple(fit), left), session_timeout)
+
+
+def _put_back(folder: UserFolder, planned: Adopted, session_timeout: float) -> None:
     fit = planned.entries
     _adopt_operations(folder, [entry.data for entry in fit if entry.kind == OPERATIONS])
     _adopt_receipts(folder, [entry.data for entry in fit if entry.kind == RECEIPTS])
@@ -49,7 +66,6 @@ def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
         for entry in fit:
             if entry.kind not in (OPERATIONS, RECEIPTS):
                 _adopt_file(folder, entry)
-    return planned
 
 
 def plan(folder: UserFolder) -> Adopted:
@@ -67,15 +83,29 @@ def _op(entry: Entry) -> str:
 
 def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[str, str]:
     """Operations whose lines all stay as they are, with the reason."""
-    begun = [found for e in entries if e.kind == OPERATIONS and (found := journal.parsed(e.data))]
-    return {found["op"]: reason for found in begun if found["phase"] == INTENT and (reason := _foreign(folder, found))}
+    lines = [found for e in entries if e.kind == OPERATIONS and (found := journal.parsed(e.data))]
+    ended = {found["op"] for found in lines if found["phase"] != INTENT}
+    begun = [found for found in lines if found["phase"] == INTENT]
+    return {found["op"]: reason for found in begun if (reason := _foreign(folder, found, found["op"] in ended))}
 
 
-def _foreign(folder: UserFolder, found: Line) -> str:
+def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
+    """Why an operation cannot be adopted; empty where it can."""
     try:
-        return local_state.foreign_step(folder, journal.from_json(found))
-    except (KeyError, TypeError, ValueError, AttributeError):
+        operation = journal.from_json(found)
+        texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
+        if (operation.command == "purge") != bool(operation.erases) or any(_other_record(*each) for each in texts):
+            return "is not as memctl writes it"
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
         return "is not as memctl writes it"
+    if operation.erases and not ended:
+        return "is a purge that was cut off: nothing brings back what it takes, so purge again what is to go"
+    return local_state.foreign_step(folder, operation)
+
+
+def _other_record(memory_id: str, text: str) -> bool:
+    """Whether a step's text is no record, or that of another id than the step names."""
+    return codec.decode(json.loads(text)).memory_id != memory_id
 
 
 def _unfit(folder: UserFolder, entry: Entry) -> str:
@@ -106,10 +136,11 @@ def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
     if not new:
         return
     ended = {found["op"] for found in new if found["phase"] != INTENT}
+    here = watermark.place(folder)
     begun = [found for found in new if found["op"] not in ended][-1:]
     rest = [found for found in new if found not in begun]
     number = max([watermark.of(folder).finished, *(int(found.get("n", 0)) for found in own)]) + 1
-    ordered = [*_merged(rest, own), *({**found, "n": number} for found in begun)]
+    ordered = [*_merged(rest, own), *({**found, "n": number, "place": here} for found in begun)]
     data = b"".join(_signed_line(folder, found) for found in ordered)
     atomic.replace(folder.operations, data, root=folder.root)
     watermark.note(folder, log_size=len(data))

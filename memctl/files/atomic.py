@@ -182,14 +182,11 @@ _NO_FILES = (errno.ELOOP, errno.ENXIO, errno.EOPNOTSUPP)
 """What the system says of links, of pipes without a reader, of sockets."""
 
 
-def replace(
-    path: Path, data: bytes, *, keep: Path | None = None, root: Path | None = None, durable: bool = True
-) -> os.stat_result:
+def replace(path: Path, data: bytes, *, keep: Path | None = None, root: Path | None = None) -> os.stat_result:
     """Put `data` at `path` as a whole or not at all, and return the new file's stat.
 
     Args:
         keep: where to leave the file that was displaced, if the system can swap names atomically.
-        durable: false for what may be lost in a power cut.
 
     Raises:
         StorageError: nothing was changed; or it was, and the hint is `UNSURE`.
@@ -199,7 +196,7 @@ def replace(
     with told(path), _folder_of(path, root) as place:
         temporary = TEMPORARY_PREFIX + secrets.token_hex(6)
         try:
-            result = _write_new(temporary, data, _mode_for(path.name, place), place, durable)
+            result = _write_new(temporary, data, _mode_for(path.name, place), place)
             if keep is None:
                 os.replace(temporary, path.name, src_dir_fd=place, dst_dir_fd=place)
             else:
@@ -209,8 +206,7 @@ def replace(
             with suppress(OSError):  # else the next writer clears it away
                 os.unlink(temporary, dir_fd=place)
             raise
-    if durable:
-        confirm(path)
+    confirm(path)
     return result
 
 
@@ -257,14 +253,13 @@ def _mode_for(name: str, folder: int) -> int:
         return FILE_MODE
 
 
-def _write_new(name: str, data: bytes, mode: int, folder: int | None = None, durable: bool = True) -> os.stat_result:
+def _write_new(name: str, data: bytes, mode: int, folder: int | None = None) -> os.stat_result:
     handle = os.open(name, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, FILE_MODE, dir_fd=folder)
     try:
         write_all(handle, data)
         if mode != FILE_MODE:
             os.fchmod(handle, mode)
-        if durable:
-            os.fsync(handle)
+        os.fsync(handle)
         return os.fstat(handle)
     finally:
         os.close(handle)
@@ -323,6 +318,19 @@ def _exchange(first: str, second: str, folder: int) -> bool:
     raise OSError(number, os.strerror(number), second)
 
 
+def unshare(path: Path, root: Path | None = None) -> None:
+    """Before a file is written in place: if it has another name elsewhere, give it a file of its own. A hard link may
+    lead into a snapshot, or have been made by somebody who prepared the folder.
+
+    Raises:
+        StorageError: as `replace`.
+    """
+    with told(path):
+        shared = os.path.lexists(path) and (found := path.lstat()).st_nlink > 1 and stat.S_ISREG(found.st_mode)
+    if shared:
+        replace(path, read(path, root) or b"", root=root)
+
+
 def append(path: Path, data: bytes, root: Path | None = None) -> None:
     """Add `data` at the end of a log and make it durable.
 
@@ -331,6 +339,7 @@ def append(path: Path, data: bytes, root: Path | None = None) -> None:
     """
     refuse_link(path)
     make_directory(path.parent, root)
+    unshare(path, root)
     try:
         new = not path.exists()
         with _folder_of(path, root) as place:

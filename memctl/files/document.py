@@ -216,11 +216,27 @@ def _raw_record(value: Any, raw: bytes, start: int, line: int) -> RawRecord:
         return RawRecord(raw, start, line, None, str(problem))
 
 
+def id_of(record: RawRecord) -> str:
+    """The id of a record, readable or not; empty where it has none."""
+    if record.memory is not None:
+        return record.memory.memory_id
+    value = json.loads(record.raw)
+    found = value.get("memory_id") if isinstance(value, dict) else None
+    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+
+
 def _check_format(header: Mapping[str, Any], path: str) -> None:
     form = header.get("format", FORMAT)
     if form != FORMAT:
         hint = f"{distribution.UPGRADE} This version reads memctl/1 and has changed nothing."
         raise FormatVersionError(f"has format {form!r}, which this memctl does not know", path=path, line=1, hint=hint)
+
+
+def repeated(parsed: Document) -> set[str]:
+    """Ids of several records that do not say the same; the first of them counts."""
+    first: dict[str, bytes] = {}
+    found = [(record.memory.memory_id, record.raw) for record in parsed.records if record.memory]
+    return {name for name, raw in found if first.setdefault(name, raw) != raw}
 
 
 def tombstones(header: Mapping[str, Any]) -> set[str]:

@@ -424,7 +424,7 @@ def _erase_sessions(folder: UserFolder, what: Erasure) -> list[str]:
         return []
     with sessions.all_locked(folder, timeout=SESSION_TIMEOUT):
         changed = [change.path for change in _session_changes(folder, what)]
-        left = [path for path in sessions.all_files(folder) if path.name.startswith(atomic.TEMPORARY_PREFIX)]
+        left = sessions.temporary_files(folder)
         for path in (*map(folder.resolve, changed), *left):
             atomic.remove(path)
     return changed
@@ -436,5 +436,6 @@ def _inside(directory: Path) -> list[Path]:
 
 def temporary_files(folder: UserFolder) -> list[Path]:
     """What an interrupted write left behind. Sessions are written without the user's lock: theirs are left to them."""
-    found = folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*")
-    return sorted(path for path in found if not path.is_relative_to(folder.sessions))
+    found = (path for path in folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*") if ".git" not in path.parts)
+    own = (path for path in found if path.is_file() and not path.is_symlink())
+    return sorted(path for path in own if not path.is_relative_to(folder.sessions))

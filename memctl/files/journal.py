@@ -56,7 +56,8 @@ class Operation:
     Args:
         header: the fields of `memory.json` beside the records, before and after, where they changed.
         erases: ids and files of a purge, which keeps no before and after.
-        number: counts the operations of a folder: one that is not above the watermark is not carried out again.
+        number: counts the operations of a folder: one that was finished is not carried out again.
+        place: the copy of the folder in which it began.
     """
 
     op: str
@@ -71,6 +72,7 @@ class Operation:
     lines: tuple[LineEdit, ...] = ()
     redoes: str = ""
     number: int = 0
+    place: str = ""
 
 
 def write_intent(folder: UserFolder, operation: Operation) -> Operation:
@@ -81,9 +83,8 @@ def write_intent(folder: UserFolder, operation: Operation) -> Operation:
     """
     folder.signer.prepare()
     _cut_torn_line(folder.operations)
-    if not watermark.known(folder):
-        watermark.note(folder)
-    numbered = replace(operation, number=max(watermark.of(folder).finished, _last_number(folder)) + 1)
+    number = max(watermark.of(folder).finished, _last_number(folder)) + 1
+    numbered = replace(operation, number=number, place=watermark.place(folder))
     atomic.append(folder.operations, _line(folder, to_json(numbered)), folder.root)
     return numbered
 
@@ -100,7 +101,7 @@ def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
             size = log.tell()
     except (OSError, MemctlError):
         return
-    watermark.note(folder, finished=operation.number, log_size=size)
+    watermark.note_finished(folder, operation.place, operation.number, size)
 
 
 def _last_number(folder: UserFolder) -> int:
@@ -120,6 +121,7 @@ def plain_line(value: Mapping[str, Any]) -> bytes:
 
 def _cut_torn_line(path: Path) -> None:
     """Cut a torn last line: its operation never began."""
+    atomic.unshare(path)
     try:
         with open(path, "rb+", opener=atomic.regular) as log:
             end = log.seek(0, os.SEEK_END)
@@ -283,7 +285,7 @@ def to_json(operation: Operation) -> dict[str, Any]:
     return {
         "op": operation.op,
         "phase": operation.phase,
-        **({"n": operation.number} if operation.number else {}),
+        **({"n": operation.number, "place": operation.place} if operation.number else {}),
         "at": operation.at,
         "command": operation.command,
         "records": [[s.memory_id, s.before, s.after] for s in operation.records],
@@ -316,6 +318,7 @@ def from_json(found: Mapping[str, Any]) -> Operation:
         redoes=found.get("redoes", ""),
         erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
         number=number if isinstance(number := found.get("n", 0), int) else 0,
+        place=str(found.get("place", "")),
     )
 
 

@@ -45,7 +45,7 @@ _STEPS = re.compile(
 """Where changes write, relative to the user's folder; nothing else is written because a log says so."""
 
 _ERASABLE = re.compile(
-    rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/[^\0]+|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
+    rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/(?:{_SEEN}/)*{_SEEN}|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
     r"|(?:feedback|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
 )
 """What a purge takes: files as a whole, and lines of logs, by their hash."""
@@ -66,75 +66,75 @@ class UserFolder:
     def signer(self) -> signing.Signer:
         return signing.Signer(self.state / "id", self.key_file)
 
-    @property
+    @cached_property
     def name(self) -> str:
         return self.root.name
 
-    @property
+    @cached_property
     def memory_file(self) -> Path:
         return self.root / document.FILE_NAME
 
-    @property
+    @cached_property
     def reflections(self) -> Path:
         return self.root / "reflections"
 
-    @property
+    @cached_property
     def sessions(self) -> Path:
         return self.root / "sessions"
 
-    @property
+    @cached_property
     def pending(self) -> Path:
         return self.sessions / "pending"
 
-    @property
+    @cached_property
     def knowledge(self) -> Path:
         return self.root / "knowledge"
 
-    @property
+    @cached_property
     def feedback_log(self) -> Path:
         return self.root / "feedback.jsonl"
 
-    @property
+    @cached_property
     def private(self) -> Path:
         return self.root / ".memctl"
 
-    @property
+    @cached_property
     def cache(self) -> Path:
         return self.private / "cache"
 
-    @property
+    @cached_property
     def state(self) -> Path:
         return self.private / "state"
 
-    @property
+    @cached_property
     def lock(self) -> Path:
         return self.state / "lock"
 
-    @property
+    @cached_property
     def operations(self) -> Path:
         return self.state / "operations.jsonl"
 
-    @property
+    @cached_property
     def receipts(self) -> Path:
         return self.state / "receipts.jsonl"
 
-    @property
+    @cached_property
     def session_locks(self) -> Path:
         return self.state / "locks"
 
-    @property
+    @cached_property
     def trash(self) -> Path:
         return self.state / "trash"
 
-    @property
+    @cached_property
     def drafts(self) -> Path:
         return self.state / "drafts"
 
-    @property
+    @cached_property
     def displaced(self) -> Path:
         return self.state / "displaced"
 
-    @property
+    @cached_property
     def unverified(self) -> Path:
         """Entries that this machine's user did not write, moved out of the way."""
         return self.state / "unverified"
@@ -219,9 +219,11 @@ def find_store(given: str | Path | None, environment: Mapping[str, str], here: P
     """The store's folder: what was given, `MEMCTL_STORE`, the nearest parent with a `memctl.yaml`, else `~/.memctl`.
 
     Raises:
-        UsageError: what was given is an address, not a folder.
+        UsageError: what was given is an address, or blank, not a folder.
     """
     if chosen := given or environment.get(STORE_VARIABLE):
+        if not str(chosen).strip():
+            raise UsageError("the store's name is blank", hint="Name a folder with --store or MEMCTL_STORE.")
         _refuse_address(str(chosen))
         return Path(chosen).expanduser().absolute()
     for folder in (here, *here.parents):
@@ -234,7 +236,8 @@ _ADDRESS = re.compile(
     r"""\s*(?:(?P<scheme>[a-z][a-z0-9+.-]+):(?:[a-z0-9+.:-]*/|\\)      # https://…, s3:/…, jdbc:postgresql://…
         |(?P<known>file|https?|ftps?|sftp|ssh|git|s3|gs|az|jdbc|odbc|sqlite3?|duckdb|libsql|postgres(?:ql)?|pgsql|mysql
         |mariadb|mssql|oracle|mongodb|redis|rediss|data|memory)(?:\+\w+)?:
-        |[^\s/@:]+@[^\s/@:]+:)                                          # git@host:path""",
+        |[^\s/@:]+@[^\s/@:]+:                                           # git@host:path
+        |(?://)?[^\s/@:\\]*:[^\s/@\\]*@[^\s/@]+)                         # user:password@host/path""",
     re.VERBOSE | re.IGNORECASE,
 )
 

@@ -79,6 +79,12 @@ def unverified(folder: UserFolder) -> list[Entry]:
     return [*_in_place(folder), *aside(folder)]
 
 
+def is_own_entry(folder: UserFolder, entry: Entry) -> bool:
+    """Whether this machine's user wrote an entry that was moved aside."""
+    kinds = {OPERATIONS: OPERATION, RECEIPTS: RECEIPT}
+    return folder.signer.verifies(kinds.get(entry.kind) or origin(entry.path), entry.data)
+
+
 def _in_place(folder: UserFolder) -> Iterator[Entry]:
     for path, kind, entry in logs(folder):
         for line in lines_of(path):
@@ -133,6 +139,9 @@ def _kind(path: str) -> str:
 
 
 def lines_of(path: Path) -> list[bytes]:
+    """The lines of a log; none where something else stands in its place, which `doctor` tells of."""
+    if path.is_symlink() or not path.is_file():
+        return []
     return [line for line in (atomic.read(path) or b"").splitlines(keepends=True) if line.strip()]
 
 

@@ -98,6 +98,7 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
         StorageError: the lock file cannot be written, or locks do not work there.
     """
     atomic.make_directory(path.parent)
+    _unlink_shared(path)
     owner, handle = os.getpid(), _taken(path, timeout)
     try:
         _sign(handle)
@@ -106,6 +107,13 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
         if os.getpid() == owner:
             _let_go(handle)
         os.close(handle)
+
+
+def _unlink_shared(path: Path) -> None:
+    """A lock file with another name elsewhere (a hard link) may be anything: the note must not be written into it."""
+    with atomic.told(path):
+        if os.path.lexists(path) and path.lstat().st_nlink > 1 and path.is_file():
+            path.unlink()
 
 
 def _taken(path: Path, timeout: float) -> int:

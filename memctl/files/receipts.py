@@ -48,7 +48,8 @@ def write(folder: UserFolder, query: str, ids: Sequence[str], used: Sequence[str
         atomic.make_directory(path.parent, folder.root)
         folder.signer.prepare()
         line = folder.signer.signed(RECEIPT, json.dumps(value, ensure_ascii=False).encode("utf-8", "replace"))
-        handle = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK, atomic.FILE_MODE)
+        atomic.unshare(path, folder.root)
+        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT | os.O_APPEND)
         try:
             atomic.write_all(handle, line + b"\n")
             if os.fstat(handle).st_size > LIMIT:

@@ -23,14 +23,14 @@ _LONGEST_NAME = 200
 
 def recover(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
-    with atomic.told(folder.root):
-        _sweep(folder)
     operation = journal.unfinished(folder)
+    with atomic.told(folder.root):
+        _sweep(folder, purging=operation is not None and operation.erases is not None)
     if operation is None:
         return
     if local_state.foreign_step(folder, operation):
         local_state.set_aside(folder, unfinished=operation.op)
-    elif operation.number <= watermark.of(folder).finished:
+    elif watermark.is_finished(folder, operation.place, operation.number):
         _finished_before(folder, operation)
     elif operation.erases:
         from memctl.files.erase import Erasure, erase
@@ -186,14 +186,17 @@ def _completed(data: bytes, operation: Operation) -> bytes:
     return new
 
 
-def _sweep(folder: UserFolder) -> None:
-    """Clear away temporary files, and lay aside a hand edit that lost a race with our write.
+def _sweep(folder: UserFolder, *, purging: bool) -> None:
+    """Clear away temporary files, and move a hand edit aside that lost a race with our write.
+
+    Args:
+        purging: a purge was under way: it swaps nothing, so what it left behind is its own.
 
     A kill between the two steps of a swap leaves the displaced file under a temporary name: only its content tells it
     from one that was never finished.
     """
     for path in _temporary(folder):
-        if path.parent == folder.root and _is_hand_edit(atomic.read(path) or b"", folder):
+        if path.parent == folder.root and not purging and _is_hand_edit(atomic.read(path) or b"", folder):
             _lay_aside(path, _hand_linename(folder.displaced))
         else:
             path.unlink(missing_ok=True)
@@ -222,7 +225,8 @@ def _temporary(folder: UserFolder) -> list[Path]:
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
     places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
     found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
-    return [*found, *folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    found += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    return [path for path in found if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:

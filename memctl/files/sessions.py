@@ -376,13 +376,18 @@ def all_files(folder: UserFolder) -> list[Path]:
     return sorted(path for path in folder.sessions.rglob("*") if path.is_file()) if folder.sessions.is_dir() else []
 
 
+def temporary_files(folder: UserFolder) -> list[Path]:
+    """What interrupted writes left behind."""
+    found = (path for path in all_files(folder) if not path.is_symlink())
+    return [path for path in found if path.name.startswith(atomic.TEMPORARY_PREFIX)]
+
+
 def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
     """Remove what writes of a process that died left behind; returns how many."""
-    pattern = f"{atomic.TEMPORARY_PREFIX}*"
-    if not folder.sessions.is_dir() or not any(folder.sessions.rglob(pattern)):
+    if not temporary_files(folder):
         return 0
     with all_locked(folder, timeout=timeout):
-        found = [*folder.sessions.rglob(pattern)]
+        found = temporary_files(folder)
         for path in found:
             atomic.remove(path)
     return len(found)

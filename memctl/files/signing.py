@@ -103,13 +103,15 @@ class Signer:
 
     def _made(self) -> tuple[str, bytes]:
         _make(self.key_file, secrets.token_hex(32))
+        if _content(self.key_file, _KEY, linked=True) is None:
+            hint = f"It must hold 64 hex digits. {KEY_VARIABLE} names another one."
+            raise StorageError(f"cannot use the key in {self.key_file}", hint=hint)
+        if os.path.lexists(self.id_file) and _content(self.id_file, _ID) is None:
+            _move_away(self.id_file)
         _make(self.id_file, secrets.token_hex(16))
         if known := self._secret():
             return known
-        raise StorageError(
-            f"cannot use the key in {self.key_file}, or the folder's id in {self.id_file}",
-            hint=f"Move the file that is not as memctl wrote it out of the way; {KEY_VARIABLE} names another key.",
-        )
+        raise StorageError(f"cannot use the folder's id in {self.id_file}", hint="Move it out of the way.")
 
     @cached_property
     def watermarks(self) -> Path:
@@ -140,10 +142,18 @@ def _mac(known: tuple[str, bytes], kind: str, body: bytes) -> bytes:
 def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> bytes | None:
     """What a file holds, if it is as memctl writes it; a key may be a link, as the secrets of containers are."""
     try:
+        if not path.is_file():  # a pipe would be waited for
+            return None
         data = (atomic.read_given if linked else atomic.read)(path) or b""
-    except StorageError:
+    except (StorageError, OSError):
         return None
     return data.strip() if form.fullmatch(data) else None
+
+
+def _move_away(path: Path) -> None:
+    """An id that is none came with the folder: nothing can have been signed with it."""
+    with atomic.told(path):
+        path.rename(path.with_name(f"{path.name}.unusable-{secrets.token_hex(4)}"))
 
 
 def _make(path: Path, content: str) -> None:

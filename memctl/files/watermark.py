@@ -2,19 +2,30 @@
 
 The number of the last finished operation keeps an old line of the log from being carried out again, though its
 signature is good; the size of the log tells whether somebody else has written into it. Both are kept for each copy of a
-folder. All of it is a second look: where it is missing or cannot be written, the states before and after decide alone.
+folder, by its place. An operation names the place where it began: a copy that was made in the middle of it finishes
+it, unless that place has finished it. All of it is a second look: where it is missing or cannot be written, the states
+before and after decide alone.
 """
 
 from __future__ import annotations
 
 import json
+import os
+import re
+from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 from memctl.errors import MemctlError
 from memctl.files import atomic
 from memctl.files.layout import UserFolder
+
+_LEAST = 127
+"""Bytes to which a watermark is filled up, so that one usually takes the place of another of the same length."""
+
+_PLACE = re.compile(r"\d+-\d+-\d+")
 
 
 @dataclass(frozen=True)
@@ -23,6 +34,7 @@ class Watermark:
 
     Args:
         finished: number of the last operation that was finished here.
+        elsewhere: place and number of operations that began in another place, and were finished here.
         log_size: bytes of the log after that, when every line in it was verified.
         untracked: stamp of the git index that was looked at last and tracks nothing below `.memctl/`.
     """
@@ -30,30 +42,58 @@ class Watermark:
     finished: int = 0
     log_size: int = 0
     untracked: str = ""
+    elsewhere: Mapping[str, int] = field(default_factory=dict)
 
 
 def of(folder: UserFolder) -> Watermark:
-    """What is remembered of this copy; of a new one, that nothing may be done again which any copy has finished."""
-    return _read(_file(folder)) or Watermark(finished=_highest(folder))
+    """What is remembered of this copy."""
+    return _read(_file(folder, place(folder))) or Watermark()
 
 
-def known(folder: UserFolder) -> bool:
-    """Whether anything is remembered of this copy."""
-    return _read(_file(folder)) is not None
+def place(folder: UserFolder) -> str:
+    """What tells this folder from a copy of it."""
+    root, state = folder.root.stat(), _inode(folder.state)
+    return f"{root.st_dev}-{root.st_ino}-{state}"
 
 
-def note(folder: UserFolder, **values: int | str) -> None:
+def is_finished(folder: UserFolder, began: str, number: int) -> bool:
+    """Whether an operation that began in a place was finished, there or here."""
+    there = _read(_file(folder, began)) if _PLACE.fullmatch(began) else None
+    return number <= max(there.finished if there else 0, of(folder).elsewhere.get(began, 0))
+
+
+def note_finished(folder: UserFolder, began: str, number: int, log_size: int) -> None:
+    """Remember that an operation was finished here."""
+    mark = replace(of(folder), log_size=log_size)
+    if began == place(folder):
+        _write(folder, replace(mark, finished=max(number, mark.finished)))
+    else:
+        _write(folder, replace(mark, elsewhere={**mark.elsewhere, began: number}))
+
+
+def note(folder: UserFolder, **values: Any) -> None:
     """Remember something of this copy. It never fails a command, and is not synced: the files decide."""
     with suppress(MemctlError, OSError):
-        if folder.signer.folder_id:
-            mark = replace(of(folder), **values)  # type: ignore[arg-type]
-            atomic.replace(_file(folder), json.dumps(asdict(mark)).encode() + b"\n", durable=False)
+        _write(folder, replace(of(folder), **values))
 
 
-def _file(folder: UserFolder) -> Path:
+def _write(folder: UserFolder, mark: Watermark) -> None:
+    """Write in place, in one call: a file of its own for each change would cost more than all the rest of this."""
+    with suppress(MemctlError, OSError):
+        if not folder.signer.folder_id:
+            return
+        path = _file(folder, place(folder))
+        atomic.make_directory(path.parent)
+        handle = atomic.regular(str(path), os.O_WRONLY | os.O_CREAT)
+        try:
+            os.ftruncate(handle, os.pwrite(handle, json.dumps(vars(mark)).encode().ljust(_LEAST) + b"\n", 0))
+        finally:
+            os.close(handle)
+
+
+def _file(folder: UserFolder, where: str) -> Path:
     """One file for each copy: two of them can be in use at once."""
-    root, state = folder.root.stat(), _inode(folder.state)
-    return folder.signer.watermarks / folder.signer.folder_id / f"{root.st_dev}-{root.st_ino}-{state}.json"
+    return folder.signer.watermarks / (folder.signer.folder_id or "-") / f"{where}.json"
 
 
 def _inode(path: Path) -> int:
@@ -63,16 +103,10 @@ def _inode(path: Path) -> int:
         return 0
 
 
-def _highest(folder: UserFolder) -> int:
-    if not folder.signer.folder_id:
-        return 0
-    found = (_read(path) for path in _file(folder).parent.glob("*.json"))
-    return max((mark.finished for mark in found if mark), default=0)
-
-
 def _read(path: Path) -> Watermark | None:
     try:
         found = json.loads(atomic.read(path) or b"")
-        return Watermark(int(found["finished"]), int(found["log_size"]), str(found["untracked"]))
-    except (MemctlError, OSError, ValueError, TypeError, KeyError, RecursionError):
+        elsewhere = {str(name): int(number) for name, number in found["elsewhere"].items()}
+        return Watermark(int(found["finished"]), int(found["log_size"]), str(found["untracked"]), elsewhere)
+    except (MemctlError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

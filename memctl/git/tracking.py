@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import os
+import stat
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.files import watermark
+from memctl.files import atomic, watermark
 from memctl.files.layout import PRIVATE, UserFolder
 
 
@@ -31,7 +32,7 @@ def _tracked(root: Path) -> bool:
     from memctl.git import process  # only where the index of git has changed
 
     try:
-        return bool(process.run(root, "ls-files", "-z", "--", PRIVATE).stdout)
+        return bool(process.run(root, "ls-files", "-z", "--", f":(icase){PRIVATE}").stdout)
     except MemctlError:
         return False  # no git, or a repository that memctl runs none in: what arrives by it is not believed anyway
 
@@ -45,6 +46,8 @@ def _index_stamp(root: Path) -> str:
                 found = (_linked(git) / "index").stat()
             except OSError:
                 return ""
+            if not stat.S_ISREG(found.st_mode):
+                return ""  # a pipe, which git would wait for
             return f"{git}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
     return ""
 
@@ -53,5 +56,5 @@ def _linked(git: Path) -> Path:
     """Git's own folder; in a worktree or a submodule, a file says where it is."""
     if git.is_dir():
         return git
-    with open(git, "rb") as file:
+    with open(git, "rb", opener=atomic.regular) as file:
         return git.parent / os.fsdecode(file.read(4096).removeprefix(b"gitdir:").strip())

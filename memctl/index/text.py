@@ -82,6 +82,14 @@ def words(text: str) -> list[str]:
     return [word for match in matches for word in (match["run"] or [match["word"].replace("’", "'")])]
 
 
+def runs(text: str) -> list[str]:
+    """The stretches of a text in scripts written without spaces, folded."""
+    folded = text if text.isascii() else _folded(text)
+    if text.isascii() or _latin_patterns()[0].fullmatch(folded):
+        return []
+    return [match["run"] for match in _patterns()[0].finditer(_unaccented(folded, _patterns()[1])) if match["run"]]
+
+
 def _folded(text: str) -> str:
     return unicodedata.normalize("NFKC", text).lower()
 

@@ -16,6 +16,7 @@ IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 """Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
 
 ADDED, MENTIONED, UPDATED, SKIPPED, CANDIDATE_KEPT = "added", "mentioned", "updated", "skipped", "candidate"
+PURGED = "purged"
 
 _SUFFIXES = 16**5
 REMEMBERED = 100_000
@@ -26,8 +27,9 @@ class Added:
     """What became of one memory given to `add`.
 
     `outcome`: `added`; `mentioned` (the same text was there and was counted); `updated` (a fact with this key had
-    another value, which is superseded); `skipped` (an import of something already imported); `candidate` (kept apart
-    until it is confirmed). `near` lists ids of memories that say almost the same.
+    another value, which is superseded); `skipped` (an import of something already imported); `purged` (an import of
+    something that was purged, which does not come back); `candidate` (kept apart until it is confirmed). `near` lists
+    ids of memories that say almost the same.
     """
 
     outcome: str

@@ -11,7 +11,7 @@ from memctl import secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.lifecycle import adding, facts, guarding
-from memctl.lifecycle.adding import ADDED, MENTIONED, SKIPPED, Added
+from memctl.lifecycle.adding import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.retrieval import answer as answering
 from memctl.sync import Progress
@@ -203,6 +203,8 @@ def _add_to(
     as_it_is: bool,
     now: datetime,
 ) -> tuple[Added, list[Memory]]:
+    if memory.memory_id in view.tombstones:
+        return Added(PURGED, memory), []
     if taken := puts.get(memory.memory_id) or view.get(memory.memory_id):
         if taken.content == memory.content:
             return Added(SKIPPED, taken), []

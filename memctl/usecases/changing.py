@@ -148,12 +148,14 @@ class Changing(Asking):
         ids: Sequence[str],
         *,
         dry_run: bool = False,
+        look: bool = True,
         expected: purging.PurgeReport | None = None,
         now: datetime | None = None,
     ) -> purging.PurgeReport:
         """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
 
         Args:
+            look: whether a dry run also looks for what will be left, in all files and in git; that takes longest.
             expected: what a dry run has shown.
 
         Raises:
@@ -171,7 +173,7 @@ class Changing(Asking):
 
         if dry_run:
             decide(self.view())
-            return plans[0].report(ids)
+            return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
         self._healed(lambda: self.gateway.purge(decide, now))
         for path in self.spare_indexes:
             if path != self.index.path:
@@ -179,9 +181,12 @@ class Changing(Asking):
             database.delete(path.with_name(EMBEDDINGS))
         self.index.rebuild()
         self.sync()
-        [plan] = plans
+        return self._purge_report(plans[0], ids, done=True)
+
+    def _purge_report(self, plan: purging.Plan, ids: Sequence[str], *, done: bool) -> purging.PurgeReport:
+        """What a purge did, or would do, and what it leaves in the files and in git."""
         advice = purging.git_advice(self.folder, plan.erasure.ids)
-        return plan.report(ids, purging.left(self.folder, plan), advice)
+        return plan.report(ids, purging.left(self.folder, plan, done=done), advice)
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:

@@ -17,8 +17,21 @@ ADDRESSES = [
     "mysql:db", "jdbc:postgresql://host/db?password=Kitten99", "sqlite:", "sqlite::memory:", "sqlite:///a.db", "file:///tmp/x", "file:x",
     "https://bob:Kitten99@example.com/store", "s3://bucket/store", "s3:/bucket", "custom+scheme.v2://x", "git@host:bob/store", "bob@host:store",
     " postgresql://host", "redis:", "host:/srv/store",
+    "bob:Kitten99@host/db", "bob:Kitten99@host", ":Kitten99@host:5432/0", "//bob:Kitten99@host/db", " bob:@host",
 ]  # fmt: skip
-FOLDERS = ["./postgresql:", "./sqlite:", "notes:2024", "a/b:/c", "bob@example.com", "a b", "日记：二", "C", "c:d"]
+FOLDERS = [
+    "./postgresql:",
+    "./sqlite:",
+    "notes:2024",
+    "a/b:/c",
+    "bob@example.com",
+    "a b",
+    "日记：二",
+    "C",
+    "c:d",
+    "./bob:a@host",
+    "at: bob@example.com",
+]
 
 
 def run(arguments: list[str], here: Path, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -44,6 +57,19 @@ def test_python_refuses_a_path_made_of_one(tmp_path: Path, monkeypatch: pytest.M
     monkeypatch.chdir(tmp_path)
     with pytest.raises(UsageError):
         open_store(Path("postgresql://host/db"), create=True)
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.parametrize("blank", [" ", "\t\n", "\u3000"])
+def test_a_blank_name_is_refused(blank: str, tmp_path: Path) -> None:
+    for arguments, environment in (
+        (["--store", blank, "init"], {}),
+        (["init", blank], {}),
+        (["init"], {"MEMCTL_STORE": blank}),
+    ):
+        done = run([*arguments, "--user", "bob"], tmp_path, **environment)
+        assert (done.returncode, done.stdout) == (2, "")
+        assert "the store's name is blank" in done.stderr
     assert list(tmp_path.iterdir()) == []
 
 
