@@ -76,7 +76,7 @@ def adopt(
 def _list(found: Adopted) -> None:
     for line in _lines(found.entries):
         render.say(line)
-    for entry, reason in found.left:
+    for entry, reason in ((entry, reason) for entry, reason in found.left if not _end_of(entry)):
         render.say(f"{'left':<9}  {_described(entry)}: {render.one_line(reason, _WIDTH)}")
     if not found.entries and not found.left:
         render.say("nothing here was written by anybody else")
