@@ -702,6 +702,7 @@ def test_a_bare_repository_is_named_and_not_believed(trap: Trap, capfd: pytest.C
     assert f"{trap.root} holds a bare git repository among its files" in said
     assert "Move HEAD, objects and refs" in said
     [known] = json.loads((trap.root / "memory.json").read_bytes())["memories"][:1]
+    assert main(["--store", str(trap.store), "--user", "alice", "diff"]) == 0, "the log answers"
     assert main(["--store", str(trap.store), "--user", "alice", "forget", known["memory_id"], "--purge", "--yes"]) == 0
     assert "whether git still holds it is not known" in capfd.readouterr().out
     assert main(["--store", str(trap.store), "--user", "alice", "query", "tea"]) == 0, "memory works without git"

@@ -9,7 +9,7 @@ from datetime import datetime
 
 from memctl import times
 from memctl.engine import Engine
-from memctl.errors import NotFoundError, UsageError
+from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import document, knowledge, recovery, reflections
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
@@ -95,7 +95,7 @@ class History(Engine):
         now = now or times.utc_now()
         self.refresh()
         if not revision:
-            commit = self._commit("HEAD")
+            commit = self._head()
             return self._git_past(commit) if commit else self._before_the_last()
         if revision.startswith("op_"):
             return self._operation_past(revision)
@@ -109,6 +109,13 @@ class History(Engine):
             )
             raise UsageError(f"{revision!r} is no time, no operation, and no revision that git knows here", hint=hint)
         return self._git_past(commit)
+
+    def _head(self) -> revisions.Commit | None:
+        """Git's HEAD; None where git may not be run here: the log answers without it."""
+        try:
+            return self._commit("HEAD")
+        except RefusedError:
+            return None
 
     def _commit(self, revision: str) -> revisions.Commit | None:
         """The commit, if it holds the user's memories."""
