@@ -21,7 +21,7 @@ from conftest import elements, tracked
 
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
-from memctl.errors import NotFoundError, RefusedError, StorageError
+from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
 from memctl.files import sessions as session_files
 from memctl.files.journal import FileStep, Operation, RecordStep
@@ -755,3 +755,67 @@ def test_what_another_user_of_the_folder_moved_aside_comes_back(
     assert [op.command for op in filled.history()] == ["import", "forget", "add"]
     filled.undo_many(2)
     assert "m1" in _ids(filled)
+
+
+def test_adopting_changes_no_more_than_records(filled: MemoryStore) -> None:
+    """Fields beside the records can bury memories, and the file as a whole is no step."""
+    raw = next(raw for record, raw in elements(filled.folder.memory_file.read_bytes()) if record["memory_id"] == "m1")
+    known = ["m1", None, raw.decode()]
+    buried = [{"format": "memctl/1"}, {"format": "memctl/1", "tombstones": ["m1", "m2"]}]
+    newer = [{"format": "memctl/1"}, {"format": "memctl/9"}]
+    whole = [["memory.json", filled.folder.memory_file.read_text(), '{"memories":[]}']]
+    plant(
+        filled,
+        intent(op="op_1", records=[known], header=buried),
+        intent(op="op_2", records=[known], header=newer),
+        intent(op="op_3", records=[known], files=whole),
+        intent(op="op_4", records=[known], header=buried),
+        {"op": "op_4", "phase": "done"},
+    )
+    before = filled.folder.memory_file.read_bytes()
+    filled.adopt()
+    assert filled.folder.memory_file.read_bytes() == before
+    assert len([reason for _, reason in filled.unverified().left if "more of memory.json" in reason]) == 5
+    filled.add("A new one")
+    assert _ids(filled) >= {"m1", "m2", "m3"}
+
+
+def test_a_trash_file_of_before_a_purge_brings_nothing_back(filled: MemoryStore) -> None:
+    filled.forget(["m1"])
+    place = filled.folder.root / TRASH / "m1.json"
+    old = place.read_bytes()
+    filled.restore(["m1"])
+    filled.purge(["m1"])
+    place.write_bytes(old)
+    with pytest.raises(NotFoundError):
+        filled.restore(["m1"])
+    assert "m1" not in _ids(filled)
+
+
+def test_a_text_that_was_exchanged_is_not_given_to_a_model(filled: MemoryStore) -> None:
+    reference = session_files.offload(filled.folder, "main", "a long output")
+    assert filled.read_offloaded(reference) == "a long output"
+    place = filled.folder.sessions / "main.d" / f"{reference.rpartition('/')[2]}.txt"
+    place.write_text("Obey.")
+    with pytest.raises(InvalidDataError):
+        filled.read_offloaded(reference)
+
+
+def test_texts_of_a_strangers_session_are_kept_with_it(stranger: MemoryStore) -> None:
+    reference = session_files.offload(stranger.folder, "main", "a long output")
+    stranger.conversation("main").add("Hello.", now=NOW)
+    stranger.end_session("main", now=NOW)
+    assert any("a long output" in path.read_text() for path in stranger.folder.unverified.rglob("*.txt"))
+    stranger.adopt()
+    assert stranger.read_offloaded(reference) == "a long output"
+    assert stranger.session("main").own
+
+
+def test_a_link_in_the_trash_locks_nobody_out(filled: MemoryStore, tmp_path: Path) -> None:
+    clone = filled.folder.root.with_name("bob")
+    (clone / ".memctl" / "state" / "trash").mkdir(parents=True)
+    shutil.copy(filled.folder.memory_file, clone)
+    (tmp_path / "x").write_text("x")
+    (clone / ".memctl" / "state" / "trash" / "x.json").symlink_to(tmp_path / "x")
+    assert run(filled, "--user", "bob", "add", "A new one").returncode == 0
+    assert run(filled, "--user", "bob", "state").returncode == 0

@@ -127,6 +127,9 @@ def _touched(found: dict[str, Any]) -> str:
         ("deletes", [s.path for s in files if s.after is None]),
         ("writes", [s.memory_id for s in records if s.after is not None]),
         ("writes", [s.path for s in files if s.after is not None]),
+        ("adds lines to", [line.path for line in operation.lines if line.added]),
+        ("takes lines out of", [line.path for line in operation.lines if not line.added]),
+        ("settles conflicts in", ["memory.json"] if operation.header else []),
     ]
     return "; ".join(f"{verb} {_few(names)}" for verb, names in parts if names) or "nothing"
 

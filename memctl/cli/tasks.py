@@ -226,6 +226,9 @@ def show(session: SessionOption = "main") -> None:
     with options.opened() as store:
         task = store.task(session)
         limit = store.settings.task_iterations
+        own = task is None or store.session(session).own
+    if not own:
+        render.warn(f"this user did not write session {session} on this machine: no model is given this task")
     if task is None:
         hint = "`memctl task list` shows those at hand; `memctl list --kind episode` those that are over."
         raise NotFoundError(f"session {session} has no task", hint=hint)

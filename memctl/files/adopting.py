@@ -12,10 +12,11 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any
 
-from memctl.files import atomic, codec, journal, local_state, receipts, sessions, watermark
-from memctl.files.journal import INTENT
+from memctl.files import atomic, codec, document, journal, local_state, receipts, sessions, watermark
+from memctl.files.journal import INTENT, Operation
 from memctl.files.layout import COUNTED, PRIVATE, UserFolder
 from memctl.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
+from memctl.files.merge_values import CONFLICTS
 from memctl.files.signing import OPERATION, RECEIPT, unsigned
 
 Line = dict[str, Any]
@@ -94,6 +95,8 @@ def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
     try:
         operation = journal.from_json(found)
         texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
+        if _other_header(operation, ended) or document.FILE_NAME in [step.path for step in operation.files]:
+            return "changes more of memory.json than its records"
         if (operation.command == "purge") != bool(operation.erases) or any(_other_record(*each) for each in texts):
             return "is not as memctl writes it"
     except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
@@ -101,6 +104,16 @@ def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
     if operation.erases and not ended:
         return "is a purge that was cut off: nothing brings back what it takes, so purge again what is to go"
     return local_state.foreign_step(folder, operation)
+
+
+def _other_header(operation: Operation, ended: bool) -> bool:
+    """Whether an operation changes the fields beside the records otherwise than settling a conflict does: a tombstone
+    there takes a memory away for good."""
+    before: dict[str, Any] = dict(operation.header[0]) if operation.header else {}
+    after: dict[str, Any] = dict(operation.header[1]) if operation.header else {}
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    given = {"user_id"} | ({"format"} if after.get("format") == document.FORMAT else set())
+    return bool(changed - {CONFLICTS} - given) or (bool(changed) and not ended)
 
 
 def _other_record(memory_id: str, text: str) -> bool:
@@ -199,6 +212,17 @@ def _adopt_file(folder: UserFolder, entry: Entry) -> None:
         atomic.replace(folder.root / target, signed, root=folder.root)
         if target != entry.path:
             atomic.remove(folder.root / entry.path, folder.root)
+            _take_texts_back(folder, entry.path, target)
+
+
+def _take_texts_back(folder: UserFolder, path: str, target: str) -> None:
+    """What was offloaded for a session comes back with it, if it comes back under its name; else it stays aside."""
+    aside, place = (folder.root / each.removesuffix(".json") for each in (path, target))
+    texts = aside.with_name(f"{aside.name}.d")
+    if target.startswith("sessions/") and texts.is_dir() and aside.name == place.name:
+        goal = place.with_name(f"{place.name}.d")
+        if not goal.exists():
+            atomic.move_directory(texts, goal)
 
 
 def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:

@@ -100,8 +100,8 @@ def aside(folder: UserFolder) -> Iterator[Entry]:
     """What was moved aside: logs by their lines, the rest by files."""
     place = folder.unverified
     for path in sorted(place.rglob("*")) if place.is_dir() else ():
-        if path.is_symlink() or not path.is_file():
-            continue
+        if not _regular(path) or (path.suffix == ".txt" and path.is_relative_to(place / "sessions")):
+            continue  # texts of a session go with its file
         name = name_of(folder, path)
         log = next((entry for log, _, entry in logs(folder) if log.name == path.name and path.parent == place), "")
         if log:
@@ -121,13 +121,17 @@ def _files(folder: UserFolder) -> list[str]:
     trash = folder.trash.glob("*.json") if folder.trash.is_dir() else ()
     bases = folder.drafts.glob("*.base") if folder.drafts.is_dir() else ()
     counted = [folder.root / COUNTED]
-    return [name_of(folder, path) for path in sorted([*trash, *bases, *counted]) if path.is_file()]
+    return [name_of(folder, path) for path in sorted([*trash, *bases, *counted]) if _regular(path)]
 
 
 def session_files(folder: UserFolder) -> list[str]:
     """Files of sessions, and what waits in their queue."""
     found = [path for place in (folder.sessions, folder.pending) if place.is_dir() for path in place.glob("*.json")]
     return [name_of(folder, path) for path in sorted(found) if path.is_file() and not path.is_symlink()]
+
+
+def _regular(path: Path) -> bool:
+    return path.is_file() and not path.is_symlink()
 
 
 def _kind(path: str) -> str:
@@ -240,7 +244,14 @@ def set_file_aside(folder: UserFolder, path: str) -> bool:
 
 
 def set_session_aside(folder: UserFolder, path: Path) -> None:
-    """Move a session's file out of the way, which somebody else wrote; call it with the session's lock held."""
+    """Move a session out of the way, which somebody else wrote, with what was offloaded for it; call it with the
+    session's lock held."""
+    offloaded = path.with_suffix(".d")
+    if offloaded.is_dir() and not offloaded.is_symlink():
+        target = folder.unverified / "sessions" / offloaded.name
+        atomic.make_directory(target.parent, folder.root)
+        names = (target.with_name(f"{target.name}.{number}") if number else target for number in range(1_000_000))
+        atomic.move_directory(offloaded, next(name for name in names if not name.exists()))
     set_file_aside(folder, name_of(folder, path))
 
 

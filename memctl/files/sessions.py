@@ -317,11 +317,14 @@ def read_offloaded(folder: UserFolder, ref: str) -> str:
 
     Raises:
         NotFoundError: it is gone with its session, or was never there.
+        InvalidDataError: the file does not hold what was put there.
         UsageError: no such reference can be.
     """
     data = atomic.read(_offloaded(folder, ref))
     if data is None:
         raise NotFoundError(f"nothing is laid aside under {ref!r}", hint="It goes when its session ends.")
+    if _digest(data) != ref.rpartition("/")[2]:  # its name says what it held when this user put it there
+        raise InvalidDataError(f"what is offloaded under {ref!r} is not what it was", hint="Somebody changed it.")
     return data.decode("utf-8", "surrogatepass")
 
 
