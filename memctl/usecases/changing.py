@@ -135,7 +135,8 @@ class Changing(Asking):
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
         given = self.trashed_id(given)
         if given in view.tombstones:
-            raise NotFoundError(f"{given} was purged: only its id is left, and nothing brings it back")
+            hint = "It was purged: only its id is left, and nothing brings it back."
+            raise NotFoundError(f"no memory {given!r}", hint=hint)
         in_trash = view.read(forgetting.trash_path(given))
         if in_trash is not None and view.get(given) is None:
             trashed = forgetting.read_trashed(in_trash, forgetting.trash_path(given))
