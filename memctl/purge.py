@@ -121,8 +121,7 @@ def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dic
 
 def _reflections(view: View, named: frozenset[str], gone: Sequence[Memory], kept: Sequence[Memory]) -> list[str]:
     """Reflections that name one of the memories, or that one of them refers to and no other memory; with proposals."""
-    found = (path for path in view.folder.reflections.rglob("*.md") if path.is_file() and not path.is_symlink())
-    paths = sorted(path.relative_to(view.folder.root).as_posix() for path in found)
+    paths = sorted(path.relative_to(view.folder.root).as_posix() for path in view.folder.reflections.rglob("*.md"))
     naming_them = [path for path in paths if naming.in_reflection(view.read(path) or b"", named)]
     others = {memory.summary_md_ref for memory in kept}
     ids = {memory.memory_id for memory in kept}
@@ -143,11 +142,6 @@ def _record_of(view: View, path: str) -> str:
 
 
 # What tells of a memory
-
-
-def _regular(path: Path) -> bool:
-    """A link may lead anywhere: what it leads to is not the user's memory."""
-    return path.is_file() and not path.is_symlink()
 
 
 class _Traces:
@@ -189,7 +183,7 @@ class _Traces:
 
     def inside(self, directory: Path) -> Iterator[tuple[str, Path]]:
         """The files below a folder, with their paths relative to the user's."""
-        found = sorted(filter(_regular, directory.rglob("*"))) if directory.is_dir() else []
+        found = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
         return ((path.relative_to(self.folder.root).as_posix(), path) for path in found)
 
 

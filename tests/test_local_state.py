@@ -819,16 +819,3 @@ def test_a_link_in_the_trash_locks_nobody_out(filled: MemoryStore, tmp_path: Pat
     (clone / ".memctl" / "state" / "trash" / "x.json").symlink_to(tmp_path / "x")
     assert run(filled, "--user", "bob", "add", "A new one").returncode == 0
     assert run(filled, "--user", "bob", "state").returncode == 0
-
-
-@pytest.mark.parametrize(
-    "place", ["reflections/ln.md", "sessions/a.json", ".memctl/state/unverified/x", ".memctl/state/trash/x.json"]
-)
-def test_a_link_blocks_no_purge(filled: MemoryStore, place: str, tmp_path: Path) -> None:
-    (tmp_path / "x").write_text("coffee")
-    link = filled.folder.root / place
-    link.parent.mkdir(parents=True, exist_ok=True)
-    link.symlink_to(tmp_path / "x")
-    filled.purge(["m2"])
-    assert "m2" not in _ids(filled)
-    assert (tmp_path / "x").read_text() == "coffee"

@@ -431,8 +431,7 @@ def _erase_sessions(folder: UserFolder, what: Erasure) -> list[str]:
 
 
 def _inside(directory: Path) -> list[Path]:
-    found = directory.rglob("*") if directory.is_dir() else ()
-    return sorted(path for path in found if path.is_file() and not path.is_symlink())
+    return sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
 
 
 def temporary_files(folder: UserFolder) -> list[Path]:
