@@ -51,9 +51,9 @@ def of(folder: UserFolder) -> Watermark:
 
 
 def place(folder: UserFolder) -> str:
-    """What tells this folder from a copy of it."""
-    root, state = folder.root.stat(), _inode(folder.state)
-    return f"{root.st_dev}-{root.st_ino}-{state}"
+    """What tells this folder from a copy of it; zeros for what the system does not tell."""
+    device, root = _identity(folder.root)
+    return f"{device}-{root}-{_identity(folder.state)[1]}"
 
 
 def is_finished(folder: UserFolder, began: str, number: int) -> bool:
@@ -73,8 +73,7 @@ def note_finished(folder: UserFolder, began: str, number: int, log_size: int) ->
 
 def note(folder: UserFolder, **values: Any) -> None:
     """Remember something of this copy. It never fails a command, and is not synced: the files decide."""
-    with suppress(MemctlError, OSError):
-        _write(folder, replace(of(folder), **values))
+    _write(folder, replace(of(folder), **values))
 
 
 def _write(folder: UserFolder, mark: Watermark) -> None:
@@ -96,11 +95,13 @@ def _file(folder: UserFolder, where: str) -> Path:
     return folder.signer.watermarks / (folder.signer.folder_id or "-") / f"{where}.json"
 
 
-def _inode(path: Path) -> int:
+def _identity(path: Path) -> tuple[int, int]:
+    """Device and inode of a folder."""
     try:
-        return path.stat().st_ino
+        found = path.stat()
     except OSError:
-        return 0
+        return 0, 0
+    return found.st_dev, found.st_ino
 
 
 def _read(path: Path) -> Watermark | None:
