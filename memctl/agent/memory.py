@@ -86,14 +86,18 @@ class AgentMemory:
 
     # What is said
 
-    def on_user_message(self, text: str, *, now: datetime | None = None) -> Message:
-        """The user said something, at `now` where it was not this moment."""
-        return self._heard({"role": USER, "content": text}, now)
+    def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
+        """The user said something, at `now` where it was not this moment.
 
-    def on_assistant_message(self, text: str, *, now: datetime | None = None) -> Message:
+        Args:
+            speaker: the name of the person, by which questions may ask for what was said.
+        """
+        return self._heard({"role": USER, "content": text}, now, speaker)
+
+    def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._lock:
-            added = self._heard({"role": ASSISTANT, "content": text}, now)
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
             self._later(lambda: self._record(exchange, now))
@@ -130,9 +134,10 @@ class AgentMemory:
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any], now: datetime | None = None) -> Message:
+    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+        named = {"speaker": speaker} if speaker else None
         with self._lock:
-            added = self._conversation.add(self._masked(message), now=now)
+            added = self._conversation.add(self._masked(message), now=now, metadata=named)
             over = self.store.is_over(self._conversation.get())
         if over:
             self._later(lambda: self._conversation.flush(now=now))
