@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,9 @@ FOREIGN_SIZES = (2_000, DEFAULT)
 """At which questions of another dialogue are asked."""
 
 Say = Callable[[str], None]
+
+_IN_MEMORY = next((str(place) for place in (Path("/dev/shm"),) if os.access(place, os.W_OK)), None)
+"""Where stores are filled: what is recalled does not depend on the disk."""
 
 
 @dataclass(frozen=True)
@@ -131,7 +135,7 @@ def _foreign(dialogues: Sequence[Dialogue], at: int) -> list[Foreign]:
 @contextmanager
 def _filled(make: Maker, dialogue: Dialogue, name: str, keep: Path | None) -> Iterator[System]:
     """A system that was given the dialogue, closed at the end."""
-    with tempfile.TemporaryDirectory() as temporary:
+    with tempfile.TemporaryDirectory(dir=_IN_MEMORY) as temporary:
         folder = (keep or Path(temporary)) / _safe(dialogue.name) / _safe(name)
         folder.mkdir(parents=True, exist_ok=True)
         system = make(dialogue, folder)
@@ -147,7 +151,3 @@ def _safe(name: str) -> str:
 
 def progress(text: str) -> None:
     print(text, file=sys.stderr, flush=True)
-
-
-Results = Mapping[str, Sequence[Asked]]
-"""By data set."""

@@ -11,7 +11,7 @@ from bench.agent.systems import AGENT
 from memctl.retrieval.metrics import interval
 
 GATE_SIZE = 2_000
-THRESHOLDS = (0.0, 0.2, 0.25, 0.3, 0.32, 0.34, 0.36, 0.38, 0.4, 0.45, 0.5, 0.6)
+THRESHOLDS = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)
 
 
 def table(results: Sequence[Asked]) -> str:
@@ -110,6 +110,11 @@ def _gated(results: Sequence[Asked], system: str) -> bool:
     return any(each.gate for each in results if each.system == system)
 
 
+def _with_curve(results: Sequence[Asked]) -> list[str]:
+    """The systems of this program that were asked for what they do not know."""
+    return [system for system in dict.fromkeys(a.system for a in results if not a.own) if " of " not in system]
+
+
 def _is_agent(system: str) -> bool:
     return system.startswith(AGENT)
 
@@ -135,6 +140,6 @@ def page(name: str, about: str, results: Sequence[Asked]) -> str:
         beside(results),
         "Questions of another dialogue: tokens injected.",
         false_recall(results),
-        *(curve(results, system) for system in dict.fromkeys(a.system for a in results if not a.own)),
+        *(curve(results, system) for system in _with_curve(results)),
     ]
     return "\n\n".join(part for part in parts if part)
