@@ -86,6 +86,14 @@ class ContextPack:
     reranked: Reranking | None = None
     offloads: Mapping[str, str] = field(default_factory=dict)
 
+    def anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` of a request to Anthropic's Messages API."""
+        from memctl.context.anthropic import converted
+        from memctl.working.summary import tongue
+
+        said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, tongue(said))
+
 
 class Contexts(Tasks, Conversations, Asking):
     """Contexts for a model's call."""
