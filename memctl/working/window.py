@@ -1,7 +1,8 @@
 """The window of a conversation: what stays, what leaves, and what stands in its place (systems B, C and E).
 
-System messages, the first and the last of the user's and the last ones always stay; a call of a tool and its result stay or leave
-together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be laid aside.
+System messages, the first and the last of the user's and the last ones always stay; a call of a tool and its result
+stay or leave together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be
+offloaded.
 """
 
 from __future__ import annotations
@@ -330,7 +331,7 @@ class _Work:
         self.order.insert(at, self.place)
 
     def squeeze(self) -> None:
-        """What is protected is too much alone: its tools' output is cut, no more than is needed, and the summary goes."""
+        """What is protected is too much alone: output of tools is cut, no more than is needed, and the summary goes."""
         before, done = list(self.messages), dict(self.done)
         for times in (32, 16, 8, 4, 2, 1):
             if self.fits(1.0):
