@@ -20,6 +20,7 @@ from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
+from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
@@ -29,7 +30,6 @@ from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
 from memctl.usecases.sessions import MAIN
 from memctl.usecases.tasks import Stepped
-from memctl.working.messages import ASSISTANT, TOOL, USER, Message
 from memctl.working.tasks import Task
 
 T = TypeVar("T")

@@ -12,9 +12,9 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
+from memctl.core.messages import SYSTEM, USER, Message
 from memctl.models import Memory
 from memctl.tagged import as_json
-from memctl.working.messages import SYSTEM, USER, Message
 from memctl.working.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
 from memctl.working.topics import key_topics
 
