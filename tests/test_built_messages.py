@@ -26,12 +26,17 @@ def store(tmp_path: Path) -> MemoryStore:
     return open_store(tmp_path / "s", "alice", create=True)
 
 
+def talk(pack) -> list[Mapping[str, Any]]:
+    """The conversation in a context, without the system prompt and what was recalled."""
+    return [message for message in pack.messages if message["role"] != "system"]
+
+
 def roles(pack) -> list[str]:
-    return [message["role"] for message in pack.messages]
+    return [message["role"] for message in talk(pack)]
 
 
 def texts(pack) -> str:
-    return "\n".join(str(message["content"]) for message in pack.messages)
+    return "\n".join(str(message["content"]) for message in talk(pack))
 
 
 def is_accepted(pack) -> None:
@@ -194,7 +199,7 @@ def test_the_question_stands_once_before_the_calls_it_led_to(store: MemoryStore)
         call = memory.on_tool_call("weather", {"city": "Porto"})
         memory.on_tool_result(call, "Sunny")
         pack = memory.build_context()
-        assert roles(pack) == ["system", "user", "assistant", "tool"]
+        assert roles(pack) == ["user", "assistant", "tool"]
         assert texts(pack).count("What is the weather in Porto?") == 1
         is_accepted(pack)
 
@@ -236,7 +241,7 @@ def test_a_pasted_log_is_cut_in_its_middle_and_can_be_read(line: str, question: 
         for _ in range(3):
             pack = memory.build_context()
             is_accepted(pack)
-            (shown,) = [m["content"] for m in pack.messages if str(m["content"]).startswith("first line")]
+            (shown,) = [m["content"] for m in talk(pack) if str(m["content"]).startswith("first line")]
             assert shown.endswith(question)
             assert "Hello there" in texts(pack)
             (note,) = pack.notes
@@ -270,7 +275,7 @@ def test_large_arguments_stay_json(store: MemoryStore):
         memory.on_tool_result(call, "ok")
         pack = memory.build_context()
         is_accepted(pack)
-        assert json.loads(pack.messages[1]["tool_calls"][0]["function"]["arguments"])["name"] == "a.txt"
+        assert json.loads(talk(pack)[1]["tool_calls"][0]["function"]["arguments"])["name"] == "a.txt"
 
 
 def test_a_large_system_prompt_is_cut_with_a_note(store: MemoryStore):
