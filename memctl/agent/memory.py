@@ -150,9 +150,9 @@ class AgentMemory:
     def _heard(self, message: Mapping[str, Any]) -> Message:
         with self._lock:
             added = self._conversation.add(self._masked(message))
-            over = self.store.is_over(self._conversation.get())
+            over = self.store.is_over(self._conversation.get(), budget=self.budget)
         if over:
-            self._later(lambda: self._conversation.flush())
+            self._later(lambda: self._conversation.flush(budget=self.budget))
         return added
 
     def _record(self, exchange: Sequence[Message]) -> None:

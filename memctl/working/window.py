@@ -84,11 +84,8 @@ def is_over(found: Size, limits: Limits, policy: str) -> bool:
 
 
 def _within(found: Size, limits: Limits, share: float) -> bool:
-    return (
-        found.messages <= limits.messages * share
-        and found.turns <= limits.turns * share
-        and found.tokens <= limits.tokens * share
-    )
+    counted = ((found.messages, limits.messages), (found.turns, limits.turns))
+    return found.tokens <= limits.tokens * share and all(not most or held <= most * share for held, most in counted)
 
 
 def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
@@ -274,7 +271,7 @@ class _Work:
     def evict(self, *, leaves_room: bool) -> None:
         """The oldest leave until what stays, and the summary to come, fits."""
         free, left = set(self.evictable()), self.size
-        tokens = self.earlier.tokens(self.count) if self.earlier else 0
+        tokens = self._replaced_before()
         going: list[int] = []
         for unit in units(self.messages):
             extra = self._allowed(tokens) if leaves_room else 0
@@ -289,8 +286,18 @@ class _Work:
         self.leave(going, "evicted")
 
     def _allowed(self, tokens: int) -> int:
-        """Tokens of a summary in the place of so many."""
-        return int(self.limits.summary_share * tokens) if tokens >= LEAST_SUMMARIZED else 0
+        """Tokens of a summary in the place of so many, all that earlier ones stood for included."""
+        most = int(self.limits.summary_most * self.limits.tokens)
+        return min(int(self.limits.summary_share * tokens), most) if tokens >= LEAST_SUMMARIZED else 0
+
+    def _replaced_before(self) -> int:
+        """Tokens of the messages that the summary before stands for; of one that does not say, as many as it may."""
+        if self.earlier is None:
+            return 0
+        noted = self.earlier.noted.get("replaced_tokens")
+        if isinstance(noted, int) and noted > 0:
+            return noted
+        return int(self.earlier.tokens(self.count) / self.limits.summary_share)
 
     def leave(self, places: Sequence[int], what: str) -> None:
         """Take messages out of the window."""
@@ -307,13 +314,14 @@ class _Work:
         """The summary takes its place, built on the one before."""
         earlier, gone = self.earlier, self.gone
         before = earlier.tokens(self.count) if earlier else 0
-        budget = min(self._allowed(before + sum(message.tokens(self.count) for message in gone)), self._room())
+        tokens = self._replaced_before() + sum(message.tokens(self.count) for message in gone)
+        budget = min(self._allowed(tokens), self._room())
         text = write(earlier.text if earlier else "", gone, budget) if gone and budget > 0 else ""
         if text and self.count(text) <= budget:
             replaced = earlier.noted.get("replaced", 0) if earlier else 0
             known = replaced if isinstance(replaced, int) else 0
             message_id = earlier.id if earlier else next(new_id)
-            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone)))
+            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone), tokens))
             self._note("summarized", len(gone))
         elif earlier and before <= self._room():
             self._put(earlier)
@@ -321,7 +329,7 @@ class _Work:
     def _room(self) -> int:
         """Tokens that are left for a summary: of the target where anything can be kept, else of the limit."""
         held = self.size
-        if held.messages + 1 > self.limits.messages:
+        if 0 < self.limits.messages <= held.messages:
             return 0
         target = int(self.limits.tokens * self.limits.compact_to) - held.tokens
         return target if target > 0 else self.limits.tokens - held.tokens
