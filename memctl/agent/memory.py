@@ -13,6 +13,7 @@ from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
+from datetime import datetime
 from threading import RLock
 from typing import Any, Self, TypeVar
 
@@ -92,21 +93,27 @@ class AgentMemory:
 
     # What is said
 
-    def on_user_message(self, text: str) -> Message:
-        """The user said something. Steps of calls without a result have failed: nobody waits for these any more."""
+    def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
+        """The user said something, at `now` where it was not this moment.
+
+        Steps of calls that have no result yet have failed: the model does not wait for these any more.
+
+        Args:
+            speaker: the name of the person, by which questions may ask for what was said.
+        """
         with self._lock:
             self._resumed = self._resumed and not self._calls
             self._calls.clear()
             self._resume()
-            return self._heard({"role": USER, "content": text})
+            return self._heard({"role": USER, "content": text}, now, speaker)
 
-    def on_assistant_message(self, text: str) -> Message:
+    def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._lock:
-            added = self._heard({"role": ASSISTANT, "content": text})
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange))
+            self._later(lambda: self._record(exchange, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -147,20 +154,21 @@ class AgentMemory:
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any]) -> Message:
+    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+        named = {"speaker": speaker} if speaker else None
         with self._lock:
-            added = self._conversation.add(self._masked(message))
+            added = self._conversation.add(self._masked(message), now=now, metadata=named)
             over = self.store.is_over(self._conversation.get(), budget=self.budget)
         if over:
-            self._later(lambda: self._conversation.flush(budget=self.budget))
+            self._later(lambda: self._conversation.flush(budget=self.budget, now=now))
         return added
 
-    def _record(self, exchange: Sequence[Message]) -> None:
+    def _record(self, exchange: Sequence[Message], now: datetime | None = None) -> None:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange").notes)
+        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
+        self.problems.extend(self.store.extract(said, command="exchange", now=now).notes)
 
     # The task
 
@@ -261,12 +269,12 @@ class AgentMemory:
         with self._lock:
             return self.store.maintain(**more)
 
-    def on_session_end(self) -> Ended:
+    def on_session_end(self, *, now: datetime | None = None) -> Ended:
         """The session is over: what was said becomes an episode and facts, and its file goes."""
         self.settle()
         with self._lock:
             try:
-                return self.store.end_session(self.session_id)
+                return self.store.end_session(self.session_id, now=now)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)
