@@ -10,14 +10,14 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
-from threading import RLock
 from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
-from memctl.errors import MemctlError, RefusedError, UsageError
+from memctl.background import CLOSING, Worker
+from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
+from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
@@ -31,15 +31,19 @@ from memctl.working.tasks import Task
 
 T = TypeVar("T")
 
+PATIENCE = 1.0
+"""Seconds for which `build_context` waits for a server that embeds the question or reranks; then it goes without."""
+
 STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
 
 
 class AgentMemory:
     """The memory of one agent: a session of one user's store, its task, its tools.
 
-    Safe to use from several threads: calls are made one after the other. What need not be waited for (recording what
-    was said, making room in the window) is done by a thread of its own, after the call has returned; `settle` waits
-    for it. Everything that was said is on disk when the call returns.
+    Safe to use from several threads: calls are made one after the other, and let others go first while they wait for a
+    model. What need not be waited for (all that a language model does, recording what was said, making room in the
+    window) is done by a thread with a store of its own, after the call has returned; `settle` waits for it. Everything
+    that was said is on disk when the call returns.
 
     What looks like a secret is masked, unless the setting `secrets` is `allow`: in the middle of a conversation nobody
     can be asked.
@@ -72,10 +76,10 @@ class AgentMemory:
         self.toolbox = Toolbox(Shared(store, readable))
         self.problems: list[str] = []
         self._conversation = store.conversation(session_id)
-        self._lock = RLock()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memctl") if background else None
-        self._pending: list[Future[None]] = []
+        self._turn = self.toolbox.shared.turn
+        self._worker = Worker(store, self.problems.append) if background else None
         self._steps: set[str] = set()
+        self._began = False
 
     def __enter__(self) -> Self:
         return self
@@ -91,11 +95,11 @@ class AgentMemory:
 
     def on_assistant_message(self, text: str) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
-        with self._lock:
+        with self._turn:
             added = self._heard({"role": ASSISTANT, "content": text})
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange))
+            self._later(lambda store: self._record(store, exchange))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -130,46 +134,55 @@ class AgentMemory:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
     def _heard(self, message: Mapping[str, Any]) -> Message:
-        with self._lock:
+        with self._turn:
             added = self._conversation.add(self._masked(message))
             over = self.store.is_over(self._conversation.get())
+        if self._worker and not self._began and self.store.waiting():
+            self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
+        self._began = True
         if over:
-            self._later(lambda: self._conversation.flush())
+            self._later(lambda store: store.conversation(self.session_id).flush(), "window")
+        if self._worker and self.store.embedder and self.store.embedder.slow:
+            self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, exchange: Sequence[Message]) -> None:
+    def _record(self, store: MemoryStore, exchange: Sequence[Message]) -> None:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
         said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange").notes)
+        self.problems.extend(store.extract(said, command="exchange").notes)
 
     # The task
 
     def task(self) -> Task | None:
         """The task at hand; a process that crashed finds it again."""
-        with self._lock:
+        with self._turn:
             return self.store.task(self.session_id)
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
-        with self._lock:
+        with self._turn:
             return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
         """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error)."""
-        with self._lock:
+        with self._turn:
             return self.store.step_task(self._masked(description), session_id=self.session_id, **more)
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
-        """The task is done: it becomes an episode, and teaches what worked."""
-        with self._lock:
-            return self.store.complete_task(summary, session_id=self.session_id, **more)
+        """The task is done: it becomes an episode, and teaches what worked. A model says more on it later."""
+        return self._closed(lambda **wait: self.store.complete_task(summary, **wait, **more))
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
-        """The task failed: it becomes an episode, and teaches why."""
-        with self._lock:
-            return self.store.fail_task(reason, session_id=self.session_id, **more)
+        """The task failed: it becomes an episode, and teaches why. A model says more on it later."""
+        return self._closed(lambda **wait: self.store.fail_task(reason, **wait, **more))
+
+    def _closed(self, close: Callable[..., Closed]) -> Closed:
+        with self._turn:
+            closed = close(session_id=self.session_id, wait=self._worker is None)
+        self._learn_later()
+        return closed
 
     # What the model gets
 
@@ -180,7 +193,7 @@ class AgentMemory:
             question: what to recall by; the user's last message where empty.
             more: as `MemoryStore.build_context` (budget, task, tokenizer, now).
         """
-        with self._lock:
+        with self._turn, waiting.at_most(PATIENCE if self._worker else None):
             last = next((m.text for m in reversed(self._conversation.get()) if m.role == USER), "")
             given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, **more}
             pack = self.store.build_context(question or last, session=self.session_id, **given)
@@ -203,59 +216,89 @@ class AgentMemory:
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
         """Do what the model asks by a tool; a mistake of the model gets an answer that lets it correct itself."""
-        with self._lock:
-            return self.toolbox.answer(name, arguments)
+        answer = self.toolbox.answer(name, arguments)
+        self._learn_later()
+        return answer
 
     # Ends
 
     def maintain(self, **more: Any) -> tuple[Step, ...]:
         """All the upkeep, as `memctl maintain`."""
         self.settle()
-        with self._lock:
+        with self._turn:
             return self.store.maintain(**more)
 
     def on_session_end(self) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes."""
-        self.settle()
-        with self._lock:
+        """The session is over: what was said becomes an episode and facts, and its file goes.
+
+        Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
+        waits on disk, and whoever opens the memories next makes them if this process cannot.
+        """
+        later = self._worker is not None and self._has_model()
+        if not later:
+            self.settle()
+        with self._turn:
             try:
-                return self.store.end_session(self.session_id)
+                ended = self.store.end_session(self.session_id, wait=not later)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)
+        self._learn_later()
+        return ended
 
-    def settle(self) -> list[str]:
+    def settle(self, seconds: float | None = None) -> list[str]:
         """Wait for what was left for later.
+
+        Args:
+            seconds: how long at most; None: as long as an answer of the language model may take (`llm_timeout`).
 
         Returns:
             what went wrong there, or was done worse than it should be, since the last time.
         """
-        for future in self._pending:
-            future.result()
-        self._pending.clear()
-        told, self.problems = self.problems, []
-        return told
-
-    def close(self) -> None:
-        """Settle, and end the thread."""
-        self.problems = self.settle()
         if self._worker:
-            self._worker.shutdown()
-            self._worker = None
+            self._say_left(self._worker.wait(self.store.settings.llm_timeout if seconds is None else seconds))
+        problems = list(self.problems)
+        del self.problems[: len(problems)]
+        return problems
 
-    def _later(self, act: Callable[[], Any]) -> None:
-        def work() -> None:
-            try:
-                with self._lock:
-                    act()
-            except MemctlError as problem:
-                self.problems.append(problem.message)
+    def close(self, seconds: float | None = CLOSING) -> None:
+        """Wait, at most so long, for what was left for later, and end the thread; `problems` says what was not done."""
+        worker, self._worker = self._worker, None
+        if worker:
+            self._say_left(worker.close(seconds))
 
-        if self._worker is None:
-            work()
+    def _say_left(self, left: int) -> None:
+        if left:
+            many = "1 piece" if left == 1 else f"{left} pieces"
+            self.problems.append(f"{many} of background work not done yet: nothing is lost, `maintain` does the rest")
+
+    def _later(self, act: Callable[[MemoryStore], Any], name: str = "") -> None:
+        """Do something in the thread, where there is one; else now."""
+        if self._worker:
+            self._worker.submit(act, name)
             return
-        self._pending = [future for future in self._pending if not future.done()]
-        self._pending.append(self._worker.submit(work))
+        try:
+            with self._turn:
+                act(self.store)
+        except MemctlError as problem:
+            self.problems.append(problem.message)
+
+    def _has_model(self) -> bool:
+        try:
+            return self.store.llm is not None
+        except ProviderError:
+            return False  # what is learned by rules instead says so
+
+    def _learn_later(self) -> None:
+        """Have the language model do what waits for it, in the thread."""
+        if self._worker and self._has_model():
+            self._later(self._learn, "learning")
+
+    def _learn(self, store: MemoryStore) -> None:
+        for taught in store.teach_tasks():
+            self.problems.extend(taught.notes)
+        for learned in store.learn_pending():
+            self.problems.extend(learned.notes)
 
 
 def _last_exchange(messages: Sequence[Message]) -> list[Message]:

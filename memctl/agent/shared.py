@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from heapq import merge
 from pathlib import Path
-from threading import RLock
 from typing import Any, Self
 
 from memctl import times
@@ -18,6 +17,7 @@ from memctl.files import knowledge, receipts, reflections
 from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection, Reranking
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
+from memctl.turns import Turn
 
 _WORST = ("fresh", "pending", "stale")
 """States of an index, the best first."""
@@ -27,7 +27,7 @@ class Shared:
     """A user's own store, and those of others that this user may read.
 
     Asking another's store changes none of its memories, and leaves no receipt there; its search index, which is made
-    from its files, may be brought up to date. One thread at a time: hold `lock` around a call where there are several.
+    from its files, may be brought up to date. One thread at a time: hold `turn` around a call where there are several.
 
     Args:
         own: the one store that is written to.
@@ -37,7 +37,7 @@ class Shared:
     def __init__(self, own: MemoryStore, readable: Sequence[MemoryStore] = ()) -> None:
         self.own = own
         self.stores: Mapping[str, MemoryStore] = {own.user: own, **{s.user: s for s in readable if s.user != own.user}}
-        self.lock = RLock()
+        self.turn = Turn()
 
     def __enter__(self) -> Self:
         return self
