@@ -35,7 +35,7 @@ from memctl.lifecycle.recovering import redaction, strategies
 from memctl.models import Memory
 from memctl.retrieval import asked, retrieve, route
 from memctl.transfer import conversations, formats, jsontext, notes, questions
-from memctl.working import messages, summary, topics, window
+from memctl.core import messages, summary, topics, window
 from memctl.working.limits import Limits
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import open_store
+from memctl.core.messages import Message
 from memctl.errors import (
     ConflictError,
     InvalidDataError,
@@ -31,7 +32,6 @@ from memctl.errors import (
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
 from memctl.working.components import messages_of, task_of
-from memctl.working.messages import Message
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 

@@ -16,6 +16,7 @@ from typing import Any, Self, TypeVar
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.background import CLOSING, Worker
+from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
 from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
@@ -26,7 +27,6 @@ from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
 from memctl.usecases.sessions import MAIN
 from memctl.usecases.tasks import Stepped
-from memctl.working.messages import ASSISTANT, TOOL, USER, Message
 from memctl.working.tasks import Task
 
 T = TypeVar("T")

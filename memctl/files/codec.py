@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl import times
-from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, STATUSES, Memory
+from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, LAYER_MESSAGE, STATUSES, Memory
 
 FIELD_ORDER = (
     "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
@@ -126,8 +126,8 @@ def _read_status(name: str, value: object) -> str:
 
 
 def _read_layer(name: str, value: object) -> str:
-    if value == LAYER_DOCUMENT:
-        raise RecordError(f"field 'layer' must not be {LAYER_DOCUMENT}, which passages of documents have")
+    if value in (LAYER_DOCUMENT, LAYER_MESSAGE):
+        raise RecordError(f"field 'layer' must not be {value}, which passages of documents and messages have")
     return _read_text(name, value)
 
 

@@ -40,7 +40,7 @@ _SEEN = r"[^/.\0][^/\0]*"
 
 _STEPS = re.compile(
     rf"memory\.json|feedback\.jsonl|reflections/(?:{_SEEN}/)*{_SEEN}\.md|knowledge/(?:{_SEEN}/)*{_SEEN}"
-    rf"|{re.escape(COUNTED)}|{re.escape(TRASH)}[^/\0]+\.json"
+    rf"|{re.escape(COUNTED)}|transcripts/[\w.-]+\.jsonl|{re.escape(TRASH)}[^/\0]+\.json"
 )
 """Where changes write, relative to the user's folder; nothing else is written because a log says so."""
 
@@ -89,6 +89,15 @@ class UserFolder:
     @cached_property
     def knowledge(self) -> Path:
         return self.root / "knowledge"
+
+    @cached_property
+    def transcripts(self) -> Path:
+        return self.root / "transcripts"
+
+    @cached_property
+    def transcripts_decision(self) -> Path:
+        """Says, signed, that this machine's user put the transcripts under git."""
+        return self.state / "transcripts-in-git"
 
     @cached_property
     def feedback_log(self) -> Path:

@@ -5,16 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memctl import times
+from memctl.core.recalled import without_recalled
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
 from memctl.lifecycle import adding
-from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
 from memctl.usecases.extracting import Extracting
@@ -22,8 +22,8 @@ from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
+    from memctl.core.messages import Message
     from memctl.working.episodes import Draft
-    from memctl.working.messages import Message
 
 
 _NOT_OWN = "left in the queue: this user did not write session {} on this machine (`memctl state` shows what waits)"
@@ -43,6 +43,12 @@ class Learned:
     episode: Memory | None = None
     facts: int = 0
     notes: tuple[str, ...] = ()
+
+
+def _said_in(messages: Sequence[Message]) -> dict[str, Any]:
+    """The first and the last message that something was made from."""
+    ids = [message_id for message in messages for message_id in message.ids]
+    return {"messages": [ids[0], ids[-1]]} if ids else {}
 
 
 class Episodes(Sessions, Extracting):
@@ -65,7 +71,7 @@ class Episodes(Sessions, Extracting):
         return [self._learn(owner, name, use_model, now) for owner, name in waiting]
 
     def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
-        from memctl.working.messages import Message, cleaned
+        from memctl.core.messages import Message, cleaned
 
         try:
             # A process that died may have left in the session what it had queued: it leaves first.
@@ -94,18 +100,21 @@ class Episodes(Sessions, Extracting):
         said = episodes.spoken(messages)
         learned = Learned(name, session_id)
         if said:
-            draft, notes = self._draft(messages, use_model)
-            facts, more = self._facts(said, queued.at, use_model)
-            made = episodes.memory_of(draft, messages, name, session_id, queued.at)
-            episode = self._write_episode(made, session_id, name, now)
-            learned = Learned(name, session_id, episode, facts, (*notes, *more))
+            facts, notes = self._facts(said, queued.at, use_model)
+            learned = Learned(name, session_id, None, facts, notes)
+            if queued.reason == queue.EVICTED or len(said) >= self.settings.session_least_messages:
+                draft, more = self._draft(messages, use_model)
+                made = episodes.memory_of(draft, messages, name, session_id, queued.at)
+                made = replace(made, metadata={**made.metadata, **_said_in(messages)})
+                episode = self._write_episode(made, session_id, name, now)
+                learned = Learned(name, session_id, episode, facts, (*more, *notes))
         queue.remove(self.folder, session_id, name)
         return learned
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
+        from memctl.core.messages import USER
         from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.lifecycle.extraction.extract import Utterance
-        from memctl.working.messages import USER
 
         told = [Utterance(message.role, message.text, message.time or at) for message in said]
         if not any(utterance.role == USER for utterance in told):
