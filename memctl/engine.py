@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, argument
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
 from memctl.files import document, journal, knowledge, layout, local_state
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
@@ -93,6 +93,14 @@ class Engine:
             ProviderError: it is configured and cannot be loaded.
         """
         return self._load_llm()
+
+    @property
+    def has_llm(self) -> bool:
+        """Whether a language model is configured and can be loaded."""
+        try:
+            return self.llm is not None
+        except ProviderError:
+            return False  # what is done by rules instead says so
 
     @cached_property
     def conversations(self) -> Conversations:

@@ -291,10 +291,9 @@ WRITES = "import sys; from memctl import open_store\ns = open_store(sys.argv[1],
 
 def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
     """All that asks a language model."""
-    ids = [m.memory_id for m in store.all()]
     return {
         "extract": lambda: store.extract("User: I live in Porto and I work at Acme."),
-        "reflect": lambda: store.reflect(ids[:2]),
+        "reflect": lambda: store.reflect(store.all()[:2]),
         "consolidate": store.consolidate,
         "suggest": lambda: store.suggest_strategy("search", "ValueError", message="no such index"),
         "task": lambda: (
@@ -342,7 +341,7 @@ def embedded(server: Server, tmp_path: Path) -> Iterator[MemoryStore]:
     open_store(root, "bob", create=True, environment={"XDG_CACHE_HOME": str(tmp_path / "cache")}).close()
     (root / "memctl.yaml").write_text(
         f"model: openai:tiny\nmodel_url: {server.url}\nmodel_timeout: 30\n"
-        f"rerank: server:tiny\nrerank_url: {server.url}\nrerank_timeout: 30\nrerank_for: query\n"
+        f"rerank: server:tiny\nrerank_url: {server.url}\nrerank_timeout: 30\n"
     )
     trusted = {"XDG_CACHE_HOME": str(tmp_path / "cache"), "MEMCTL_TRUSTED_URLS": server.url}
     with open_store(root, "bob", environment=trusted) as opened:

@@ -17,7 +17,7 @@ from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.background import CLOSING, Worker
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
-from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
+from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
@@ -234,7 +234,7 @@ class AgentMemory:
         Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
         waits on disk, and whoever opens the memories next makes them if this process cannot.
         """
-        later = self._worker is not None and self._has_model()
+        later = self._worker is not None and self.store.has_llm
         if not later:
             self.settle()
         with self._turn:
@@ -283,15 +283,9 @@ class AgentMemory:
         except MemctlError as problem:
             self.problems.append(problem.message)
 
-    def _has_model(self) -> bool:
-        try:
-            return self.store.llm is not None
-        except ProviderError:
-            return False  # what is learned by rules instead says so
-
     def _learn_later(self) -> None:
         """Have the language model do what waits for it, in the thread."""
-        if self._worker and self._has_model():
+        if self._worker and self.store.has_llm:
             self._later(self._learn, "learning")
 
     def _learn(self, store: MemoryStore) -> None:

@@ -289,7 +289,7 @@ class Tasks(Teaching):
             return taught
 
         self._change_task(session_id, close, now)
-        later = use_model and not wait and self._has_model()
+        later = use_model and not wait and self.has_llm
         return replace(self._archive(taught, now, task_episodes.untold(over) if later else ()), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:

@@ -42,17 +42,11 @@ class Teaching(Closing):
         """
         from memctl.working.task_episodes import is_waiting
 
-        if not self._has_model():
+        if not self.has_llm:
             return []
         self.refresh()
         waiting = [memory for memory in self.view().all() if is_waiting(memory)]
         return [self._teach(episode, now or times.utc_now()) for episode in waiting]
-
-    def _has_model(self) -> bool:
-        try:
-            return self.llm is not None
-        except ProviderError:
-            return False
 
     def _teach(self, episode: Memory, now: datetime) -> Taught:
         from memctl.working import task_episodes
