@@ -314,7 +314,9 @@ def test_another_process_writes_while_a_model_is_asked(name: str, store: MemoryS
             [{"role": "user", "content": f"We moved shop {n}."}, {"role": "assistant", "content": "Noted."}]
         )
     words = "the database of the payments service and what we decided about its indexes on that day "
-    store.conversation("long").extend([{"role": "user", "content": f"{n}: {words * 40}"} for n in range(45)])
+    for n in range(30):
+        said = [{"role": "user", "content": f"{n}: {words * 40}"}, {"role": "assistant", "content": f"Decided, {n}."}]
+        store.conversation("long").extend(said)
     seen: list[int] = []
 
     def write() -> None:
