@@ -52,7 +52,7 @@ class AgentMemory:
         store: the user's own; it is not closed with this.
         session_id: two agents of one user hold two sessions.
         mode: `static`, `agent` or `both`.
-        readable: stores of others that may be read.
+        readable: stores of others that may be read, by tools and for contexts.
         system: the agent's system prompt.
         budget: tokens of the model's window; the setting `context_tokens` where None.
         background: whether there is a thread; without, everything is done within the call.
@@ -196,7 +196,7 @@ class AgentMemory:
         with self._turn, waiting.at_most(PATIENCE if self._worker else None):
             last = next((m.text for m in reversed(self._conversation.get()) if m.role == USER), "")
             given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, **more}
-            pack = self.store.build_context(question or last, session=self.session_id, **given)
+            pack = self.toolbox.shared.build_context(question or last, session=self.session_id, **given)
             self._note_reuse(pack)
             return pack
 
