@@ -227,10 +227,10 @@ def offices(opener: Callable[..., MemoryStore], tmp_path: Path, environment: Map
     alice, team = opener("alice"), opener("team")
     alice.add("The timeout of the payments service is 30 seconds")
     alice.add("I live in Porto")
-    alice.add("支付服务的超时时间是30秒")
+    alice.add("每周例会在周二。")
     team.add("The timeout of the payments service is 60 seconds")
     team.add("I live in Lisbon")
-    team.add("支付服务的超时时间是60秒")
+    team.add("每周例会在周四开。")
     team.add("Never push the payments service to main without asking Mei", tags=("constraint",))
     team.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
     team.conversation().add(MESSAGE)
@@ -255,7 +255,7 @@ def test_conflicts_between_users_are_about_what_they_share(offices: Shared):
         "The timeout of the payments service is 30 seconds",
         "The timeout of the payments service is 60 seconds",
     } in (between)
-    assert {"支付服务的超时时间是30秒", "支付服务的超时时间是60秒"} in between
+    assert {"每周例会在周二。", "每周例会在周四开。"} in between
     assert not any("I live in Porto" in pair for pair in between), "two people may live in two towns"
     assert all(sum(name.startswith("team/") for name in pair.ids) == 1 for pair in found)
 
@@ -317,8 +317,9 @@ def test_these_refuse_everybody_else_too(offices: Shared, user: str):
 
 def test_at_the_command_line(offices: Shared, tmp_path: Path):
     def run(*given: str) -> str:
-        call = [sys.executable, "-m", "memctl", "--store", str(tmp_path / "store"), "--user", "alice", *given]
-        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout
+        done = memctl(tmp_path, *given)
+        assert not done.returncode, done.stderr
+        return done.stdout
 
     assert "team/mem_" in run("list", "--with", "team")
     assert {m.get("user", "") for m in json.loads(run("list", "--with", "team", "--json"))["memories"]} == {"", "team"}
