@@ -11,6 +11,7 @@ import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
@@ -89,17 +90,21 @@ class AgentMemory:
 
     # What is said
 
-    def on_user_message(self, text: str) -> Message:
-        """The user said something."""
-        return self._heard({"role": USER, "content": text})
+    def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
+        """The user said something, at `now` where it was not this moment.
 
-    def on_assistant_message(self, text: str) -> Message:
+        Args:
+            speaker: the name of the person, by which questions may ask for what was said.
+        """
+        return self._heard({"role": USER, "content": text}, now, speaker)
+
+    def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._turn:
-            added = self._heard({"role": ASSISTANT, "content": text})
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda store: self._record(store, exchange))
+            self._later(lambda store: self._record(store, exchange, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -133,25 +138,26 @@ class AgentMemory:
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any]) -> Message:
+    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+        named = {"speaker": speaker} if speaker else None
         with self._turn:
-            added = self._conversation.add(self._masked(message))
+            added = self._conversation.add(self._masked(message), now=now, metadata=named)
             over = self.store.is_over(self._conversation.get())
         if self._worker and not self._began and self.store.waiting():
             self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
         self._began = True
         if over:
-            self._later(lambda store: store.conversation(self.session_id).flush(), "window")
+            self._later(lambda store: store.conversation(self.session_id).flush(now=now), "window")
         if self._worker and self.store.embedder and self.store.embedder.slow:
             self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, store: MemoryStore, exchange: Sequence[Message]) -> None:
+    def _record(self, store: MemoryStore, exchange: Sequence[Message], now: datetime | None = None) -> None:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(store.extract(said, command="exchange").notes)
+        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
+        self.problems.extend(store.extract(said, command="exchange", now=now).notes)
 
     # The task
 
@@ -228,7 +234,7 @@ class AgentMemory:
         with self._turn:
             return self.store.maintain(**more)
 
-    def on_session_end(self) -> Ended:
+    def on_session_end(self, *, now: datetime | None = None) -> Ended:
         """The session is over: what was said becomes an episode and facts, and its file goes.
 
         Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
@@ -239,7 +245,7 @@ class AgentMemory:
             self.settle()
         with self._turn:
             try:
-                ended = self.store.end_session(self.session_id, wait=not later)
+                ended = self.store.end_session(self.session_id, wait=not later, now=now)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)
