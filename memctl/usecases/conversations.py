@@ -22,8 +22,7 @@ from memctl.usecases.sessions import MAIN, identified
 from memctl.working.components import MEMORY, messages_of, paused, run_of, with_messages
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
-    from concurrent.futures import Future, ThreadPoolExecutor
-
+    from memctl.background import Worker
     from memctl.core.messages import Message
     from memctl.working.window import Compacted, Size
 
@@ -74,8 +73,7 @@ class Conversation:
 
     def __init__(self, store: Conversations, session_id: str, *, background: bool = False, keep: bool = True) -> None:
         self.store, self.session_id, self.background, self.keep = store, session_id, background, keep
-        self._worker: ThreadPoolExecutor | None = None
-        self._pending: list[Future[Any]] = []
+        self._worker: Worker[Any] | None = None
 
     def add(
         self,
@@ -123,11 +121,10 @@ class Conversation:
             changed = with_messages(session, whole)
             return self.store._kept(changed, added, now) if keep and self.keep else changed
 
-        if begins:
-            self.store.close_idle(now)
+        idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
         if begins:
-            self.store.learn_pending(use_model=False, now=now)
+            self.store._learn_without_model([ended.session_id for ended in idle], now)
         if self.background and self.store.is_over(whole):
             self._later(now)
         return added
@@ -213,26 +210,21 @@ class Conversation:
         return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """Wait for the thread and end it."""
-        self._wait()
+        """Wait for the thread, though not for ever, and end it."""
         if self._worker:
-            self._worker.shutdown()
+            self._worker.close()
             self._worker = None
 
     def _later(self, now: datetime) -> None:
-        from concurrent.futures import ThreadPoolExecutor
+        from memctl.background import Worker
 
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
-        self._pending = [future for future in self._pending if not future.done()]
-        if len(self._pending) < 2:  # one at work and one to come after it: that one sees everything
-            self._pending.append(self._worker.submit(self.store.compact_session, self.session_id, now=now))
+            self._worker = Worker(self.store, lambda problem: None)  # the next flush meets the same, and says so
+        self._worker.submit(lambda store: store.compact_session(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
-        """Wait for the thread; what went wrong there does so again here, where somebody sees it."""
-        for future in self._pending:
-            future.exception()
-        self._pending = []
+        if self._worker:
+            self._worker.wait(self.store.settings.llm_timeout)
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:

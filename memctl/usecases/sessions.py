@@ -278,7 +278,7 @@ class Sessions(Engine):
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
         """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
-        name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
+        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
