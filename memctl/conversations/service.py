@@ -5,8 +5,9 @@ from __future__ import annotations
 import os
 import secrets
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 import apsw
@@ -17,10 +18,12 @@ from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
+from memctl.files.transcripts import Paused
 from memctl.index.protocol import FileState, Found
 from memctl.models import Change, LineEdit, Memory
 
 if TYPE_CHECKING:
+    from memctl.conversations.retention import Plan, Retention
     from memctl.engine import Engine
 
 RUN = "run_"
@@ -41,6 +44,30 @@ class Run:
     last: datetime | None
     messages: int
     size: int
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What is kept of a user's messages.
+
+    Args:
+        size: of the files, with the attachments, in bytes.
+        private: whether they are kept out of git.
+        keeping: the setting `keep_messages`.
+        days: the setting `transcript_days`, and `plan` what it is going to delete.
+    """
+
+    runs: Sequence[Run]
+    size: int
+    private: bool
+    keeping: bool
+    paused: Paused
+    days: float
+    plan: Plan
+
+    @property
+    def messages(self) -> int:
+        return sum(run.messages for run in self.runs)
 
 
 class Conversations:
@@ -78,6 +105,28 @@ class Conversations:
         state = FileState(added.path, *_stamp(added.after), seen_ns=sync.OWN_WRITE, problem=problem)
         update = sync.transcript_update(engine.folder, engine.index, base, state, added.data, added.tail)
         engine.index.update([update], sync.embed_entries(update.entries, engine.embedder, engine.index))
+
+    # What is not kept
+
+    @property
+    def paused(self) -> Paused:
+        """What this machine's user paused."""
+        return transcripts.read_paused(self._engine.folder)
+
+    def is_paused(self, session: str) -> bool:
+        """Whether nothing of what is said in a session is kept for now."""
+        return self.paused.applies_to(session)
+
+    def pause(self, session: str = "", *, wanted: bool = True) -> None:
+        """Stop keeping what is said, in one session or in all, on this machine; or go on with it. What is said
+        meanwhile is not kept later either."""
+        before = self.paused
+        others = tuple(name for name in before.sessions if name != session)
+        if session:
+            after = replace(before, sessions=(*others, session) if wanted else others)
+        else:
+            after = Paused(wanted, before.sessions)
+        transcripts.write_paused(self._engine.folder, after)
 
     # Looking
 
@@ -131,6 +180,39 @@ class Conversations:
                 found.setdefault(memory.session_id, []).append((memory, entry))
         return [_run(run, entries) for run, entries in found.items()]
 
+    def full_id(self, given: str) -> str:
+        """The id of a message for it, or for the beginning of it; empty where none or several fit."""
+        self._engine.refresh()
+        if given and self._engine.index.messages(given):
+            return given
+        found = self.ids_starting(given) if given else []
+        return found[0] if len(found) == 1 else ""
+
+    def ids_starting(self, beginning: str) -> list[str]:
+        """Some ids of messages that begin so."""
+        found = self._engine.index.messages_starting(beginning)
+        return [*dict.fromkeys(message_memory(each.raw).memory_id for each in found)]
+
+    def summary(self, in_use: Iterable[str] = (), *, now: datetime | None = None) -> Summary:
+        """What is kept of the user's messages, and for how long."""
+        engine = self._engine
+        return Summary(
+            runs=self.runs(),
+            size=transcripts.size(engine.folder),
+            private=not transcripts.is_shared(engine.folder),
+            keeping=engine.settings.keep_messages,
+            paused=self.paused,
+            days=engine.settings.transcript_days,
+            plan=self.retention.plan(in_use, now or times.utc_now()),
+        )
+
+    @cached_property
+    def retention(self) -> Retention:
+        """For how long messages are kept."""
+        from memctl.conversations.retention import Retention
+
+        return Retention(self._engine)
+
     # Deleting
 
     def delete(self, message_ids: Sequence[str], *, now: datetime | None = None, command: str = "") -> list[str]:
@@ -167,14 +249,23 @@ class Conversations:
         """
         if since is None and until is None and not session:
             raise RefusedError("nothing says which messages to delete", hint="Give a session, or a time.")
+        return self.delete(self.ids(session=session, since=since, until=until), now=now)
+
+    def ids(
+        self, *, session: str = "", run: str = "", since: datetime | None = None, until: datetime | None = None
+    ) -> list[str]:
+        """The ids of messages, in the order in which they were received: of a session, of a run, said from one time to
+        before another, or all."""
         self._engine.refresh()
         shown = (message_memory(found.raw) for found in self._engine.index.all_messages())
-        ids = dict.fromkeys(
+        fitting = (
             memory.memory_id
             for memory in shown
-            if session in ("", memory.metadata.get("session")) and _in_period(memory.when, since, until)
+            if session in ("", memory.metadata.get("session"))
+            and run in ("", memory.session_id)
+            and _in_period(memory.when, since, until)
         )
-        return self.delete([*ids], now=now, command="delete messages")
+        return [*dict.fromkeys(fitting)]
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:
