@@ -145,8 +145,8 @@ class Settings:
     keep_messages: bool = _setting(True, "Whether what is said is kept, word for word, in the transcripts.")
     transcript_days: float = _setting(
         0.0,
-        "Days after which `maintain` deletes what was said; 0 for never, -1 for as soon as its session has ended and was "
-        "learned from.",
+        "Days after which `maintain` deletes what was said; 0 for never, -1 for as soon as its session has ended and "
+        "was learned from.",
         -1,
         100000,
         risk=Risk("deletes what was said", lambda days: days != 0),

@@ -184,9 +184,9 @@ def maintain(
     """Do all that keeps a memory in shape; what a timer calls.
 
     Idle sessions end and are learned from, expired memories go to the trash, what has faded is archived,
-    near-duplicates and episodes are consolidated, what was archived half a year ago goes to the trash, messages that the
-    settings keep no longer are deleted, and the index is compacted. `undo` takes back each step, messages that were
-    deleted more than 30 days ago excepted.
+    near-duplicates and episodes are consolidated, what was archived half a year ago goes to the trash, messages that
+    the settings keep no longer are deleted, and the index is compacted. `undo` takes back each step; only messages that
+    were deleted more than 30 days ago are gone for good.
 
     Example: memctl maintain --dry-run
     """

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
@@ -150,8 +150,24 @@ class Conversations:
     def run(self, run: str) -> list[KeptMessage]:
         """The messages of a run, in order; none where it is not known."""
         self._engine.refresh()
-        once = {found.line: found for found in self._engine.index.run_of(run)}
-        return [message for message in map(self._read, once.values()) if message]
+        return [message for message in map(self._read, self._lines_of(run)) if message]
+
+    def _lines_of(self, run: str) -> list[Found]:
+        """The lines of a run's messages, in order, each once: a long message has several entries."""
+        return [*{(found.path, found.line): found for found in self._engine.index.run_of(run)}.values()]
+
+    def neighbours(self, message_id: str, before: int = 2, after: int = 2) -> list[KeptMessage]:
+        """A message, in full, with those before and after it in its run.
+
+        Raises:
+            NotFoundError: as `message`.
+        """
+        message = self.message(message_id)
+        lines = self._lines_of(message.run)
+        place = next((at for at, found in enumerate(lines) if message_memory(found.raw).memory_id == message_id), 0)
+        shown = lines[max(0, place - before) : place + after + 1]
+        found = [each for each in map(self._read, shown) if each]
+        return [message if each.message_id == message_id else each for each in found] or [message]
 
     def around(self, message_id: str, before: int = 2, after: int = 2) -> list[Memory]:
         """A message with those before and after it in its run, as an answer shows them (long ones by passages)."""
@@ -169,6 +185,15 @@ class Conversations:
     def known(self, message_ids: Iterable[str]) -> set[str]:
         """Those of some messages that are on this machine."""
         return {message_id for message_id in message_ids if self._engine.index.messages(message_id)}
+
+    def learned_from(self, message_ids: Iterable[str]) -> list[Memory]:
+        """The memories that were made from some messages: which of a run these are is in their metadata, as the ids of
+        the first and the last (`said`)."""
+        self._engine.refresh()
+        shown = [message_memory(found.raw) for found in self._engine.index.all_messages()]
+        places = {memory.memory_id: (memory.session_id, at) for at, memory in enumerate(shown)}
+        wanted = [places[message_id] for message_id in message_ids if message_id in places]
+        return [memory for memory in self._engine.view().all() if _made_from(memory, wanted, places)]
 
     def runs(self, session: str = "") -> list[Run]:
         """The runs of sessions, the oldest first; of one session or of all."""
@@ -266,6 +291,13 @@ class Conversations:
             and _in_period(memory.when, since, until)
         )
         return [*dict.fromkeys(fitting)]
+
+
+def _made_from(memory: Memory, wanted: Sequence[tuple[str, int]], places: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether a memory names a part of a run in which one of the places that are wanted lies."""
+    said = memory.metadata.get("said")
+    ends = [places[end] for end in said if end in places] if isinstance(said, list) else []
+    return bool(ends) and any(run == ends[0][0] and ends[0][1] <= at <= ends[-1][1] for run, at in wanted)
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

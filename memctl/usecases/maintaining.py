@@ -136,7 +136,7 @@ class Maintaining(Consolidating, Fading, Tasks):
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
-        """Delete what was said so long ago that the settings do not keep it; what was deleted long ago goes for good."""
+        """Delete messages that the settings keep no longer; what was deleted long ago goes for good."""
         from memctl.conversations.retention import announcement, counted
 
         retention, days = self.conversations.retention, self.settings.transcript_deleted_days
@@ -158,7 +158,7 @@ class Maintaining(Consolidating, Fading, Tasks):
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 
-def _step(name: str, act: Callable[[], Sequence[str]]) -> Step:
+def _step(name: str, act: Callable[[], Sequence[str] | Step]) -> Step:
     try:
         done = act()
         return done if isinstance(done, Step) else Step(name, tuple(done))
