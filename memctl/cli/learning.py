@@ -16,7 +16,9 @@ if TYPE_CHECKING:
 
 
 def feedback(
-    target: Annotated[str, typer.Argument(help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT")],
+    target: Annotated[
+        str, typer.Argument(help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT")
+    ],
     judgement: Annotated[
         str | None, typer.Argument(help="For a memory: up, down, or 1 to 5 (3 is neutral).", metavar="JUDGEMENT")
     ] = None,

@@ -158,7 +158,7 @@ def _keeping(found: Summary) -> list[str]:
 
 
 def _kept_for(days: float) -> str:
-    return "kept until their session has ended" if days < 0 else f"kept for {days:g} days"
+    return "kept until the session has ended" if days < 0 else f"kept for {days:g} {'day' if days == 1 else 'days'}"
 
 
 def _row(run: Run) -> tuple[str, ...]:
