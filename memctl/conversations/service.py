@@ -52,14 +52,14 @@ class Summary:
 
     Args:
         size: of the files, with the attachments, in bytes.
-        private: whether they are kept out of git.
+        privacy: whether git may see them, one of `transcripts.PRIVATE`, `SHARED_HERE` and `UNMARKED`.
         keeping: the setting `keep_messages`.
         days: the setting `transcript_days`, and `plan` what it is going to delete.
     """
 
     runs: Sequence[Run]
     size: int
-    private: bool
+    privacy: str
     keeping: bool
     paused: Paused
     days: float
@@ -224,7 +224,7 @@ class Conversations:
         return Summary(
             runs=self.runs(),
             size=transcripts.size(engine.folder),
-            private=not transcripts.is_shared(engine.folder),
+            privacy=transcripts.privacy(engine.folder),
             keeping=engine.settings.keep_messages,
             paused=self.paused,
             days=engine.settings.transcript_days,

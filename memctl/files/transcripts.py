@@ -222,6 +222,19 @@ def ensure_private(folder: UserFolder) -> None:
     atomic.create(marker, PRIVATE_MARK)
 
 
+def privacy(folder: UserFolder) -> str:
+    """Whether git may see the transcripts: one of `PRIVATE`, `SHARED_HERE`, `UNMARKED`."""
+    if is_shared(folder):
+        return SHARED_HERE
+    marked = (folder.root / FOLDER / ".gitignore").exists() or not folder.transcripts.is_dir()
+    return PRIVATE if marked else UNMARKED
+
+
+PRIVATE, SHARED_HERE, UNMARKED = "private", "in git", "unmarked"
+"""Kept out of git; under git by a decision of this machine's user; in a folder that came without the mark: the next
+message marks it."""
+
+
 def is_shared(folder: UserFolder) -> bool:
     """Whether this machine's user put the transcripts under git."""
     decision = folder.transcripts_decision
