@@ -130,13 +130,18 @@ def _say_summary(found: Summary) -> None:
     since = f" since {render.day(min(firsts))}" if firsts else ""
     told = (_counted(found.messages, "message"), _counted(len(found.runs), "run"), _counted(len(sessions), "session"))
     render.say(f"{told[0]}{since}, in {told[1]} of {told[2]}; {render.size(found.size)} in transcripts/")
-    render.say(
-        "private: kept out of git" if found.private else "under git: `memctl git transcripts off` takes them out"
-    )
+    render.say(_PRIVACY[found.privacy])
     for line in _keeping(found):
         render.say(line)
     columns = ("run", "first", "last", "messages", "size", "session")
     render.table(columns, [_row(run) for run in found.runs], right=(3, 4))
+
+
+_PRIVACY = {
+    "private": "private: kept out of git",
+    "in git": "under git: `memctl git transcripts off` takes them out",
+    "unmarked": "not marked as private, as the folder came so: the next message marks them, and keeps them out of git",
+}
 
 
 def _keeping(found: Summary) -> list[str]:
@@ -171,7 +176,7 @@ def _summary_json(found: Summary) -> dict[str, Any]:
     lasts = [run.last for run in found.runs if run.last]
     return {
         "messages": found.messages, "since": min(firsts, default=None), "last": max(lasts, default=None),
-        "bytes": found.size, "private": found.private, "keep_messages": found.keeping,
+        "bytes": found.size, "privacy": found.privacy, "keep_messages": found.keeping,
         "paused": {"everything": found.paused.everything, "sessions": list(found.paused.sessions)},
         "transcript_days": found.days,
         "due": {"messages": len(found.plan.due), "soon": found.plan.soon, "from": found.plan.begins},
