@@ -17,7 +17,7 @@ from memctl.files import transcripts
 from memctl.models import Memory
 
 if TYPE_CHECKING:
-    from memctl.engine import Engine
+    from memctl.conversations.service import Files
 
 KEEP, AT_SESSION_END = 0.0, -1.0
 """Values of the setting `transcript_days` that are no number of days."""
@@ -44,7 +44,7 @@ class Plan:
 class Retention:
     """The rules of one store, carried out on the messages of one user."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Files) -> None:
         self._engine = engine
 
     def plan(self, in_use: Iterable[str], now: datetime) -> Plan:
@@ -84,7 +84,7 @@ class Retention:
             LockedError, StorageError: what was not done is done the next time.
         """
         engine, removed = self._engine, 0
-        with engine.gateway.locked(), transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
+        with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
             for path in transcripts.files(engine.folder):
                 removed += transcripts.remove_deleted(engine.folder, path, self.removable(now))
         return removed
