@@ -204,6 +204,13 @@ class Settings:
         100000,
         risk=Risk("moves archived memories to the trash sooner", lambda days: days < 180),
     )
+    deleted_days: float = _setting(
+        30.0,
+        "Days for which `undo` can bring a deleted message back; then `maintain` removes its text for good.",
+        0,
+        100000,
+        risk=Risk("removes deleted messages for good sooner", lambda days: days < 30),
+    )
     strategy_threshold: float = _setting(
         0.5, "Score from which an error-recovery strategy is used; below it a language model is asked.", 0, 1
     )

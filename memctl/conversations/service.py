@@ -17,6 +17,7 @@ from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
+from memctl.git import tracking
 from memctl.index.protocol import FileState, Found
 from memctl.models import Change, LineEdit, Memory
 
@@ -61,7 +62,8 @@ class Conversations:
             return
         engine = self._engine
         with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
-            added = transcripts.append(engine.folder, messages, now)
+            local = tracking.tracks_transcripts(engine.folder)
+            added = transcripts.append(engine.folder, messages, now, local=local)
         try:
             self._index(added)
         except (MemctlError, apsw.Error, OSError):

@@ -38,6 +38,8 @@ EXCERPT = 2_000
 TAIL = 4_096
 """Bytes before the end by which a file that only grew is known again."""
 
+MARK = f"{FOLDER}.gitignore"
+
 PRIVATE_MARK = b"# What was said stays on this machine: `memctl git transcripts on` puts it under git.\n*\n"
 
 
@@ -58,9 +60,13 @@ def is_transcript(path: str) -> bool:
     return _FILE.fullmatch(path) is not None
 
 
-def path_of(received: datetime) -> str:
-    """The file of a message received at this time."""
-    return f"{FOLDER}{received:%Y-%m}.jsonl"
+def path_of(received: datetime, *, local: bool = False) -> str:
+    """The file of a message received at this time.
+
+    Args:
+        local: the one beside it, for messages of this machine where git tracks the other.
+    """
+    return f"{FOLDER}{received:%Y-%m}{'.local' if local else ''}.jsonl"
 
 
 def files(folder: UserFolder) -> list[str]:
@@ -81,14 +87,17 @@ def locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
         yield
 
 
-def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime) -> Appended:
+def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *, local: bool = False) -> Appended:
     """Add messages at the end of the month's file, durable when this returns; call it with the lock held.
+
+    Args:
+        local: see `path_of`.
 
     Raises:
         StorageError: the system refuses; nothing of them is in the file then.
         InvalidDataError: a message has no form in JSON; nothing was written.
     """
-    path = path_of(now)
+    path = path_of(now, local=local)
     lines = b"".join(kept.encode(_with_attachments(folder, message)) + b"\n" for message in messages)
     ensure_private(folder)
     full = folder.resolve(path)
@@ -181,19 +190,27 @@ def tail_digest(tail: bytes) -> str:
 
 def ensure_private(folder: UserFolder) -> None:
     """Keep what is said out of git, before the first line is written; unless this user of this machine decided
-    otherwise (`tracked`)."""
-    place = folder.root / FOLDER
-    marker = place / ".gitignore"
-    if marker.exists() or is_shared(folder):
+    otherwise. A mark that lets anything through, as a folder from elsewhere may bring it, is replaced.
+
+    Raises:
+        StorageError, RefusedError: the mark cannot be written, or is a link.
+    """
+    marker = folder.root / MARK
+    if is_shared(folder) or is_private_mark(atomic.read(marker, folder.root)):
         return
-    atomic.make_directory(place, folder.root)
-    atomic.create(marker, PRIVATE_MARK)
+    atomic.replace(marker, PRIVATE_MARK, root=folder.root)
+
+
+def is_private_mark(data: bytes | None) -> bool:
+    """Whether an ignore file keeps everything beside it out of git."""
+    patterns = [line.strip() for line in (data or b"").splitlines()]
+    return b"*" in patterns and not any(pattern.startswith(b"!") for pattern in patterns)
 
 
 def is_shared(folder: UserFolder) -> bool:
     """Whether this machine's user put the transcripts under git."""
     decision = folder.transcripts_decision
-    data = atomic.read(decision) if decision.is_file() else None
+    data = atomic.read(decision) if decision.is_file() and not decision.is_symlink() else None
     return data is not None and folder.signer.verifies(SHARED, data)
 
 
@@ -201,11 +218,12 @@ SHARED = ".memctl/state/transcripts-in-git"
 
 
 def share(folder: UserFolder, wanted: bool) -> None:
-    """Put the transcripts under git, or take them out again: an act of this machine's user alone."""
-    marker = folder.root / FOLDER / ".gitignore"
+    """Put the transcripts under git, or take them out again: an act of this machine's user alone. Done again, it
+    completes what a crash cut short."""
     if wanted:
         atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
-        atomic.remove(marker)
+        if is_private_mark(atomic.read(folder.root / MARK, folder.root)):
+            atomic.remove(folder.root / MARK)
     else:
         atomic.remove(folder.transcripts_decision)
         ensure_private(folder)
