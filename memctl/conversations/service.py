@@ -147,7 +147,9 @@ class Conversations:
         engine.refresh()
         places = {message_id: engine.index.messages(message_id) for message_id in dict.fromkeys(message_ids)}
         lines = tuple(
-            LineEdit(found[0].path, kept.deletion(message_id, now)) for message_id, found in places.items() if found
+            LineEdit(path, kept.deletion(message_id, now))
+            for message_id, found in places.items()
+            for path in dict.fromkeys(each.path for each in found)
         )
         if lines:
             engine._apply(lambda view: Change(command or "delete messages", lines=lines), now)
@@ -177,6 +179,26 @@ class Conversations:
             if session in ("", memory.metadata.get("session")) and _in_period(memory.when, since, until)
         )
         return self.delete([*ids], now=now, command="delete messages")
+
+    def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
+        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more.
+
+        Returns:
+            how many messages, and how many attachments.
+        """
+        from memctl.files import transcript_scan
+
+        engine = self._engine
+        folder = engine.folder
+        if dry_run or not folder.transcripts.is_dir():
+            return transcript_scan.finished(folder, before, dry_run=True), len(
+                transcript_scan.unused_attachments(folder)
+            )
+        with engine.gateway.locked(), transcripts.locked(folder, timeout=engine.settings.lock_timeout):
+            messages = transcript_scan.finished(folder, before)
+            unused = transcript_scan.unused_attachments(folder)
+            transcript_scan.remove_attachments(folder, unused)
+        return messages, len(unused)
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

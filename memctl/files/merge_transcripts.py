@@ -98,7 +98,7 @@ def _distinct(lines: Sequence[_Line]) -> dict[str, bytes]:
 
 
 def _changed(base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes]) -> set[bytes]:
-    if base == ours or base == theirs:
+    if base in (ours, theirs):
         return set((theirs if base == ours else ours).values())
     for side, other in ((ours, theirs), (theirs, ours)):
         if base.keys() == side.keys() != other.keys():

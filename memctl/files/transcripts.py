@@ -144,20 +144,44 @@ def _stat(path: Path) -> os.stat_result | None:
 def _mended_end(path: Path, state: os.stat_result) -> bytes:
     """What must stand before the next line: nothing, or a line end. A line that a crash cut off was never acknowledged,
     and goes; what a person wrote without a line end stays."""
-    if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
-        return b""
-    tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
-    last = tail[tail.rfind(b"\n") + 1 :]
-    if not last:
-        return b""
-    if next(kept.lines(last), None) is None and (last.startswith(b'{"id": "') or not last.strip(b"\0")):
+    last = _last_line(path, state)
+    if _is_torn(last):
         with atomic.told(path):
             os.truncate(path, state.st_size - len(last))
         return b""
-    return b"\n"
+    return b"\n" if last else b""
 
 
 LARGEST_LINE = 1 << 20
+
+
+def _last_line(path: Path, state: os.stat_result) -> bytes:
+    """What stands behind the last line end."""
+    if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
+        return b""
+    tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
+    return tail[tail.rfind(b"\n") + 1 :]
+
+
+def _is_torn(last: bytes) -> bool:
+    """Whether it is what a write that was cut off left: the beginning of a line of memctl's, or zeros."""
+    ours = last.startswith(b'{"id": "') or b'{"id": "'.startswith(last) or not last.strip(b"\0")
+    return bool(last) and ours and next(kept.lines(last), None) is None
+
+
+def torn_end(folder: UserFolder, path: str) -> bytes:
+    """What a crash left of the last line of a transcript; empty where that is whole."""
+    full = folder.root / path
+    state = _stat(full)
+    last = _last_line(full, state) if state else b""
+    return last.strip() if _is_torn(last) else b""
+
+
+def mend_end(folder: UserFolder, path: str) -> None:
+    """Take out what a crash left of the last line; call it with the lock held."""
+    full = folder.resolve(path)
+    if state := _stat(full):
+        _mended_end(full, state)
 
 
 def _cut_back(path: Path, before: os.stat_result | None) -> None:
@@ -270,7 +294,7 @@ def attach(folder: UserFolder, text: str) -> str:
     """Keep a text in a file that is named after its content; returns the name."""
     data = text.encode("utf-8", "surrogatepass")
     digest = blake2b(data, digest_size=16).hexdigest()
-    full = folder.resolve(_attachment(digest))
+    full = folder.resolve(attachment(digest))
     if not full.is_file():
         atomic.replace(full, data, root=folder.root)
     return digest
@@ -283,7 +307,7 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
         NotFoundError: it is not on this machine.
         InvalidDataError: the file holds something else than what was kept there.
     """
-    data = atomic.read(folder.resolve(_attachment(digest))) if _DIGEST.fullmatch(digest) else None
+    data = atomic.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
     if data is None:
         raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
     if blake2b(data, digest_size=16).hexdigest() != digest:
@@ -291,7 +315,8 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _attachment(digest: str) -> str:
+def attachment(digest: str) -> str:
+    """The file of a large text, relative to the user's folder."""
     return f"{ATTACHMENTS}{digest}.txt"
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
 from memctl.errors import RefusedError, UsageError
@@ -69,7 +69,7 @@ class Maintaining(Consolidating, Fading, Tasks):
             EXPIRY: lambda: self._expire(dry_run, now),
             DECAY: lambda: self._fade(dry_run, allow_mass_change, now),
             CONSOLIDATE: lambda: self._consolidate(dry_run, allow_mass_change, use_model, now),
-            TRASH: lambda: self._clear_archive(dry_run, now),
+            TRASH: lambda: [*self._clear_archive(dry_run, now), *self._clear_deleted(dry_run, now)],
             COMPACT: lambda: self._compact(dry_run),
         }
         return tuple(_step(name, act) for name, act in acts.items() if name not in skip)
@@ -130,6 +130,12 @@ class Maintaining(Consolidating, Fading, Tasks):
         self.refresh()
         self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
+
+    def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
+        days = self.settings.deleted_days
+        messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        done = [f"{messages} messages were deleted {days:g} days ago: removed for good"] if messages else []
+        return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
         freed = 0 if dry_run else self._healed(self.index.compact)
