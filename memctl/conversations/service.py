@@ -4,25 +4,27 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import apsw
 
 from memctl import sync, times
+from memctl.config import Settings
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
+from memctl.files.layout import UserFolder
 from memctl.git import tracking
 from memctl.index.protocol import FileState, Found
+from memctl.index.sqlite import SqliteIndex
 from memctl.models import Change, LineEdit, Memory
-
-if TYPE_CHECKING:
-    from memctl.engine import Engine
+from memctl.providers.base import Embedder
+from memctl.view import View
 
 RUN = "run_"
 
@@ -44,10 +46,23 @@ class Run:
     size: int
 
 
+class Files(Protocol):
+    """What this needs of a user's store: the files, their index, and the one way in which they change."""
+
+    folder: UserFolder
+    index: SqliteIndex
+    embedder: Embedder | None
+    settings: Settings
+
+    def refresh(self) -> Any: ...
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change: ...
+
+
 class Conversations:
     """What was said, as `store.conversations`. No method changes what is in a window."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Files) -> None:
         self._engine = engine
 
     # Keeping
@@ -145,15 +160,10 @@ class Conversations:
         now = now or times.utc_now()
         engine = self._engine
         engine.refresh()
-        places = {message_id: engine.index.messages(message_id) for message_id in dict.fromkeys(message_ids)}
-        lines = tuple(
-            LineEdit(path, kept.deletion(message_id, now))
-            for message_id, found in places.items()
-            for path in dict.fromkeys(each.path for each in found)
-        )
-        if lines:
-            engine._apply(lambda view: Change(command or "delete messages", lines=lines), now)
-        return [message_id for message_id, found in places.items() if found]
+        known = [each for each in dict.fromkeys(message_ids) if engine.index.messages(each)]
+        if known:
+            engine.change(lambda view: Change(command or "delete messages", lines=deletions(view, known, now)), now)
+        return known
 
     def delete_run(self, run: str, *, now: datetime | None = None) -> list[str]:
         """Delete all messages of a run."""
@@ -181,7 +191,8 @@ class Conversations:
         return self.delete([*ids], now=now, command="delete messages")
 
     def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
-        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more.
+        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more. Call
+        it with the user's lock held, so that no `undo` comes between.
 
         Returns:
             how many messages, and how many attachments.
@@ -194,11 +205,21 @@ class Conversations:
             return transcript_scan.finished(folder, before, dry_run=True), len(
                 transcript_scan.unused_attachments(folder)
             )
-        with engine.gateway.locked(), transcripts.locked(folder, timeout=engine.settings.lock_timeout):
+        with transcripts.locked(folder, timeout=engine.settings.lock_timeout):
             messages = transcript_scan.finished(folder, before)
             unused = transcript_scan.unused_attachments(folder)
             transcript_scan.remove_attachments(folder, unused)
         return messages, len(unused)
+
+
+def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
+    """The lines that delete messages; nothing for one that is not known."""
+    places = {message_id: view.index.messages(message_id) for message_id in message_ids}
+    return tuple(
+        LineEdit(path, kept.deletion(message_id, now))
+        for message_id, found in places.items()
+        for path in dict.fromkeys(each.path for each in found)
+    )
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

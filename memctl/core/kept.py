@@ -153,6 +153,15 @@ def deletion(message_id: str, now: datetime, *, final: bool = False) -> bytes:
     return line({"id": message_id, DELETED: times.to_text(now)} | ({FINAL: True} if final else {}))
 
 
+def purged(message_id: str) -> bytes:
+    """The line that stands for a message that was purged: its id alone."""
+    return line({"id": message_id, DELETED: PURGED})
+
+
+PURGED = "purged"
+"""Stands for the time of a deletion that left nothing."""
+
+
 def line(value: Mapping[str, Any]) -> bytes:
     """A JSON object in one line. Half a character, as a cut emoji leaves it, is escaped; so are the line ends that only
     some programs take for such."""
@@ -205,7 +214,8 @@ def _read(raw: bytes, offset: int) -> Line | None:
     if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
         return None
     if DELETED in found:
-        return Line(offset, raw, None, message_id, _time(found[DELETED]), found.get(FINAL) is True)
+        final = found.get(FINAL) is True or found[DELETED] == PURGED
+        return Line(offset, raw, None, message_id, _time(found[DELETED]), final)
     message = decode(found)
     return Line(offset, raw, message) if message else None
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
@@ -133,7 +134,8 @@ class Maintaining(Consolidating, Fading, Tasks):
 
     def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
         days = self.settings.deleted_days
-        messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        with nullcontext() if dry_run else self.gateway.locked():
+            messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
         done = [f"{messages} messages were deleted {days:g} days ago: removed for good"] if messages else []
         return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
