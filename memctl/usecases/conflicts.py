@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any
 from memctl import housekeeping, times
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
-from memctl.files import codec
+from memctl.files import codec, transcript_scan
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.files.transcript_scan import Repeated
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, CANDIDATE, Change, Memory
 from memctl.view import View
@@ -31,10 +32,12 @@ NEWEST = "newest"
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form."""
+    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form; `messages`
+    those that were changed on both sides of a merge."""
 
     found: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
+    messages: tuple[Repeated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +77,9 @@ class Conflicts(Engine):
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         found = contradictions.find(view.all(), now or times.utc_now(), (self.user,))
-        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted))
+        several = transcript_scan.repeated([*transcript_scan.places(self.folder)])
+        messages = tuple(each for each in several if len(each.versions) > 1)
+        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
 
     def resolve_conflict(
         self,
