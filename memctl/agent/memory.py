@@ -15,6 +15,7 @@ from contextlib import suppress
 from threading import RLock
 from typing import Any, Self, TypeVar
 
+from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.errors import MemctlError, RefusedError, UsageError
@@ -49,6 +50,7 @@ class AgentMemory:
         session_id: two agents of one user hold two sessions.
         mode: `static`, `agent` or `both`.
         readable: stores of others that may be read.
+        tools: the list of tools that the model gets, `core` or `all`.
         system: the agent's system prompt.
         budget: tokens of the model's window; the setting `context_tokens` where None.
         background: whether there is a thread; without, everything is done within the call.
@@ -61,6 +63,7 @@ class AgentMemory:
         session_id: str = MAIN,
         mode: str = BOTH,
         readable: Sequence[MemoryStore] = (),
+        tools: str = ALL,
         system: str = "",
         budget: int | None = None,
         background: bool = True,
@@ -69,7 +72,7 @@ class AgentMemory:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
         self.store, self.session_id, self.mode = store, session_id, mode
         self.system, self.budget = system, budget
-        self.toolbox = Toolbox(Shared(store, readable))
+        self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
         self._conversation = store.conversation(session_id)
         self._lock = RLock()
