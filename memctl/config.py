@@ -142,6 +142,7 @@ class Settings:
     )
     auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
     auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
+    keep_messages: bool = _setting(True, "Whether what is said is kept, word for word, in the transcripts.")
     session_idle_minutes: float = _setting(
         30.0,
         "Minutes without a message after which a session is ended, and learned from; 0 for never.",

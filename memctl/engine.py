@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 
 from memctl import housekeeping, times
 from memctl import sync as syncing
@@ -24,6 +24,9 @@ from memctl.models import Change
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.secrets import ALLOW
 from memctl.view import View
+
+if TYPE_CHECKING:
+    from memctl.conversations.service import Conversations
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -88,6 +91,13 @@ class Engine:
             ProviderError: it is configured and cannot be loaded.
         """
         return self._load_llm()
+
+    @cached_property
+    def conversations(self) -> Conversations:
+        """What was said to agents, word for word."""
+        from memctl.conversations.service import Conversations
+
+        return Conversations(self)
 
     def __enter__(self) -> Self:
         return self

@@ -11,10 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.context.tokens import estimate
-from memctl.errors import InvalidDataError
-from memctl.working import episodes, summary, topics, window
-from memctl.working.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
-from memctl.working.messages import (
+from memctl.core.messages import (
     Message,
     from_openai,
     from_state,
@@ -22,6 +19,9 @@ from memctl.working.messages import (
     to_openai,
     to_state,
 )
+from memctl.errors import InvalidDataError
+from memctl.working import episodes, summary, topics, window
+from memctl.working.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
 
 SMALL = Limits(tokens=300, messages=16, turns=6, keep_last=4, auto_messages=12, output_characters=160)
 

@@ -23,8 +23,8 @@ from memctl.agent.schemas import Tool
 from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
 from memctl.context.fence import fenced
+from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, UsageError
-from memctl.lifecycle.recalled import without_recalled
 
 if TYPE_CHECKING:
     from agentscope.agent import Agent

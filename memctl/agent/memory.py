@@ -12,12 +12,14 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from datetime import datetime
 from threading import RLock
 from typing import Any, Self, TypeVar
 
 from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
+from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
@@ -27,7 +29,6 @@ from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
 from memctl.usecases.sessions import MAIN
 from memctl.usecases.tasks import Stepped
-from memctl.working.messages import ASSISTANT, TOOL, USER, Message
 from memctl.working.tasks import Task
 
 T = TypeVar("T")
@@ -88,17 +89,21 @@ class AgentMemory:
 
     # What is said
 
-    def on_user_message(self, text: str) -> Message:
-        """The user said something."""
-        return self._heard({"role": USER, "content": text})
+    def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
+        """The user said something, at `now` where it was not this moment.
 
-    def on_assistant_message(self, text: str) -> Message:
+        Args:
+            speaker: the name of the person, by which questions may ask for what was said.
+        """
+        return self._heard({"role": USER, "content": text}, now, speaker)
+
+    def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._lock:
-            added = self._heard({"role": ASSISTANT, "content": text})
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange))
+            self._later(lambda: self._record(exchange, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -132,20 +137,21 @@ class AgentMemory:
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any]) -> Message:
+    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+        named = {"speaker": speaker} if speaker else None
         with self._lock:
-            added = self._conversation.add(self._masked(message))
+            added = self._conversation.add(self._masked(message), now=now, metadata=named)
             over = self.store.is_over(self._conversation.get())
         if over:
-            self._later(lambda: self._conversation.flush())
+            self._later(lambda: self._conversation.flush(now=now))
         return added
 
-    def _record(self, exchange: Sequence[Message]) -> None:
+    def _record(self, exchange: Sequence[Message], now: datetime | None = None) -> None:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange").notes)
+        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
+        self.problems.extend(self.store.extract(said, command="exchange", now=now).notes)
 
     # The task
 
@@ -217,12 +223,12 @@ class AgentMemory:
         with self._lock:
             return self.store.maintain(**more)
 
-    def on_session_end(self) -> Ended:
+    def on_session_end(self, *, now: datetime | None = None) -> Ended:
         """The session is over: what was said becomes an episode and facts, and its file goes."""
         self.settle()
         with self._lock:
             try:
-                return self.store.end_session(self.session_id)
+                return self.store.end_session(self.session_id, now=now)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)

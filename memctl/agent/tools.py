@@ -13,10 +13,10 @@ from memctl.agent import answers, arguments, schemas
 from memctl.agent.shared import Shared
 from memctl.context import fence
 from memctl.context.budget import MOST_MEMORY
+from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge
 from memctl.lifecycle.forgetting import FORGOTTEN
-from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Filters
 from memctl.store import MemoryStore
 from memctl.usecases.saving import Meant, Saved

@@ -19,6 +19,9 @@ from memctl.files import atomic
 from memctl.files.layout import UserFolder, check_session_id
 from memctl.files.sessions import HINT, decoded, encoded, is_id
 
+EVICTED = "evicted"
+"""Why messages are in the queue: they left a window."""
+
 _QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
 
 
@@ -37,7 +40,7 @@ class Queued:
     session_id: str
     at: datetime
     messages: tuple[Mapping[str, Any], ...]
-    reason: str = "evicted"
+    reason: str = EVICTED
     own: bool = True
 
 
@@ -91,7 +94,7 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
     except ValueError as problem:
         raise InvalidDataError(f"`at`: {problem}", path=shown, hint=HINT) from None
     own = folder.signer.verifies(_kind(path), data)
-    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", "evicted")), own)
+    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", EVICTED)), own)
 
 
 def _kind(path: Path) -> str:

@@ -12,7 +12,7 @@ from memctl.index import text
 from memctl.index.protocol import Vector
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.stopwords import is_stop
-from memctl.models import Filters
+from memctl.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
 from memctl.providers.base import Embedder
 
 FREQUENT_SHARE = 0.4
@@ -142,10 +142,10 @@ def strangers(index: SqliteIndex, vector: Vector, rows: Collection[int]) -> list
 
 
 def _pools(index: SqliteIndex, filters: Filters) -> Sequence[Filters]:
-    """Documents are looked through apart, so that a thousand passages cannot keep a memory from being a candidate."""
-    if filters.documents is not None or not index.has_documents():
-        return (filters,)
-    return (replace(filters, documents=False), replace(filters, documents=True))
+    """Memories, messages and documents are looked through apart: a thousand passages cannot keep a memory from being a
+    candidate."""
+    others = [] if filters.only else [part for part in (MESSAGES, DOCUMENTS) if index.has(part)]
+    return [replace(filters, only=part) for part in (MEMORIES, *others)] if others else [filters]
 
 
 def _joined(lexical: Mapping[int, float], cosines: Mapping[int, float]) -> list[Candidate]:

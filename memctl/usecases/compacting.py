@@ -7,20 +7,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.core.recalled import without_recalled
 from memctl.errors import ProviderError, UsageError
+from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.lifecycle.recalled import without_recalled
 from memctl.usecases.sessions import MAIN, Sessions, identified, new_ids
 from memctl.working.components import messages_of, with_messages
 
 if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+    from memctl.core.messages import Message
     from memctl.working.limits import Limits
-    from memctl.working.messages import Message
     from memctl.working.window import Compacted, Summarize
-
-EVICTED = "evicted"
-"""Why messages are in the queue: they left a window."""
 
 
 class Compacting(Sessions):
@@ -80,7 +78,7 @@ class Compacting(Sessions):
             for text in compacted.offloads.values():
                 files.offload(self.folder, session.session_id, text)
             if compacted.evicted:
-                session = self._enqueue(session, compacted.evicted, EVICTED, now)
+                session = self._enqueue(session, compacted.evicted, queue.EVICTED, now)
             return with_messages(session, compacted.messages)
 
         self._change_session(session_id, decide, now)
@@ -137,7 +135,7 @@ class Compacting(Sessions):
 
 def _clean(messages: Sequence[Message]) -> list[Message]:
     """Messages without the memories that were put into them: what was recalled is not summarized as said."""
-    from memctl.working.messages import cleaned
+    from memctl.core.messages import cleaned
 
     return [cleaned(message, without_recalled) for message in messages]
 

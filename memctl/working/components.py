@@ -6,13 +6,13 @@ Components of other programs (system E) stay as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memctl.errors import InvalidDataError
 from memctl.files.sessions import Session
 
 if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
-    from memctl.working.messages import Message
+    from memctl.core.messages import Message
     from memctl.working.tasks import Task
 
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
@@ -31,7 +31,7 @@ def messages_of(session: Session) -> tuple[Message, ...]:
     Raises:
         InvalidDataError: the component that holds them is broken.
     """
-    from memctl.working.messages import from_state
+    from memctl.core.messages import from_state
 
     try:
         return from_state(session.components.get(memory_component(session), {"messages": []}))
@@ -41,7 +41,7 @@ def messages_of(session: Session) -> tuple[Message, ...]:
 
 def with_messages(session: Session, messages: Sequence[Message]) -> Session:
     """The session with other messages."""
-    from memctl.working.messages import to_state
+    from memctl.core.messages import to_state
 
     name = memory_component(session)
     return session.with_component(name, to_state(messages, session.components.get(name)))
@@ -74,10 +74,38 @@ def queued_in(session: Session) -> list[str]:
 
 
 def noting_queued(session: Session, names: Sequence[str]) -> Session:
+    return _noting(session, "queued", list(names))
+
+
+def run_of(session: Session) -> str:
+    """The id of the session's run, by which its messages are kept; empty before the first is."""
     own = session.components.get(OWN)
-    kept = {**(own if isinstance(own, Mapping) else {}), "queued": list(names)}
-    if not names:
-        kept.pop("queued")
+    found = own.get("run") if isinstance(own, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def in_run(session: Session, run: str) -> Session:
+    """The session in a run; in none where it is empty."""
+    return _noting(session, "run", run)
+
+
+def is_paused(session: Session) -> bool:
+    """Whether what is said in the session is not to be kept."""
+    own = session.components.get(OWN)
+    return isinstance(own, Mapping) and own.get("paused") is True
+
+
+def paused(session: Session, wanted: bool) -> Session:
+    """The session with the keeping of its messages paused, or not."""
+    return _noting(session, "paused", wanted)
+
+
+def _noting(session: Session, name: str, value: Any) -> Session:
+    """The session with something noted by memctl; without it where the value is empty."""
+    own = session.components.get(OWN)
+    kept = {**(own if isinstance(own, Mapping) else {}), name: value}
+    if not value:
+        kept.pop(name)
     return session.with_component(OWN, kept or None)
 
 

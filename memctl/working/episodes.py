@@ -11,9 +11,9 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
+from memctl.core.messages import SYSTEM, USER, Message
 from memctl.models import Memory
 from memctl.tagged import as_json
-from memctl.working.messages import SYSTEM, USER, Message
 from memctl.working.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
 from memctl.working.topics import key_topics
 

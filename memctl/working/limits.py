@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
-
-Count = Callable[[str], int]
-"""How many tokens a text has."""
 
 SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
 """What makes room in a window: old messages give way to a rolling summary (B, C); they go (E); large content is laid

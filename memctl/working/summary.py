@@ -11,11 +11,10 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
 from memctl.tagged import as_json
-from memctl.working.limits import Count
-from memctl.working.messages import ASSISTANT, SYSTEM, TOOL, USER, Message
 
 LEAST_SHARE = 0.2
 """A summary by rules is filled up to this share of what it replaces, even by lines that are cut."""

@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from memctl.working.limits import AUTO, OFFLOAD, SUMMARIZE, Count, Limits
-from memctl.working.messages import (
+from memctl.core.messages import (
     ASSISTANT,
     SYSTEM,
     TOOL,
     USER,
+    Count,
     Message,
     is_result,
     is_text,
@@ -25,6 +25,7 @@ from memctl.working.messages import (
     text_block,
     with_output,
 )
+from memctl.working.limits import AUTO, OFFLOAD, SUMMARIZE, Limits
 
 Summarize = Callable[[str, Sequence[Message], int], str]
 """From the summary before, the messages that go, and a budget of tokens to the summary; empty for none."""

@@ -13,7 +13,9 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import InvalidDataError
-from memctl.working.limits import Count
+
+Count = Callable[[str], int]
+"""How many tokens a text has."""
 
 SYSTEM, USER, ASSISTANT, TOOL = ROLES = ("system", "user", "assistant", "tool")
 
