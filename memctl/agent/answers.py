@@ -16,6 +16,7 @@ from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
 
 if TYPE_CHECKING:
+    from memctl.core.kept import KeptMessage
     from memctl.usecases.context import ContextPack
     from memctl.usecases.saving import Saved
 
@@ -109,6 +110,13 @@ def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
     end = offset + len(piece) - 1 if text[offset:] != piece else len(text)
     more = f"{len(text) - end:,} more characters, from {end} on." if end < len(text) else ""
     return _lines(fence.enclosed(fence.section("", [(name, piece)])), more)
+
+
+def said_by(message: KeptMessage) -> str:
+    """What stands before a whole message: who said it, when, in which session."""
+    day = f"{message.at:%Y-%m-%d %H:%M}" if message.at else ""
+    about = (f"said by {message.name or message.role}", day, f"session {message.session}", message.message_id)
+    return ", ".join(filter(None, about))
 
 
 def state(text: str) -> str:
@@ -218,10 +226,10 @@ def _listed(memories: Sequence[Memory]) -> str:
     return fence.enclosed(fence.section("", shown))
 
 
-def forgotten(memories: Sequence[Memory]) -> str:
-    """What was moved to the trash."""
-    lines = [fence.one_line(f"moved to the trash: {memory.memory_id}") for memory in memories]
-    return _lines(*lines)
+def forgotten(memories: Sequence[Memory], messages: Sequence[str] = ()) -> str:
+    """What was moved to the trash, and which messages were deleted."""
+    lines = [f"moved to the trash: {memory.memory_id}" for memory in memories]
+    return _lines(*map(fence.one_line, (*lines, *(f"deleted: {each}" for each in messages))))
 
 
 def context(pack: ContextPack) -> str:

@@ -75,7 +75,7 @@ class AgentMemory:
         self.system, self.budget = system, budget
         self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
-        self._conversation = store.conversation(session_id)
+        self._conversation = store.conversation(session_id, keep=mode != AGENT)
         self._lock = RLock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="memctl") if background else None
         self._pending: list[Future[None]] = []
@@ -224,7 +224,8 @@ class AgentMemory:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes."""
+        """The session is over: what was said becomes an episode and facts, and its file goes. In the mode `agent` nothing
+        becomes of it."""
         self.settle()
         with self._lock:
             try:

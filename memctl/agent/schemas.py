@@ -8,7 +8,7 @@ from difflib import get_close_matches
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.models import KINDS
+from memctl.models import KINDS, PARTS
 
 _MOST_HITS, _LONG = 50, 100_000
 
@@ -145,6 +145,7 @@ TOOLS: tuple[Tool, ...] = (
             "category": _text("Such as work, life, preference, emotion, strategy."),
             "kind": _KIND,
             "tag": _text(),
+            "only": _text(enum=list(PARTS)),
             "user": _text("Only this user's memories: yours, or one shared with you."),
             "full": _FULL,
         },

@@ -15,7 +15,17 @@ from memctl import times
 from memctl.bootstrap import open_store
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import knowledge, receipts, reflections
-from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection, Reranking
+from memctl.models import (
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    Hit,
+    IndexState,
+    Memory,
+    Query,
+    QueryResult,
+    Reflection,
+    Reranking,
+)
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 
@@ -146,7 +156,8 @@ class Shared:
         if list(chosen) == [self.own.user]:
             return self.own.query(query, now=now, strict=strict, receipt=receipt)
         answers = {user: each.query(query, now=now, strict=strict, receipt=False) for user, each in chosen.items()}
-        hits = merged(self.own.user, {user: found.hits for user, found in answers.items()}, query.top)
+        found_hits = {user: self._shared_hits(user, found.hits) for user, found in answers.items()}
+        hits = merged(self.own.user, found_hits, query.top)
         return QueryResult(
             query,
             hits,
@@ -156,6 +167,10 @@ class Shared:
             tuple(f"{user}: {note}" for user, found in answers.items() for note in found.degraded),
             reranked=_cost([found.reranked for found in answers.values() if found.reranked]),
         )
+
+    def _shared_hits(self, user: str, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits without what another user said: memories and documents are shared, conversations are not."""
+        return [hit for hit in hits if user == self.own.user or hit.memory.layer != LAYER_MESSAGE]
 
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
         mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]

@@ -206,10 +206,14 @@ class Toolbox:
         category: str = "",
         kind: str = "",
         tag: str = "",
+        only: str = "",
         user: str = "",
         full: bool = False,
     ) -> str:
         """Ask all memories that may be read, or those of one user.
+
+        Args:
+            only: `memories`, `messages` or `documents`.
 
         Raises:
             UsageError: no memory has that category.
@@ -219,7 +223,10 @@ class Toolbox:
         if category:
             self._check_category(category, users)
         filters = Filters(
-            categories=(category,) if category else (), kinds=(kind,) if kind else (), tags=(tag,) if tag else ()
+            categories=(category,) if category else (),
+            kinds=(kind,) if kind else (),
+            tags=(tag,) if tag else (),
+            only=only,
         )
         result = self.shared.query(query, users=users, top=limit, filters=filters)
         return answers.found(self.shared, result, full=full)
@@ -232,7 +239,7 @@ class Toolbox:
             raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(sorted(known))}.")
 
     def show_memory(self, id: str, offset: int = 0, full: bool = False) -> str:
-        """One memory with its details, a passage of a document, or a content that was offloaded.
+        """One memory with its details, a message, a passage of a document, or a content that was offloaded.
 
         Args:
             offset: the character of a text to begin at.
@@ -247,6 +254,9 @@ class Toolbox:
         if named.startswith(knowledge.FOLDER):
             excerpt = store.knowledge_show(named)
             return answers.part(f"{excerpt.path}:{excerpt.line}", excerpt.text, offset, full=full)
+        if store is self.shared.own and store.conversations.known([named]):
+            said = store.conversations.message(named)
+            return answers.part(answers.said_by(said), said.text, offset, full=full)
         store, memory = self.shared.get(id)
         if offset:
             return answers.part(memory.memory_id, memory.content, offset, full=full)
@@ -270,7 +280,7 @@ class Toolbox:
         return "\n".join(map(fence.one_line, lines))
 
     def forget_memory(self, ids: list[str] | None = None, text: str = "", reason: str = "") -> str:
-        """Move memories to the trash: those with some ids, or the one that some words mean.
+        """Move memories to the trash: those with some ids, or the one that some words mean. Messages are deleted.
 
         Returns:
             what was moved; nothing was, and what could be meant, where the words fit several.
@@ -289,8 +299,10 @@ class Toolbox:
                 return answers.to_choose(chosen)
             ids = [chosen[0].memory_id]
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
-        gone = own.forget([self.shared.own_id(memory_id) for memory_id in ids], reason=why)
-        return answers.forgotten(gone)
+        said = own.conversations.known(ids)
+        others = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in said]
+        gone = own.forget(others, reason=why) if others else []
+        return answers.forgotten(gone, own.conversations.delete([each for each in ids if each in said]))
 
     def suggest_strategy(
         self,

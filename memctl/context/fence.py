@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memctl.models import Memory
+from memctl.models import LAYER_MESSAGE, Memory
 from memctl.tagged import OPENERS
 
 TAG = "long_term_memory"
@@ -42,9 +42,11 @@ def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def label(memory: Memory) -> str:
-    """What stands before a memory in a prompt: category, day, id."""
+    """What stands before a memory in a prompt: category, day, id; before a message, who said it."""
     day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    return ", ".join(part for part in (memory.category, day, memory.memory_id) if part)
+    said = str(memory.metadata.get("speaker") or memory.metadata.get("role") or "")
+    about = f"said by {said}" if memory.layer == LAYER_MESSAGE and said else memory.category
+    return ", ".join(part for part in (about, day, memory.memory_id) if part)
 
 
 def one_line(text: str) -> str:

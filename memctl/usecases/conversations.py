@@ -19,7 +19,7 @@ from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import MEMORY, messages_of, paused, run_of, with_messages
+from memctl.working.components import MEMORY, is_paused, messages_of, paused, run_of, with_messages
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
     from concurrent.futures import Future, ThreadPoolExecutor
@@ -36,8 +36,8 @@ class Conversations(Ending):
 
         Args:
             background: whether a thread makes room after a message that needs it; else the next flush does.
-            keep: whether the messages go into the transcript too, where they can be found when they have left the
-                window.
+            keep: whether the messages are recorded: they go into the transcript too, where they can be found when
+                they have left the window, and memories are learned from them. Else they are in the window alone.
 
         Raises:
             UsageError: it can be no session's id.
@@ -92,7 +92,7 @@ class Conversation:
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
             allow_secret: keep it even if a part of it looks like a secret.
-            keep: whether it goes into the transcript.
+            keep: whether it is recorded.
 
         Raises:
             InvalidDataError: it is no message.
@@ -118,10 +118,12 @@ class Conversation:
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
         def decide(session: Session) -> Session:
-            whole[:] = identified([*messages_of(session), *new])
+            recorded = keep and self.keep and not is_paused(session)
+            marked = new if recorded else [message.with_note(recorded=False) for message in new]
+            whole[:] = identified([*messages_of(session), *marked])
             added[:] = whole[len(whole) - len(new) :]
             changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now) if keep and self.keep else changed
+            return self.store._kept(changed, added, now) if recorded else changed
 
         if begins:
             self.store.close_idle(now)

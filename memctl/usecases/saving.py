@@ -13,7 +13,7 @@ from memctl.errors import UsageError
 from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
-from memctl.models import ACTIVE, CANDIDATE, KINDS, Change, Filters, Memory
+from memctl.models import ACTIVE, CANDIDATE, MEMORIES, Change, Filters, Memory
 from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
 from memctl.usecases.adding import Adding
@@ -149,7 +149,7 @@ class Saving(Adding, Changing, Conflicts, Asking):
         Nothing is written, no receipt either.
         """
         wanted = _words(_ABOUT.sub("", text))
-        hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(kinds=KINDS)).hits
+        hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=MEMORIES)).hits
         shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
         likely = sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
         if likely and likely[0][0] >= _SURE and all(share <= likely[0][0] - _APART for share, _ in likely[1:]):
