@@ -224,8 +224,7 @@ class AgentMemory:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes. In the mode `agent` nothing
-        becomes of it."""
+        """The session is over: what was said becomes an episode and facts, but for the mode `agent`; its file goes."""
         self.settle()
         with self._lock:
             try:

@@ -31,7 +31,7 @@ _PROMPT: tuple[tuple[str, str], ...] = (
         "",
         'Write one self-contained sentence for each thing, with names and dates: "Alice moved to Porto in May 2026", '
         'not "she moved there last month". Ask yourself whether it will matter in a month. For what has one value at a '
-        "time, `key` and `value` make the new one replace the old one; the tag `constraint` is for rules that always "
+        "time, a key and a value make the new one replace the old one; the tag constraint is for rules that always "
         "hold. The answer says what is stored: tell the user when it contradicts what was known.",
     ),
     (
