@@ -37,8 +37,8 @@ class Conversations(Ending):
 
         Args:
             background: whether a thread makes room after a message that needs it; else the next flush does.
-            keep: whether the messages go into the transcript too, where they can be found when they have left the
-                window.
+            keep: whether the messages are recorded: they go into the transcript too, where they can be found when
+                they have left the window, and memories are learned from them. Else they are in the window alone.
 
         Raises:
             UsageError: it can be no session's id.
@@ -132,7 +132,7 @@ class Conversation:
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
             allow_secret: keep it even if a part of it looks like a secret.
-            keep: whether it goes into the transcript.
+            keep: whether it is recorded.
 
         Raises:
             InvalidDataError: it is no message.
@@ -158,10 +158,12 @@ class Conversation:
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
         def decide(session: Session) -> Session:
-            whole[:] = identified([*messages_of(session), *new])
+            recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
+            marked = new if recorded else [message.with_note(recorded=False) for message in new]
+            whole[:] = identified([*messages_of(session), *marked])
             added[:] = whole[len(whole) - len(new) :]
             changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now, wanted=keep and self.keep)
+            return self.store._kept(changed, added, now, wanted=recorded)
 
         idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
