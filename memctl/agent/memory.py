@@ -93,9 +93,9 @@ class AgentMemory:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._lock:
             added = self._heard({"role": ASSISTANT, "content": text})
-            exchange = _last_exchange(self._conversation.get())
+            before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange))
+            self._later(lambda: self._record(exchange, before))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -137,12 +137,14 @@ class AgentMemory:
             self._later(lambda: self._conversation.flush())
         return added
 
-    def _record(self, exchange: Sequence[Message]) -> None:
-        """Facts and preferences of what the user said. Saying the same again is only counted."""
+    def _record(self, exchange: Sequence[Message], before: Sequence[Message]) -> None:
+        """Facts and preferences of what the user said, which may correct what was said `before`."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange").notes)
+        said, earlier = (
+            [Utterance(message.role, message.text, message.time) for message in some] for some in (exchange, before)
+        )
+        self.problems.extend(self.store.extract(said, before=earlier, command="exchange").notes)
 
     # The task
 
@@ -258,11 +260,15 @@ class AgentMemory:
         self._pending.append(self._worker.submit(work))
 
 
-def _last_exchange(messages: Sequence[Message]) -> list[Message]:
-    """What the user said last, and what was answered."""
-    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
-    said = [] if asked is None else messages[asked:]
-    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+_EARLIER = 6
+"""Messages before an exchange that a correction in it may be about."""
+
+
+def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What the user said last with what was answered, and what came just before it."""
+    spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
+    asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
+    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
 
 
 class AsyncAgentMemory:

@@ -570,10 +570,17 @@ ANSWER_LANGUAGE = (
     rf"^{_PLEASE}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{_LANGUAGES})\b(?! to (?!me)| for (?!me)).*",
     rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
 )  # fmt: skip
+_REMEMBER_EN = r"(?:remember|keep in mind|bear in mind|note|take note|make a note|don't forget|do not forget|memori[sz]e|write down|save)"
 REMEMBER = (
-    r"^(?:please |pls |also |and |so )*(?:remember|keep in mind|note|make a note|don't forget|do not forget)(?:\s*:\s*|\s+that\s+(?=.*(?:\d|\b(?:my|our|i|i'm|we|me|us|the|never|always|must)\b)))(?!to |when |how |last |the time |if |what |where )(?P<x>.{4,})",
-    r"^(?:for (?:future )?reference|for your information|fyi)[,:]\s+(?P<x>.{4,})",
-    r"^(?:请|请你|你要|帮我|麻烦|你|一定要|也)*(?:记住|记下来|记一下|记好|牢记|备忘)(?:了)?(?:一点|一下)?[：:，,\s]*(?!上次|之前|什么|怎么)(?P<x>.{3,})",
+    rf"^(?:please |pls |also |and |so |can you |could you |i want you to |i need you to |i'd like you to |you should |always )*{_REMEMBER_EN}(?: (?:this|the following|for later|for me|for next time|well))*(?:\s*[:：]\s*|,?\s+that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))(?P<x>.{{4,}})",
+    r"^(?:please )?(?:remember|don't forget|do not forget|keep in mind|bear in mind|note)[,\s]+(?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always)\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{4,})",
+    r"^(?:note to self|for (?:future |your )?reference|for your information|fyi|for the record|important|reminder|nota bene|nb)[,:]\s+(?P<x>.{4,})",
+    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|千万要|也|要|先|顺便|能不能)*(?:记住|记下来|记下|记一下|记录一下|记好|牢记|备忘|别忘了|不要忘了|不要忘记|别忘记|记着)(?:了)?(?:一点|一下|这一?点|这个|这件事)?[：:，,\s]*(?!上次|之前|什么|怎么|了$|吧|带|买|去|给|要)(?P<x>.{3,})",
+    r"^(?:备注|备忘|注意事项|供参考|提醒一下)[：:]\s*(?P<x>.{3,})",
+)  # fmt: skip
+REMEMBER_THAT = (
+    rf"^(?:please |pls |also |and |so |can you |could you )*{_REMEMBER_EN}(?: (?:that|this|it|these|both|all of (?:this|that)))(?: (?:for me|please|for later|for next time|in (?:the )?future|down))*[\s.!]*$",
+    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|也|要|都)*(?:记住|记下来|记下|记一下|记好|牢记|别忘了|不要忘记|别忘记|记着)(?:了)?(?:一下|哦|啊|吧)*(?:这一?点|这个|这件事|这些|它|哦|吧|啊)*[。！!.\s]*$",
 )  # fmt: skip
 CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿"
 
