@@ -21,10 +21,10 @@ ENOUGH = 0.3
 """Share of a memory's words from which a denial is about it, and not about something it mentions."""
 
 _FUNCTION_WORDS = frozenset(
-    term
-    for word in "a an the i i'm i've we we're my our me us it it's is are am was were be been being do does did have has "
-    "had to of in on at for with by from and or as that this so now please any more not no called named also just".split()
-    for term in terms(word)
+    terms(
+        "a an the i i'm i've we we're my our me us it it's is are am was were be been being do does did have has had "
+        "to of in on at for with by from and or as that this so now please any more not no called named also just"
+    )
 )
 _DENIES = re.compile(
     r"\b(?:not|never|no longer|no)\b|n't\b|[不没别戒]|\b(?:quit|stopped|gave up|given up|used to)\b", re.I

@@ -57,7 +57,10 @@ _NOW = (
     r"renamed|became|turned out|since (?:last|this|yesterday|today|january|february|march|april|may|june|july|august|september|october|november|december))\b"
     r"|现在|如今|目前|已经|改|换|搬|不再|从今|以后|刚(?=[搬换入加到])|其实|变成|新"
 )
-_NO_CORRECTION = r"\b(?:other|another|second|also|too|as well|both|either|kidding|joking|j/k|lol jk|pretend|for example)\b|另一|另外|还有|也(?!许)|开玩笑|逗你|比如|例如|假装"
+_FURTHER = (
+    r"\b(?:other|another|second|also|too|as well|both|either)\b|另一|另外|还有|我(?:们)?(?:也|还)|还(?=在|用|养|会)"
+)
+_JOKES = r"\b(?:kidding|joking|j/k|pretend|for example|april fool\w*)\b|开玩笑|逗你|例如|假装"
 
 
 def repairs(text: str) -> bool:
@@ -73,12 +76,17 @@ def announces(text: str) -> bool:
 
 def marked(text: str) -> bool:
     """Whether a sentence says that something is otherwise than it was, or than it was said."""
-    return (repairs(text) or _re(_NOW).search(text) is not None) and not excepted(text)
+    return repairs(text) or _re(_NOW).search(text) is not None
 
 
 def excepted(text: str) -> bool:
-    """Whether a sentence speaks of something further, or not in earnest: then nothing is taken back by it."""
-    return _re(_NO_CORRECTION).search(text) is not None
+    """Whether a clause speaks of something further ("my other sister"): nothing is taken back by it."""
+    return _re(_FURTHER).search(text) is not None
+
+
+def jokes(text: str) -> bool:
+    """Whether a sentence is not said in earnest."""
+    return _re(_JOKES).search(text) is not None
 
 
 # Changes

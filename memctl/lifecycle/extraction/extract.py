@@ -172,8 +172,8 @@ def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tup
 def _of_sentence(said: Sentence, at: datetime, repaired: bool) -> list[Proposal]:
     """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
     plain = list(_plain(said, at))
-    sure = [clause.text for clause in said.clauses if clause.certainty == 1]
-    if said.asks or said.conditional or not sure or corrections.excepted(said.text):
+    sure = [one.text for one in said.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
+    if said.asks or said.conditional or not sure or corrections.jokes(said.text):
         return plain
     marked = [replace(one, corrects=True) if _is_sure(one) and _marked(said, one, repaired) else one for one in plain]
     changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at)]
@@ -199,7 +199,8 @@ def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Prop
     facts = {one.identity: one for one in plain if one.key}
     for one in changed:
         if one.key and one.rule != _TAKEN_BACK:
-            facts[one.identity] = replace(one, denies=(*one.denies, *facts.get(one.identity, one).denies))
+            known = facts.get(one.identity)
+            facts[one.identity] = replace(one, denies=(*one.denies, *known.denies)) if known else one
     alone = [one for one in changed if one.rule == _TAKEN_BACK]
     denies = tuple(denial for one in alone for denial in one.denies)
     sure = [one for one in facts.values() if _is_sure(one)]
@@ -234,7 +235,7 @@ def _changed(said: Sentence, change: Change, at: datetime) -> list[Proposal]:
     if change.key:
         category = "work" if change.key in ("employer", "role") else "life"
         denies.append(Denial(category, change.key, loose=not change.firm))
-    if change.firm and (change.old if change.holds else change.new and (change.old or change.frame)):
+    if change.firm and (change.old or change.frame) and (change.new or (change.old and change.holds)):
         denies.append(
             Denial(old=change.old, new=change.new, frame=change.frame, holds=change.holds[0] if change.holds else "")
         )
