@@ -334,7 +334,7 @@ _ENGLISH: tuple[tuple[str, _Read], ...] = (
     (rf"^(?P<s>{_WE}) ain't (?P<v>.+)$", _denied("I'm {v}")),
     (rf"^(?P<s>{_WE}) (?:really |just |now )?{_DO} (?:really |even )?(?!think\b|know\b|mean\b|want\b|believe\b|understand\b|care\b|mind\b|remember\b|see\b)(?P<v>.+)$", _denied("I {v}")),
     (rf"^(?P<s>{_WE}) (?:can't|cannot|can no longer|am unable to) (?P<v>.+)$", _denied("I can {v}")),
-    (rf"^(?P<s>{_WE}) used to (?!it\b|be able\b)(?P<v>.+)$", lambda match: Change((), (f"I {_core(match['v'])}", f"I'm {_core(match['v'][3:])}" if match["v"].startswith("be ") else ""))),
+    (rf"^(?P<s>{_WE}) used to (?!it\b|be able\b)(?P<v>.+)$", lambda match: Change((), (f"I {_core(match['v'])}", f"I'm {_core(match['v'][3:])}" if match["v"].startswith("be ") else ""), firm=False)),
     (rf"^(?P<s>{_WE}){_HAVE} (?:given up(?: on)?|gave up(?: on)?|quit|stopped|gone off|went off|dropped|sworn off|kicked|cut out) (?!my job|the job|work\b|the company)(?=[a-z])(?P<v>(?-i:[a-z]).+)$", _given_up),
     (rf"^{_WE}(?:'m|'re| am| are) (?:done with|over|through with|off) (?P<v>(?-i:[a-z]).+)$", _given_up),
     (rf"^{_WE}{_HAVE} (?:left|quit|resigned from) (?P<x>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}})(?: (?:for|to join) (?P<y>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}}))?(?:{_WHEN}|,.*)?$", _left),
@@ -374,7 +374,7 @@ def _is_place(text: str) -> bool:
 
 # Chinese
 
-_AGO = r"(?:已经|早就|早已|现在|目前|最近|终于|刚刚?|上个月|上周|去年|今年|前几天|昨天|真的|都|也|就|其实|决定|打算|准备|,|，)*"
+_AGO = r"(?:已经|早就|早已|现在|目前|最近|终于|刚刚?|上个月|上周|去年|今年|前几天|昨天|真的|都|也|就|其实|,|，)*"
 _WO = r"我(?:们)?"
 
 
@@ -426,13 +426,16 @@ def _zh_employer(match: re.Match[str]) -> Change:
     return Change(holds, gone, key="" if holds or gone else "employer")
 
 
+_ZH_NOT_SUBJECT = r"^(?:这|那|请|帮|你|把这|他|她|它)|^我(?:们)?(?:想|要|会|能|可以|可能|打算|准备|考虑|正|在|就|先|也|还|没|得|该|应该|需要|希望|把|将|都|已|又|再|去|来|从)|想|打算|准备|希望|可能"
+
+
 def _zh_became(match: re.Match[str]) -> Change | None:
     subject, new, old = match["s"], _zh(match["y"]), match.groupdict().get("x") or ""
     subject = re.sub(rf"^把|{_AGO}$", "", subject)
     if (
         not subject
         or _re(r"^(?:我|我们|你|这|那|它|他|她|就|再|先|请|帮|能|要|别|可以)?$").match(subject)
-        or _re(r"^(?:这|那|请|帮|你|把这)").match(subject)
+        or _re(_ZH_NOT_SUBJECT).match(subject)
     ):
         return None
     holds = tuple(f"{subject}{verb}{new}" for verb in ("是", "叫", "在"))
