@@ -101,7 +101,15 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
         return _holds_value(denial, memory)
     if denial.thing and _speaks_of(denial.thing, memory, user):
         return True
-    return bool(denial.clause) and _says(denial.clause, memory, user)
+    return bool(denial.clause) and _has_value(denial, memory) and _says(denial.clause, memory, user)
+
+
+def _has_value(denial: Denial, memory: Memory) -> bool:
+    """Whether a fact with a key may be found by words: the clause must name its value, and no key of its own."""
+    if not memory.key:
+        return True
+    value = memory.key.partition(".")[2].replace("_", " ") if isinstance(memory.value, bool) else str(memory.value)
+    return not denial.key and bool(value) and value.casefold() in denial.clause.casefold()
 
 
 def _content_terms(text: str) -> frozenset[str]:
@@ -174,7 +182,7 @@ def _value_kinds() -> tuple[re.Pattern[str], ...]:
 def _contains(text: str, part: str) -> bool:
     if _is_chinese(part):
         return part in text
-    return re.search(rf"(?<!\w){re.escape(part)}(?!\w)", text, re.I) is not None
+    return f" {' '.join(terms(part))} " in f" {' '.join(terms(text))} "
 
 
 def _holds_value(denial: Denial, memory: Memory) -> bool:

@@ -257,6 +257,11 @@ def _given_up(match: re.Match[str]) -> Change | None:
     return Change((), gone, thing=thing)
 
 
+def _after_all(match: re.Match[str]) -> Change:
+    """ "I eat meat again": it was not so before."""
+    return Change((), (f"I don't {match['verb']} {match['v']}",))
+
+
 def _left(match: re.Match[str]) -> Change | None:
     """ "I left Acme (for Borax)": the employer of that name."""
     name = match["x"].strip()
@@ -337,6 +342,7 @@ _ENGLISH: tuple[tuple[str, _Read], ...] = (
     (rf"^(?P<s>{_WE}) used to (?!it\b|be able\b)(?P<v>.+)$", lambda match: Change((), (f"I {_core(match['v'])}", f"I'm {_core(match['v'][3:])}" if match["v"].startswith("be ") else ""), firm=False)),
     (rf"^(?P<s>{_WE}){_HAVE} (?:given up(?: on)?|gave up(?: on)?|quit|stopped|gone off|went off|dropped|sworn off|kicked|cut out) (?!my job|the job|work\b|the company)(?=[a-z])(?P<v>(?-i:[a-z]).+)$", _given_up),
     (rf"^{_WE}(?:'m|'re| am| are) (?:done with|over|through with|off) (?P<v>(?-i:[a-z]).+)$", _given_up),
+    (rf"^{_WE}(?: can)?(?: now)? (?P<verb>eat|drink|like|enjoy|love) (?P<v>.+?) (?:again|now|after all)$", _after_all),
     (rf"^{_WE}{_HAVE} (?:left|quit|resigned from) (?P<x>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}})(?: (?:for|to join) (?P<y>(?-i:[A-Z0-9])[\w&.'-]*(?: (?-i:[A-Z0-9])[\w&.'-]*){{0,3}}))?(?:{_WHEN}|,.*)?$", _left),
     (rf"^{_WE}{_HAVE} (?:quit|left|lost|resigned from)(?: (?:my|the|that|our) (?:old |last |current )?(?:job|company|employer|firm|position))(?:\s.*)?$", _quit),
     (rf"^{_WE}{_HAVE} (?:resigned|retired|been (?:fired|laid off|let go|made redundant)|got (?:fired|laid off)|was (?:fired|laid off|let go|made redundant)|were laid off)\b(?! from (?:the|a|an|this|that) (?:board|committee|race|game)).*$", _quit),
@@ -387,7 +393,7 @@ def _zh_denied(match: re.Match[str]) -> Change | None:
     subject = re.sub(rf"{_AGO}$", "", subject)
     firm = match["no"] != "不" or match.string.endswith(("了", "啦"))
     if len(verb) < 1 or _re(
-        r"^(?:知道|确定|明白|懂|记得|清楚|想|要|好|行|太|是说|同意|认为|觉得|错|过|对(?!.*过敏)|用(?:谢|客气|管)?$|敢|必|如|仅|但|管|论|少|同|久|得|可|能说|会吧)"
+        r"^(?:知道|确定|明白|懂|记得|清楚|想|要|好|行|太|是说|同意|认为|觉得|错|过(?!敏)|对(?!.*过敏)|用(?:谢|客气|管)?$|敢|必|如|仅|但|管|论|少|同|久|得|可|能说|会吧)"
     ).match(verb):
         return None
     inside = _re(r"^在(?P<x>.+?)(?P<do>住|生活|定居)$").match(verb)
@@ -442,6 +448,10 @@ def _zh_became(match: re.Match[str]) -> Change | None:
     return Change(holds, (f"{subject}是{old}",) if old else (), old, new, subject)
 
 
+def _zh_after_all(match: re.Match[str]) -> Change:
+    return Change((), (f"我不{match['verb']}{match['v']}",))
+
+
 def _zh_over(match: re.Match[str]) -> Change:
     name = match.groupdict().get("x") or ""
     who = _re(r"^(?:我)?(?:女朋友|男朋友|女友|男友|老公|老婆|丈夫|妻子|对象|他|她)?$").match(name)
@@ -449,7 +459,7 @@ def _zh_over(match: re.Match[str]) -> Change:
 
 
 def _zh_called(match: re.Match[str]) -> Change:
-    return Change((), (f"叫我{_zh(match['v'])}就好",))
+    return Change((), (f"叫我{_zh(match['v'])}就好", f"叫我{_zh(match['v'])}"))
 
 
 def _zh_left(match: re.Match[str]) -> Change:
@@ -475,6 +485,7 @@ _CHINESE: tuple[tuple[str, _Read], ...] = (
     (rf"^{_WO}{_AGO}(?:把)?(?:名字|姓名)(?:改成|改为|换成)(?:了)?(?P<v>[^，。]{{1,10}}?)(?:了|啦)?$", lambda match: Change((f"我叫{match['v']}",))),
     (rf"^(?:{_WO})?{_AGO}(?:改用|换成|换用|改成用|转用)(?:了)?(?P<y>[A-Za-z][^，。]{{0,16}}?)(?:写代码|办公|开发|编程|记笔记)?(?:了|啦)?$", _zh_uses),
     (r"^(?:请)?(?:别|不要|不用)(?:再)?叫我(?P<v>[^，。]{1,8}?)(?:了)?$", _zh_called),
+    (rf"^{_WO}(?:现在|又|重新|已经|开始|可以|能)+(?P<verb>吃|喝)(?P<v>[^，。了]{{1,8}}?)(?:了|啦)$", _zh_after_all),
     (rf"^(?P<o>[^我，。是在的]{{1,8}}){_WO}{_AGO}不(?:再)?(?P<v>[^，。]{{1,3}}?)了$", _zh_topic),
     (r"^(?P<s>[^，。]{0,20}?)(?P<no>不再|再也不|没再|不会再|没有再|不)(?P<v>(?!对$|是吗|过$)[^，。]{1,24})$", _zh_denied),
     (r"^(?P<s>[^，。]{1,20}?)(?:从(?P<x>[^，。]{1,16}?))?(?:改|换|变更?|调整?|挪|推迟|延期|提前|搬|升级?)(?:成|为|到|至|在)(?:了)?(?P<y>[^，。]{1,24}?)(?:了|啦)?$", _zh_became),

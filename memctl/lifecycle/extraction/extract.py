@@ -244,17 +244,17 @@ def _changed(said: Sentence, change: Change, at: datetime) -> list[Proposal]:
     if not denies:
         return []
     own = re.match(r"(?:i|i'\w+|we|we'\w+|my|our)\b|我", clauses.opened(said.text), re.IGNORECASE) is not None
-    opposite = next((fact for _, fact in gone if fact.value is True), None)
+    opposite = next((fact for _, fact in gone if isinstance(fact.value, bool)), None)
     named = next((fact for _, fact in gone), None)
     taken = Proposal(
         said.text,
         named.kind if named else "fact",
-        named.category if named else phrases.at_work(said.text),
+        named.category if named else next((d.category for d in denies if d.key), phrases.at_work(said.text)),
         0.9,
         _TAKEN_BACK,
         named.subcategory if named else "",
         opposite.key if opposite else "",
-        False if opposite else None,
+        not opposite.value if opposite else None,
         said_at=at,
         corrects=True,
         denies=tuple(denies),
