@@ -209,12 +209,27 @@ def _meant(
     found = []
     if proposal.corrects and memory.key:
         rivals = [m for m in _with_key(view, memory.category, memory.key, puts) if m.status == ACTIVE]
+        rivals += _stating(view, memory, now, user)
         found.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
     for denial in proposal.denies:
         known = {m.memory_id: m for m in _led_to(view, denial, now)}
         known |= puts
         found.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
     return [each for each in found if each.memories]
+
+
+def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
+    """Memories without a key whose text states another value of the same fact."""
+    from memctl.lifecycle.extraction import extract
+
+    def other(known: Memory) -> bool:
+        facts_in = extract.states(known.content, user)
+        same_key = [fact for fact in facts_in if (fact.category, fact.key) == (memory.category, memory.key)]
+        return len(facts_in) == 1 and any(not correcting.same_value(fact.value, memory.value) for fact in same_key)
+
+    words = retrieve.question_terms(extract.CUES.get(memory.key, ""))
+    known = _holding(view, words, now) if words else []
+    return [m for m in known if m.status == ACTIVE and not m.key and m.kind in ("fact", "preference") and other(m)]
 
 
 def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:

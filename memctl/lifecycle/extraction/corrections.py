@@ -44,7 +44,7 @@ def _re(pattern: str) -> re.Pattern[str]:
 
 _REPAIR = (
     r"^\W*(?:(?:no|nope|sorry|wait|oops|ah|oh|hm+|well|ok|okay|hang on|hold on|my bad|my mistake)[\s,.!—–-]+){0,3}"
-    r"(?:(?:no|nope|wait|oops|correction|actually|scratch that|not quite|strike that)(?=[\s,.!:;—–-])|"
+    r"(?:(?:no|nope|wait|oops|correction|actually|scratch that|not quite|strike that)(?=[\s,.!:;—–-])|sorry(?=[,.:;—–-])|"
     r"i (?:mis(?:spoke|typed|wrote|stated|remembered)|was wrong|made a (?:mistake|typo)|meant|mean\b|got (?:that|it) wrong|said (?:that|it) wrong)|"
     r"(?:that|this|it)(?:'s| is| was) (?:wrong|not right|incorrect|not correct|a mistake|outdated|out of date|no longer (?:true|right|correct))|"
     r"you(?:'ve| have)? (?:got|have|had|wrote|remember(?:ed)?) (?:that|it|my .{1,20}?|me) (?:wrong|incorrectly)|you(?:'re| are) (?:wrong|mistaken)|"
@@ -152,11 +152,12 @@ def _contrast(here: str, after: str) -> Change | None:
     return None
 
 
+_IT_IS = r"^(?:(?:it|that|this|he|she|they)(?:'s| is| was|'re| are| should be)(?: now| actually)?|i mean(?:t)?|i said|make that) (?P<y>.{1,40})$"
+
+
 def _it_is(text: str) -> str:
     """The value of a clause that says nothing else: "it's Thursday"."""
-    match = _re(
-        r"^(?:it|that|this|he|she|they)(?:'s| is| was|'re| are| should be)(?: now| actually)? (?P<y>.{1,40})$"
-    ).match(text)
+    match = _re(_IT_IS).match(text)
     return match["y"] if match else ""
 
 
@@ -298,7 +299,7 @@ def _became(match: re.Match[str]) -> Change | None:
 
 def _now_is(match: re.Match[str]) -> Change | None:
     subject = re.sub(r"^(my|our) new\b", r"\1", match["s"].strip(), flags=re.IGNORECASE)
-    verb = "is" if match["verb"] in ("'s", "is", "are") else match["verb"]
+    verb = match["verb"].strip().replace("'s", "is")
     return Change((f"{subject} {verb} {_core(match['y'])}",), new=_bare(_core(match["y"])), frame=f"{subject} {verb}")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
@@ -176,7 +176,8 @@ def _of_sentence(said: Sentence, at: datetime, repaired: bool) -> list[Proposal]
     if said.asks or said.conditional or not sure or corrections.jokes(said.text):
         return plain
     marked = [replace(one, corrects=True) if _is_sure(one) and _marked(said, one, repaired) else one for one in plain]
-    changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at)]
+    stated = {(one.category, one.key) for one in plain if one.key}
+    changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at, stated)]
     return _united(marked, changed) if changed else marked
 
 
@@ -222,11 +223,16 @@ def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Prop
 _TAKEN_BACK = "correction"
 
 
-def _changed(said: Sentence, change: Change, at: datetime) -> list[Proposal]:
-    """What a change proposes: the facts that hold now, and a record of what does not."""
+def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
+    """What a change proposes: the facts that hold now, and a record of what does not.
+
+    Args:
+        stated: category and key of what the sentence states anyway; a plain denial of that is no correction.
+    """
     held = next(filter(None, ([*phrases.facts(text)] for text in change.holds)), [])
     facts = [_proposal(said, fact, 1, at) for fact in held if fact.value != change.old]
     gone = [(text, fact) for text in change.gone if text for fact in phrases.facts(text) if _is_whole(text, fact)]
+    gone = [each for each in gone if change.firm or (each[1].category, each[1].key) not in stated]
     denies = [Denial(fact.category, fact.key, fact.value, clause=text) for text, fact in gone]
     if change.firm:
         denies += [Denial(clause=text) for text in change.gone if text and not any(text == known for known, _ in gone)]
@@ -508,6 +514,34 @@ def _is_name(text: str) -> bool:
     """Whether a correction is nothing but a name, and does not point at something ("the other one")."""
     short = re.fullmatch(r"[A-ZÀ-Þ][\w'-]*(?: [A-ZÀ-Þ][\w'-]*){0,2}|[\u4e00-\u9fff]{2,6}", text)
     return short is not None and not re.match(r"[这那第你我他她它上下前后]|(?:The|That|This|It)\b", text)
+
+
+# What is known without a key
+
+CUES: Mapping[str, str] = {
+    "city": "live lives living based moved 住 搬",
+    "employer": "work works working employed 工作 上班",
+    "role": "works work job nurse engineer teacher developer 是 当",
+    "diet": "vegetarian vegan pescatarian 素",
+    "name": "name called 叫",
+}
+"""Words by which memories without a key are looked up that may state a fact with this key."""
+
+
+def states(content: str, user: str) -> list[phrases.Found]:
+    """The facts about the user that the text of a memory states, also in the third person: "Alice lives in Berlin"."""
+    text = content.strip(" .!。！")
+    for pattern, form in _THIRD_PERSON:
+        text = re.sub(pattern.format(user=re.escape(user)), form, text, count=1, flags=re.IGNORECASE)
+    return [] if len(content) > clauses.LONGEST_SENTENCE else [*phrases.facts(clauses.opened(text))]
+
+
+_THIRD_PERSON = (
+    (r"^(?:the )?(?:user|{user})(?:'s| is) (?=\w)(?!name\b|sister\b|brother\b)", "I'm "),
+    (r"^(?:the )?(?:user|{user}) (?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
+    (r"^(I (?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak))s\b", r"\1"),
+    (r"^(?:用户|{user})(?=[住在是叫喜不对])", "我"),
+)
 
 
 # As records
