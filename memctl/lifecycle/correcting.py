@@ -188,8 +188,10 @@ def _contains(text: str, part: str) -> bool:
 def _holds_value(denial: Denial, memory: Memory) -> bool:
     """Whether a memory gives the old value to the same thing; where no old value is said, one of the new one's kind."""
     content = memory.content
+    if isinstance(memory.value, str) and denial.old and not same_value(memory.value, denial.old):
+        return False
     if denial.old and not denial.frame and not denial.holds:
-        return isinstance(memory.value, str) and same_value(memory.value, denial.old)
+        return isinstance(memory.value, str)
     if denial.old:
         return _contains(content, denial.old) and _same_frame(denial, content)
     if not _same_frame(denial, content) or _contains(content, denial.new):
@@ -241,6 +243,11 @@ class Meant:
     denial: Denial | None
     memories: tuple[Memory, ...]
 
+    @property
+    def ambiguous(self) -> bool:
+        """Whether it is about one memory, and several match."""
+        return self.denial is not None and not self.denial.universal and len(self.memories) > 1
+
 
 class Correction(Protocol):
     """What the rules propose by a correction: see `memctl.lifecycle.extraction.extract.Proposal`."""
@@ -269,11 +276,13 @@ def corrected(
         fresh: ids of records of the same conversation.
     """
     at = proposal.said_at or now
+    meant = [each for each in meant if not each.ambiguous] or meant
     gone = list({m.memory_id: m for each in meant for m in each.memories if m.memory_id != memory.memory_id}.values())
     if not gone and proposal.tentative:
         return None
     open_to_doubt = any(
-        (each.denial is not None and (each.denial.loose or (not each.denial.universal and len(each.memories) > 1)))
+        each.ambiguous
+        or (each.denial is not None and each.denial.loose)
         or any(m.pinned for m in each.memories)
         or newer(each.memories, at, fresh)
         for each in meant

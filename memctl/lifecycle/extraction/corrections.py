@@ -123,6 +123,17 @@ _ZH_NOT_AFTER = r"^(?:而)?不(?:是|叫|在|用|姓)(?P<x>.{1,20}?)(?:了|的)?
 _ZH_IS = rf"^(?P<f>.{{1,16}}?)(?:应该|现在)?(?P<v>{_ZH_V})(?P<y>.{{1,30}}?)(?:了|的)?$"
 
 
+_IT_IS = r"^(?:(?:it|that|this|he|she|they)(?:'s| is| was|'re| are| should be)(?: now| actually)?|i mean(?:t)?|i said|make that) (?P<y>.{1,40})$"
+_RENEWED = (
+    (r"^(?:i|we)(?:'ve| have)?(?: got| just got)? a new (?P<s>[\w' -]{2,40})$", _IT_IS),
+    (r"^(?P<s>(?:my|our) [\w' -]{2,40}?)(?:'s| has)?(?: just| recently)? changed$", _IT_IS),
+    (
+        r"^我(?:们)?换(?:了)?(?:个|新|一个)*(?P<s>[^，。了]{1,8}?)(?:了)?$",
+        r"^(?:新的?|现在)?(?:是|叫|改成|变成)(?P<y>.{1,30}?)(?:了)?$",
+    ),
+)
+
+
 def _contrast(here: str, after: str) -> Change | None:
     """Two clauses that set a value against another: "on Thursday, not Tuesday", "不是昆明，是曲靖"."""
     if (
@@ -132,9 +143,18 @@ def _contrast(here: str, after: str) -> Change | None:
     ):
         return Change(old=_bare(no["x"]), new=_bare(yes["y"]))
     if no := _re(_EN_NOT).match(after):
+        if value := _it_is(here):
+            return Change(old=_bare(no["x"]), new=_bare(value))
         affirmed = _single(here)
         holds = affirmed.holds if affirmed and affirmed.holds else (_now_less(here),)
-        return Change(holds, old=_bare(no["x"]), new=_bare(_it_is(here)), frame="" if _it_is(here) else here)
+        return Change(holds, old=_bare(no["x"]), frame=here)
+    for renewed, value in _RENEWED:
+        if (what := _re(renewed).match(here)) and (given := _re(value).match(after)):
+            subject = what["s"] if what["s"].startswith(("my ", "our ", "我")) else f"my {what['s']}"
+            if not subject.isascii():
+                subject = f"我的{what['s']}"
+            is_it = " is " if subject.isascii() else "是"
+            return Change((f"{subject}{is_it}{given['y']}",), new=given["y"], frame=f"{subject}{is_it}".strip())
     if no := _re(_ZH_NOT_AFTER).match(after):
         affirmed = _single(here)
         if affirmed and affirmed.holds:
@@ -150,9 +170,6 @@ def _contrast(here: str, after: str) -> Change | None:
         gone = (f"{frame}{no['v']}{no['x']}",) if frame else ()
         return Change(holds, gone, no["x"], yes["y"], frame)
     return None
-
-
-_IT_IS = r"^(?:(?:it|that|this|he|she|they)(?:'s| is| was|'re| are| should be)(?: now| actually)?|i mean(?:t)?|i said|make that) (?P<y>.{1,40})$"
 
 
 def _it_is(text: str) -> str:

@@ -325,7 +325,7 @@ def _asks_directly(said: Sentence) -> bool:
 def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
     """ "Remember that …": the facts in it, else itself."""
     pointing = phrases.starts(phrases.REMEMBER_THAT, said.text)
-    match = None if said.asks or pointing else phrases.starts(phrases.REMEMBER, said.text)
+    match = None if said.asks or pointing else phrases.starts(phrases.REMEMBER, said.text.rstrip(".!。！ "))
     if match is None:
         return []
     inner = clauses.read(match["x"])

@@ -576,6 +576,8 @@ REMEMBER = (
     r"^(?:please )?(?:remember|don't forget|do not forget|keep in mind|bear in mind|note)[,\s]+(?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always)\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{4,})",
     r"^(?:note to self|for (?:future |your )?reference|for your information|fyi|for the record|important|reminder|nota bene|nb)[,:]\s+(?P<x>.{4,})",
     r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|千万要|也|要|先|顺便|能不能)*(?:记住|记下来|记下|记一下|记录一下|记好|牢记|备忘|别忘了|不要忘了|不要忘记|别忘记|记着)(?:了)?(?:一点|一下|这一?点|这个|这件事)?[：:，,\s]*(?!上次|之前|什么|怎么|了$|吧|带|买|去|给|要)(?P<x>.{3,})",
+    rf"^(?P<x>.{{4,}}?)[,;–—-]\s*(?:please |pls |so |and )*{_REMEMBER_EN}(?: (?:that|this|it))?(?: please| for me| for later)*$",
+    r"^(?P<x>.{3,}?)[，,]\s*(?:请|帮我|你|麻烦|要|先)*(?:记一下|记住|记下来|记下|记着|别忘了|不要忘了)(?:了|哦|啊|吧|它)*$",
     r"^(?:备注|备忘|注意事项|供参考|提醒一下)[：:]\s*(?P<x>.{3,})",
 )  # fmt: skip
 REMEMBER_THAT = (
