@@ -23,7 +23,8 @@ ENOUGH = 0.3
 _FUNCTION_WORDS = frozenset(
     terms(
         "a an the i i'm i've we we're my our me us it it's is are am was were be been being do does did have has had "
-        "to of in on at for with by from and or as that this so now please any more not no called named also just"
+        "to of in on at for with by from and or as that this so now please any more not no called named also just "
+        "every usually always often morning evening afternoon night day daily week month year"
     )
 )
 _DENIES = re.compile(
@@ -195,6 +196,8 @@ def _holds_value(denial: Denial, memory: Memory) -> bool:
     if denial.old:
         return _contains(content, denial.old) and _same_frame(denial, content)
     if not _same_frame(denial, content) or _contains(content, denial.new):
+        return False
+    if memory.key:
         return False
     kinds = [kind for kind in _value_kinds() if kind.search(denial.new)]
     if kinds:

@@ -128,10 +128,26 @@ _RENEWED = (
     (r"^(?:i|we)(?:'ve| have)?(?: got| just got)? a new (?P<s>[\w' -]{2,40})$", _IT_IS),
     (r"^(?P<s>(?:my|our) [\w' -]{2,40}?)(?:'s| has)?(?: just| recently)? changed$", _IT_IS),
     (
+        r"^(?P<s>我(?:们)?的?[^，。]{1,8}?)(?:已经)?(?:变|换|改)了$",
+        r"^(?:新的?|现在)?(?:是|叫|改成|变成)(?P<y>.{1,30}?)(?:了)?$",
+    ),
+    (
         r"^我(?:们)?换(?:了)?(?:个|新|一个)*(?P<s>[^，。了]{1,8}?)(?:了)?$",
         r"^(?:新的?|现在)?(?:是|叫|改成|变成)(?P<y>.{1,30}?)(?:了)?$",
     ),
 )
+
+
+def _renewed(here: str, after: str) -> Change | None:
+    """ "I have a new locker number, it's 21", "我的工号变了，现在是9921"."""
+    for renewed, value in _RENEWED:
+        if (what := _re(renewed).match(here)) and (given := _re(value).match(after)):
+            thing = re.sub(r"^(?:my|our) |^我(?:们)?的?", "", what["s"], flags=re.IGNORECASE)
+            frame = f"my {thing} is" if thing.isascii() else f"我的{thing}是"
+            return Change(
+                (f"{frame} {given['y']}" if thing.isascii() else frame + given["y"],), new=given["y"], frame=frame
+            )
+    return None
 
 
 def _contrast(here: str, after: str) -> Change | None:
@@ -148,13 +164,8 @@ def _contrast(here: str, after: str) -> Change | None:
         affirmed = _single(here)
         holds = affirmed.holds if affirmed and affirmed.holds else (_now_less(here),)
         return Change(holds, old=_bare(no["x"]), frame=here)
-    for renewed, value in _RENEWED:
-        if (what := _re(renewed).match(here)) and (given := _re(value).match(after)):
-            subject = what["s"] if what["s"].startswith(("my ", "our ", "我")) else f"my {what['s']}"
-            if not subject.isascii():
-                subject = f"我的{what['s']}"
-            is_it = " is " if subject.isascii() else "是"
-            return Change((f"{subject}{is_it}{given['y']}",), new=given["y"], frame=f"{subject}{is_it}".strip())
+    if renewed := _renewed(here, after):
+        return renewed
     if no := _re(_ZH_NOT_AFTER).match(after):
         affirmed = _single(here)
         if affirmed and affirmed.holds:
@@ -298,6 +309,10 @@ def _switched(match: re.Match[str]) -> Change | None:
     return Change(holds, gone, _core(old), _core(new), thing=_core(old)) if old else None
 
 
+_MEASURED = r"\d|day\b|\b(?:noon|midnight|one|two|three|four|five|six|seven|eight|nine|ten|january|february|march|april|may|june|july|august|september|october|november|december)\b|[一二三四五六七八九十]|周|月"
+"""What a value has that only replaces one of its kind: a day, a time, a number."""
+
+
 def _became(match: re.Match[str]) -> Change | None:
     """ "My time zone has changed to JST", "the sync moved from Tuesday to Thursday": a value of something."""
     subject, old = match["s"].strip(), match.groupdict().get("x") or ""
@@ -305,8 +320,11 @@ def _became(match: re.Match[str]) -> Change | None:
     new = _core(match["y"])
     if not new or _re(r"^(?:i|we|it|that|this|he|she|they|you|everything|something|there|who|which)\b").match(subject):
         return None
+    swapped = _re(r"\b(?:changed|switched|renamed)\b").search(match[0]) is not None
+    if not swapped and not _re(_MEASURED).search(new):
+        return None
     return Change(
-        (f"{subject} is {new}", f"{subject} is called {new}"),
+        (f"{subject} is {new}", f"{subject} is called {new}" if swapped else ""),
         (f"{subject} is {old}",) if old else (),
         _bare(old),
         _bare(new),
@@ -317,7 +335,11 @@ def _became(match: re.Match[str]) -> Change | None:
 def _now_is(match: re.Match[str]) -> Change | None:
     subject = re.sub(r"^(my|our) new\b", r"\1", match["s"].strip(), flags=re.IGNORECASE)
     verb = match["verb"].strip().replace("'s", "is")
-    return Change((f"{subject} {verb} {_core(match['y'])}",), new=_bare(_core(match["y"])), frame=f"{subject} {verb}")
+    return Change(
+        (f"{subject} {verb} {_core(match['y'])}",),
+        new=_bare(_core(match["y"])),
+        frame=f"{subject} {verb}" if _re(_MEASURED).search(match["y"]) else "",
+    )
 
 
 def _over(match: re.Match[str]) -> Change | None:
@@ -462,7 +484,10 @@ def _zh_became(match: re.Match[str]) -> Change | None:
         or _re(_ZH_NOT_SUBJECT).match(subject)
     ):
         return None
-    holds = tuple(f"{subject}{verb}{new}" for verb in ("是", "叫", "在"))
+    swapped = _re(r"(?:改|换|变更?)(?:成|为|叫|用)").search(match.string) is not None
+    if not swapped and not _re(_MEASURED).search(new):
+        return None
+    holds = tuple(f"{subject}{verb}{new}" for verb in (("是", "叫") if swapped else ("在", "是")))
     return Change(holds, (f"{subject}是{old}",) if old else (), old, new, subject)
 
 

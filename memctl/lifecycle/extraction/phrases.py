@@ -505,7 +505,7 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_I}(?:don't|do not|never|can't|cannot) (?:eat|drink)\s+(?P<x>.+)", _eats),
     Phrase(rf"{_ME}(?:不吃|不喝|不能吃|不能喝|吃不了|喝不了)(?P<x>.+)", _eats),
     Phrase(r"my (?:all-time )?favou?rite (?P<what>\w+(?: \w+)?)(?:'s| is| are| has always been)\s+(?P<x>.+)", _favourite),
-    Phrase(r"我(?:个人)?最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
+    Phrase(r"我(?:个人|现在|目前|如今)*最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
     # Health
     Phrase(rf"{_AM}(?:severely |badly |mildly |very |highly |deadly |slightly )?allergic to\s+(?P<x>.+)", _member("allergy", "health", 0.95, ("constraint", "allergy"))),
     Phrase(rf"{_I}(?:have|suffer from) an? (?:\w+ )?allergy to\s+(?P<x>.+)", _member("allergy", "health", 0.95, ("constraint", "allergy"))),
