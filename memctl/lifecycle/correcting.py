@@ -247,9 +247,10 @@ class Meant:
     memories: tuple[Memory, ...]
 
     @property
-    def ambiguous(self) -> bool:
-        """Whether it is about one memory, and several match."""
-        return self.denial is not None and not self.denial.universal and len(self.memories) > 1
+    def unsure(self) -> bool:
+        """Whether it only points at a fact, or is about one memory while several match."""
+        denial = self.denial
+        return denial is not None and (denial.loose or (not denial.universal and len(self.memories) > 1))
 
 
 class Correction(Protocol):
@@ -279,16 +280,12 @@ def corrected(
         fresh: ids of records of the same conversation.
     """
     at = proposal.said_at or now
-    meant = [each for each in meant if not each.ambiguous] or meant
+    meant = [each for each in meant if not each.unsure] or meant
     gone = list({m.memory_id: m for each in meant for m in each.memories if m.memory_id != memory.memory_id}.values())
     if not gone and proposal.tentative:
         return None
     open_to_doubt = any(
-        each.ambiguous
-        or (each.denial is not None and each.denial.loose)
-        or any(m.pinned for m in each.memories)
-        or newer(each.memories, at, fresh)
-        for each in meant
+        each.unsure or any(m.pinned for m in each.memories) or newer(each.memories, at, fresh) for each in meant
     )
     if not gone or open_to_doubt or memory.confidence < threshold:
         kept = replace(memory, status=CANDIDATE, conflicts_with=tuple(m.memory_id for m in gone))

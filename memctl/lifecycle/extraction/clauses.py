@@ -198,7 +198,7 @@ _REPORT = (
 )
 _OWN_REPORT = r"^(?:我|我们)(?:也|还|都|就|刚|早|不)*(?:说|会说|能说|告诉|认为|以为)"
 _SUBJECT_LEFT_OUT_EN = r"^and\s+(?=(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
-_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班|在.{1,10}(?:当|做)))"
+_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|搬[到去回来]|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班|在.{1,10}(?:当|做)))"
 _STATES_NOW = r"^(?:i|we)(?:'m| am|'re| are| (?:\w+ )?(?:work|live|speak|love|like|hate|prefer|use|play|enjoy))\b|^我"
 """A clause after which "and love …" has the same subject."""
 

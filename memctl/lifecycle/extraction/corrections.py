@@ -94,7 +94,7 @@ def jokes(text: str) -> bool:
 
 def changes(clauses: Sequence[str]) -> Iterator[Change]:
     """The changes that the clauses of one sentence speak of."""
-    texts = [_spaced(text) for text in clauses]
+    texts = [text for each in clauses if (text := _spaced(each)) and not _re(_INTERJECTION).match(text)]
     number = 0
     while number < len(texts):
         here, after = texts[number], texts[number + 1] if number + 1 < len(texts) else ""
@@ -105,6 +105,9 @@ def changes(clauses: Sequence[str]) -> Iterator[Change]:
         if change:
             yield change
         number += 2 if both else 1
+
+
+_INTERJECTION = r"^(?:no|nope|sorry|wait|oops|ah|oh|hm+|well|ok|okay|hang on|hold on|my bad|my mistake|等等|等一下|抱歉|不好意思|对不起|不对|错了|哦|啊|嗯|诶)$"
 
 
 def _spaced(text: str) -> str:

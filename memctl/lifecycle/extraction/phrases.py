@@ -222,6 +222,29 @@ def _relation(match: re.Match[str]) -> Found | None:
     return Found("relation", key, name, "fact", category, "relationship", 0.9) if key and name else None
 
 
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ZH_NUMBERS = "零一二三四五六七八九十"
+_COUNTED = {
+    "kids": "kids?|child|children|孩子|小孩|娃",
+    "sons": "sons?|儿子",
+    "daughters": "daughters?|女儿",
+    "cats": "cats?|猫",
+    "dogs": "dogs?|狗",
+    "sisters": "sisters?|姐妹",
+    "brothers": "brothers?|兄弟",
+    "siblings": "siblings?|兄弟姐妹",
+}
+
+
+def _counted(match: re.Match[str]) -> Found | None:
+    """How many children, siblings or animals there are."""
+    key = next((key for key, words in _COUNTED.items() if re.fullmatch(words, match["what"].lower())), "")
+    said = match["x"].lower().replace("两", "二").replace("a ", "one")
+    given = _NUMBERS.index(said) if said in _NUMBERS else _ZH_NUMBERS.find(said) if len(said) == 1 else -1
+    number = int(said) if said.isdecimal() else given
+    return Found("count", key, number, "fact", "life", "relationship", 0.85) if key and number >= 0 else None
+
+
 def _married(match: re.Match[str]) -> Found | None:
     name = _proper(match["x"], _NOT_A_NAME, most=3, lower=0)
     return Found("relation", "partner", name, subcategory="relationship") if name else None
@@ -492,6 +515,8 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_AM}married to\s+(?P<x>.+)", _married),
     Phrase(rf"我(?:们|家)?(?:里)?(?:的)?(?P<rel>{_relation_words(True)})(?:的名字)?(?:名叫|是叫|叫做|叫|姓){_ZH_NAME}", _relation),
     Phrase(rf"我(?:们|家)?(?:养了|有)(?:一)?[只条匹个](?P<rel>{_relation_words(True)})(?:名叫|叫做|叫){_ZH_NAME}", _relation),
+    Phrase(rf"{_I}(?:have|have got|'ve got|got) (?:only |just )?(?P<x>no|one|two|three|four|five|six|seven|eight|nine|ten|\d{{1,2}}) (?:\w+ )?(?P<what>kids?|child|children|sons?|daughters?|cats?|dogs?|sisters?|brothers?|siblings?)(?=$|\s(?:now|and|who|named|called|at home|aged|in)\b)", _counted),
+    Phrase(r"我(?:们)?(?:家)?(?:现在|一共|总共|就|只|还|家里|已经)*有(?P<x>[一二两三四五六七八九十]|\d{1,2})(?:个|只|条|位|名)(?P<what>孩子|小孩|娃|儿子|女儿|猫|狗|姐妹|兄弟|兄弟姐妹)(?:了|啦|啊)?$", _counted),
     # Tastes
     Phrase(rf"{_I}(?:like|love|enjoy|adore)\s+(?P<x>.+)", _likes(True)),
     Phrase(rf"{_I}(?P<prefer>prefer)\s+(?P<x>.+)", _likes(True)),
@@ -568,7 +593,7 @@ INSTRUCTION = (
 )  # fmt: skip
 ANSWER_LANGUAGE = (
     rf"^{_PLEASE}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{_LANGUAGES})\b(?! to (?!me)| for (?!me)).*",
-    rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
+    rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量|还是)?(?:改|换成|改为)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
 )  # fmt: skip
 _REMEMBER_EN = r"(?:remember|keep in mind|bear in mind|note|take note|make a note|don't forget|do not forget|memori[sz]e|write down|save)"
 REMEMBER = (
