@@ -290,7 +290,7 @@ def _plain(said: Sentence, at: datetime) -> Iterator[Proposal]:
     if found:
         yield from found
     elif not said.asks and not said.conditional and said.clauses:
-        one = _happened(said, at) or _planned(said, at) or _habit(said, at)
+        one = _decided(said, at) or _happened(said, at) or _planned(said, at) or _habit(said, at)
         if one:
             yield one
 
@@ -375,6 +375,15 @@ def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
     tags = ("constraint",) if phrases.constrains(text) else ()
     confidence = _rounded(0.85 * said.certainty)
     return [_whole(said, "instruction", "preference", confidence, "preference", "instruction", tags, at)]
+
+
+def _decided(said: Sentence, at: datetime) -> Proposal | None:
+    """What was decided: "we decided to use Postgres because …"."""
+    if not phrases.starts(phrases.DECISION, clauses.opened(said.text)):
+        return None
+    return _whole(
+        said, "decision", "fact", _rounded(0.85 * said.certainty), phrases.at_work(said.text), "decision", (), at
+    )
 
 
 def _happened(said: Sentence, at: datetime) -> Proposal | None:

@@ -378,6 +378,13 @@ def _member(rule: str, subcategory: str, confidence: float, tags: tuple[str, ...
     return read
 
 
+def _reaction(match: re.Match[str]) -> Found | None:
+    """ "Peanuts make my throat swell": what its speaker cannot stand."""
+    thing = _thing(match["x"])
+    tags = ("constraint", "allergy")
+    return Found("reaction", f"reaction.{_slug(thing)}", True, "fact", "life", "health", 0.85, tags) if thing else None
+
+
 def _diet(match: re.Match[str]) -> Found:
     said = match["x"].lower()
     value = {"vegan": "vegan", "纯素": "vegan", "全素": "vegan", "pescatarian": "pescatarian"}.get(said, "vegetarian")
@@ -527,7 +534,9 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"(?:比起(?P<prefer>\S{{1,8}}?)[，,]?)?{_ME}(?:喜欢|喜爱|热爱|偏爱|偏好|钟爱|爱吃|爱喝|爱看|爱听|爱玩)(?!.{0,2}的)(?!.*的.{1,6}是)(?P<x>.+)", _likes(True)),
     Phrase(rf"{_ME}爱(?![吃喝看听玩人你您他她它情们妻])(?P<x>.{{2,}})", _likes(True, 0.8)),
     Phrase(rf"{_ME}(?:不太喜欢|不怎么喜欢|不是很喜欢|不喜欢|不爱吃|不爱喝|不爱|讨厌|受不了|反感|厌恶|最烦|很烦|接受不了)(?P<x>.+)", _likes(False)),
-    Phrase(rf"{_I}(?:don't|do not|never|can't|cannot) (?:eat|drink)\s+(?P<x>.+)", _eats),
+    Phrase(rf"{_I}(?:don't|do not|never|can't|cannot|mustn't|must not|may not|shouldn't|am not allowed to|(?:'m|am|are) not allowed to) (?:eat|drink)\s+(?P<x>.+)", _eats),
+    Phrase(rf"{_I}(?:can't|cannot|mustn't|must not) have\s+(?P<x>(?!a |an |it |that |this |you |my |the |both |any more |to )[a-z]+(?: [a-z]+)?)$", _eats),
+    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:make|makes|give|gives|cause|causes) (?:me|my) (?:\w+ ){0,2}?(?:swell|itch|itchy|sick|ill|vomit|throw up|break out|hives|rash|a rash|migraines?|nauseous|cough|wheeze)\b", _reaction),
     Phrase(rf"{_ME}(?:不吃|不喝|不能吃|不能喝|吃不了|喝不了)(?P<x>.+)", _eats),
     Phrase(r"my (?:all-time )?favou?rite (?P<what>\w+(?: \w+)?)(?:'s| is| are| has always been)\s+(?P<x>.+)", _favourite),
     Phrase(r"我(?:个人|现在|目前|如今)*最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
@@ -586,6 +595,9 @@ INSTRUCTION = (
     rf"^{_PLEASE}(?:don't|do not|stop|avoid)(?: ever)? (?:{_BEHAVE}|\w+ing)\b.*\b{_LASTING}\b.*",
     rf"^{_PLEASE}(?:don't|do not|stop) (?:us(?:e|ing)|call(?:ing)?|writ(?:e|ing)|add(?:ing)?|send(?:ing)?|schedul(?:e|ing)) (?!this|that|the|it\b|those|these|them|me (?:back|now|today|tomorrow)|a\b|an\b)(?!.*\b(?:yet|now|for now|today|here|this|that)\b)\w+.*",
     r"^(?:.{0,12}[，,])?(?:请你?|你|麻烦)?(?:以后|今后|从现在起|从现在开始|从今以后|从今天起|往后|日后|永远|始终|一律|每次(?=回答|回复|写|提交|修改))(?:都|请|你|，|,|要|不要|别|一律|就)*.*(?:回答|回复|用|写|不要|别|控制|保持|先|叫我|称呼|提醒|给我|使用|避免|加上|附上|说|问我|解释|提交|运行|列出|按|输出|检查|发).*",
+    r"^(?:please|pls) (?:always|never) [a-z]+ .+",
+    r"^(?:输出|代码|注释|日期|时间|单位|表格|结果|报告|文档|邮件|变量名)(?:格式)?(?:请|都|一律|统一|要|尽量)*(?:用|使用|采用|写成|保持)(?!过|了|的|什么|哪)[^，。]{2,20}$",
+    r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
     r"^(?:.{0,12}[，,])?(?:请|请你|麻烦你?)(?:总是|一直|始终|永远|务必|一定要?|都)(?!帮).*",
     r"^(?:请|请你|麻烦你?|你)?(?:不要|别|千万别|永远不要|绝对不要|切勿)再.*",
     r"^(?:请|请你|麻烦你?)(?:不要|别|千万不要|切勿|避免)(?!.*(?:这个|那个|这里|这次|现在|先|今天|这段|这份|该|它|担心|客气|介意|见怪|误会)).*",
@@ -611,6 +623,12 @@ REMEMBER_THAT = (
 )  # fmt: skip
 CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿"
 
+DECISION = (
+    r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b .{4,}",
+    r"^(?:我|我们|咱们?|大家)(?:昨天|今天|刚刚?|已经|最后|最终|都|一致|开会)*(?:决定|商定|定下来|敲定|说好)(?:了)?(?!没|吗|怎么|要不要|不了)[^？]{3,}",
+)
+"""What was decided, whatever it is about."""
+
 _DAY_FIRST = r"(?:(?:just |only |early |late |on |earlier )*(?:(?:last|this) \w+|yesterday|today|\w+ \d{1,2}(?:st|nd|rd|th)?|\d{1,2} \w+|\w+day)(?: morning| evening| night| afternoon)?,? )?"
 _SHIPPED = "shipped|released|deployed|launched|fixed|merged|migrated|refactored|completed|finished|solved|resolved|closed|delivered|published|submitted|upgraded|rolled out|went live|signed|won|presented|rewrote"
 _LIVED = "ran|visited|met|went to|attended|gave|passed|bought|adopted|married|graduated|hiked|climbed|cooked|saw|flew|travell?ed|got|had|started|quit|sold|celebrated|watched|played|joined|received|moved|broke|hurt|lost|took|became|failed|sprained"
@@ -634,7 +652,7 @@ APPOINTMENT = (
     rf"giv(?:e|ing) a|speak(?:ing)? at|present(?:ing)? (?:at|to|my|our)|get(?:ting)? married|on (?:holiday|vacation|leave)|off work|"
     rf"(?:start|begin)(?:ing)? (?:my|a|the) (?:new )?(?:job|course|role|internship)|run(?:ning)? (?:the|a|my))\b",
     rf"\b(?:i|we)(?:'ve got| have| have got|'ll have| will have| got)(?: an?| my| our| the| another)? (?:\S+ ){{0,3}}?{_OCCASION}\b",
-    rf"\b(?:my|our) (?:\S+ ){{0,2}}?{_OCCASION}(?:'s| is| starts| leaves| begins| takes place)\b(?! (?:not|cancel|over|done|so|very))",
+    rf"\b(?:my|our) (?:\S+ ){{0,2}}?{_OCCASION}(?: (?:to|with|at|from|in) [\w .'-]{{1,30}}?)?(?:'s| is| starts| leaves| begins| takes place| departs)\b(?! (?:not|cancel|over|done|so|very))",
     r"(?:飞|出发|出差|体检|答辩|开会|搬家|看牙|看医生|手术|汇报|演讲|入职|回国|回家|考试|面试|报到|值班|请假|休假|参加|旅行|旅游|航班|高铁|飞机|婚礼|聚餐|聚会|比赛|约了|相亲|复查|签证|有个?(?:一)?[个场节]?(?:会|课|约)|要去[\u4e00-\u9fff]{2}|去[\u4e00-\u9fff]{2,}(?:玩|出差|旅|开会|看))",
 )  # fmt: skip
 AT_WORK = (
