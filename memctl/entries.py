@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections import Counter
+from collections.abc import Iterator
 from datetime import datetime
 
-from memctl.files import codec, document, knowledge, reflections
+from memctl.core.kept import Line
+from memctl.files import codec, document, knowledge, reflections, transcripts
 from memctl.files.knowledge import Chunk
 from memctl.index.protocol import Entry, Found
-from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, Memory, Reflection
-from memctl.times import from_value
+from memctl.models import KIND_MESSAGE, LAYER_DOCUMENT, LAYER_MESSAGE, LAYER_REFLECTION, Memory, Reflection
+from memctl.times import from_value, to_text
 
 
 def record_entry(memory: Memory, raw: bytes) -> Entry:
@@ -134,10 +137,81 @@ def _passage_text(raw: bytes, path: str) -> str:
     return "\n".join([*above, text] if heading else [knowledge.stem(path), text])
 
 
+LONG_MESSAGE, PASSAGE = 1_600, 800
+"""Characters: a longer message is found by its passages, of about this size …"""
+
+MOST_INDEXED = 64_000
+"""… as far as this; a tool may answer with megabytes."""
+
+PASSAGE_MARK = "#"
+"""Between a message's id and the number of its passage."""
+
+
+def message_entries(line: Line, path: str, text: str) -> list[Entry]:
+    """What of a message can be found: itself, or the passages of a long one.
+
+    Args:
+        text: all of it, also what is kept in an attachment.
+    """
+    message = line.message
+    if message is None or not text.strip():
+        return []
+    parts = [text] if len(text) <= LONG_MESSAGE else [*_passages(text[:MOST_INDEXED])]
+    shared = {"id": message.message_id, "session": message.session, "run": message.run, "role": message.role}
+    shared |= {"name": message.name, "source": message.source, "at": to_text(message.at) if message.at else ""}
+    shared |= {"received": to_text(message.received) if message.received else ""}
+    shared = {name: value for name, value in shared.items() if value}
+    entries = []
+    for number, part in enumerate(parts):
+        several = {"part": number, "parts": len(parts)} if len(parts) > 1 else {}
+        raw = json.dumps({**shared, **several, "text": part}, ensure_ascii=False).encode("utf-8", "surrogatepass")
+        ref = f"{message.message_id}{PASSAGE_MARK}{number}" if several else message.message_id
+        shown = message_memory(raw)
+        searched = f"{message.name}: {part}" if message.name else part
+        entries.append(Entry(path, ref, codec.digest(raw), raw, line.offset, shown, searched, dated=dated(shown)))
+    return entries
+
+
+def _passages(text: str) -> Iterator[str]:
+    """A long text in parts, cut between paragraphs, lines, sentences or words, whichever lies last in reach."""
+    at = 0
+    while len(text) - at > LONG_MESSAGE:
+        window = text[at : at + LONG_MESSAGE - PASSAGE // 2]
+        cut = next((found for end in _ENDS if (found := window.rfind(end) + len(end)) > PASSAGE // 2), len(window))
+        yield text[at : at + cut]
+        at += cut
+    yield text[at:]
+
+
+_ENDS = ("\n\n", "\n", "。", ". ", "! ", "? ", "！", "？", "；", "; ", " ")
+
+
+def message_memory(raw: bytes) -> Memory:
+    """A message, or a passage of one, seen as a memory of layer MSG: it has no category, so filters by these leave it
+    out. Its session is the run it was said in."""
+    found = json.loads(raw.decode("utf-8", "surrogatepass"))
+    at, received = _time_or_none(found.get("at")), _time_or_none(found.get("received"))
+    told = {name: found[name] for name in ("role", "session", "part", "parts") if name in found}
+    return Memory(
+        memory_id=found["id"],
+        content=found["text"],
+        layer=LAYER_MESSAGE,
+        kind=KIND_MESSAGE,
+        category="",
+        source=found.get("source") or found["role"],
+        created_at=received or at,
+        occurred_at=at if received else None,
+        session_id=found["run"],
+        metadata={**told, "speaker": found["name"]} if found.get("name") else told,
+    )
+
+
 def memory_of(entry: Found) -> Memory:
     """Decode what the index keeps of an entry."""
     if entry.path == document.FILE_NAME:
         return document.decode_raw(entry.raw)
+    if transcripts.is_transcript(entry.path):
+        return message_memory(entry.raw)
     if knowledge.is_document(entry.path):
         return _passage(passage_of(entry), entry.path)
     return reflection_memory(reflections.parse(entry.raw, entry.path))
@@ -149,5 +223,7 @@ def text_of(found: Found) -> str:
         return searchable(memory_of(found))
     if knowledge.is_document(found.path):
         return _passage_text(found.raw, found.path)
+    if transcripts.is_transcript(found.path):
+        return searchable(message_memory(found.raw))
     reflection = reflections.parse(found.raw, found.path)
     return f"{reflection.title}\n{reflection.body}"

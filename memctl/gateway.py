@@ -18,7 +18,7 @@ import apsw
 from memctl import sync, times
 from memctl.entries import record_entry
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
-from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery
+from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery, transcripts
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
@@ -211,8 +211,7 @@ class Gateway:
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.files:
             recovery.write_file(self.folder, file.path, file.after, file.before)
-        for line in prepared.change.lines:
-            recovery.write_line(self.folder, line)
+        recovery.write_lines(self.folder, prepared.change.lines)
         if prepared.content is not None:
             with atomic.told(self.folder.memory_file):
                 self._write_memory(prepared, prepared.content)
@@ -250,8 +249,7 @@ class Gateway:
         for file in prepared.change.files:
             if recovery.read_file(self.folder, file.path) == file.after and file.before != file.after:
                 recovery.write_file(self.folder, file.path, file.before, file.after)
-        for line in prepared.change.lines:
-            recovery.write_line(self.folder, replace(line, added=not line.added))
+        recovery.write_lines(self.folder, [replace(line, added=not line.added) for line in prepared.change.lines])
         journal.finish(self.folder, prepared.operation, journal.DROPPED)
         return False
 
@@ -260,7 +258,8 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            if prepared.change.files or not prepared.clean:
+            transcribed = any(transcripts.is_transcript(line.path) for line in prepared.change.lines)
+            if prepared.change.files or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
             journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
         except (MemctlError, apsw.Error, OSError):

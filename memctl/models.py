@@ -21,6 +21,15 @@ LAYERS = (LAYER_RECORD, LAYER_REFLECTION)
 LAYER_DOCUMENT = "DOC"
 """A passage of a document below `knowledge/`: no record, and in no file of memctl's."""
 
+LAYER_MESSAGE = "MSG"
+"""A message of a transcript, or a passage of a long one: no record either."""
+
+KIND_MESSAGE = "message"
+"""The kind of a message where it is shown beside memories; no record has it."""
+
+MEMORIES, MESSAGES, DOCUMENTS = PARTS = ("memories", "messages", "documents")
+"""What an answer may hold."""
+
 DEFAULT_KIND = "fact"
 """The kind of a record that names none, and how one of a kind is treated that memctl does not know."""
 
@@ -132,8 +141,9 @@ class Filters:
     valid_at: datetime | None = None
     """Only what was so at this time, as is known now (with `as_of`: as was known then). What another has replaced
     counts for the time in which it was valid."""
-    documents: bool | None = None
-    """True: only passages of documents; False: none; None: both, as far as the other filters let them through."""
+    only: str = ""
+    """One of `PARTS`: memories, messages or passages of documents alone; empty: all, as far as the other filters let
+    them through."""
 
 
 @dataclass(frozen=True)
@@ -167,6 +177,19 @@ class Route:
     cues: tuple[str, ...] = ()
     present: bool = False
     widened: bool = False
+
+
+@dataclass(frozen=True)
+class Owned:
+    """A record and whose it is; `owner` is empty for one's own."""
+
+    memory: Memory
+    owner: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its id, with the name of another owner before it."""
+        return f"{self.owner}/{self.memory.memory_id}" if self.owner else self.memory.memory_id
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,10 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memctl.entries import passage_entries, record_entry, reflection_entry, text_of
+from memctl.core import kept
+from memctl.entries import message_entries, passage_entries, record_entry, reflection_entry, text_of
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
-from memctl.files import atomic, codec, document, journal, knowledge, reflections
+from memctl.files import atomic, codec, document, journal, knowledge, reflections, transcripts
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
@@ -109,6 +110,19 @@ def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
     yield document.FILE_NAME
     yield from _below(folder.reflections, reflections.FOLDER, _is_reflection, closed)
     yield from _below(folder.knowledge, knowledge.FOLDER, knowledge.is_document, closed)
+    yield from _flat(folder.transcripts, transcripts.FOLDER, transcripts.is_transcript, closed)
+
+
+def _flat(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
+    """As `_below`, without folders in it: attachments are thousands, and found through their messages."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        closed.append(prefix)
+        return
+    yield from (prefix + name for name in names if _named_in_unicode(name) and wanted(prefix + name))
 
 
 def _is_reflection(path: str) -> bool:
@@ -190,6 +204,8 @@ def _look(
     """None where the file is known to be the same."""
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
+    if now.readable and transcripts.is_transcript(now.path):
+        return _look_at_transcript(folder, index, now, before, deep)
     seen = time.time_ns()
     logged = _newest_logged(folder) if now.path == document.FILE_NAME else ""
     if not now.readable:
@@ -210,6 +226,86 @@ def _look(
         return _read_entries(index, state, before, data, logged)
     except InvalidDataError as problem:
         return _unreadable(state, before, problem)
+
+
+def _look_at_transcript(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
+) -> _Outcome | None:
+    """A file that only grew is read from where it ended; any other as a whole."""
+    full, seen = folder.resolve(now.path), time.time_ns()
+    try:
+        if before and not deep and before.hash and before.inode == now.inode and now.size >= before.size:
+            start = max(0, before.size - transcripts.TAIL)
+            data = transcripts.read_from(full, start)[: now.size - start]
+            if transcripts.tail_digest(data[: before.size - start]) == before.hash:
+                if now.size == before.size and before.stamp == now.stamp:
+                    return None
+                if now.size > before.size:
+                    return _grown(folder, index, replace(now, seen_ns=seen), before, data[before.size - start :], data)
+        data = transcripts.read_from(full, 0)[: now.size]
+    except MemctlError as problem:
+        return _unreadable(replace(now, seen_ns=seen), before, problem)
+    return _read_transcript(folder, index, replace(now, seen_ns=seen), before, data)
+
+
+def _grown(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState, new: bytes, data: bytes
+) -> _Outcome:
+    return _Outcome(transcript_update(folder, index, before, replace(now, problem=before.problem), new, data))
+
+
+def transcript_update(
+    folder: UserFolder, index: SqliteIndex, before: FileState | None, now: FileState, new: bytes, tail: bytes
+) -> FileUpdate:
+    """What lines at the end of a transcript change.
+
+    Args:
+        new: the lines.
+        tail: what the file ends with, by which it is known again; the lines where they are longer.
+    """
+    entries, gone, broken = _message_entries(folder, new, now.size - len(new), now.path)
+    removed = [ref for message_id in gone for ref in index.refs_of_message(now.path, message_id)]
+    digest = transcripts.tail_digest(tail) if new.endswith(b"\n") else ""  # an unfinished line is read again
+    state = replace(now, hash=digest, problem=now.problem or _unreadable_lines(broken))
+    return FileUpdate(now.path, before, state, entries, removed)
+
+
+def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) -> tuple[list[Entry], list[str], int]:
+    """The entries of a part of a transcript, the ids of messages that were deleted, and how many lines are broken. Of
+    two lines with one id the last one holds; what was deleted stays so, wherever its line stands."""
+    last: dict[str, kept.Line] = {}
+    deleted: dict[str, None] = {}
+    broken = 0
+    for line in kept.lines(data, offset):
+        if line is None:
+            broken += 1
+        elif line.message is None:
+            deleted[line.deleted] = None
+        else:
+            last[line.message.message_id] = line
+    held = [line for message_id, line in last.items() if message_id not in deleted]
+    entries = [entry for line in held for entry in message_entries(line, path, _whole_text(folder, line))]
+    return entries, [*deleted], broken
+
+
+def _whole_text(folder: UserFolder, line: kept.Line) -> str:
+    return transcripts.whole(folder, line.message).text if line.message else ""
+
+
+def _unreadable_lines(broken: int) -> str:
+    many = "1 line" if broken == 1 else f"{broken} lines"
+    return f"{many} cannot be read as a message (`memctl doctor`)" if broken else ""
+
+
+def _read_transcript(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, data: bytes
+) -> _Outcome:
+    update = transcript_update(folder, index, before, replace(now, problem=""), data, data)
+    known = index.hashes(now.path)
+    moved = _moved(update.entries, index.lines(now.path))
+    fresh = [entry for entry in update.entries if known.get(entry.ref) != entry.hash]
+    removed = known.keys() - {entry.ref for entry in update.entries}
+    return _Outcome(replace(update, entries=fresh, removed=sorted(removed), lines=moved))
 
 
 def _newest_logged(folder: UserFolder) -> str:

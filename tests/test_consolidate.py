@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.context import fence
+from memctl.core import recalled
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.files import codec, merge
-from memctl.lifecycle import recalled
 from memctl.lifecycle.consolidating import duplicates, knowledge
 from memctl.lifecycle.consolidating.consolidate import Plan, plan
 from memctl.lifecycle.consolidating.grouping import ALIKE, alike, near_duplicates, said

@@ -99,7 +99,7 @@ QUESTIONS = (
     ("thing number 7", Filters()),
     ("harbour ship crate", Filters()),
     ("tea", Filters(tags=("tag1",))),
-    ("lighthouse keeper", Filters(documents=True)),
+    ("lighthouse keeper", Filters(only="documents")),
     ("who likes lemon", Filters(categories=("preference",))),
 )
 

@@ -20,8 +20,8 @@ from memctl.agent import answers, arguments
 from memctl.agent.schemas import TOOLS, Tool, as_anthropic, as_openai
 from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
+from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
-from memctl.lifecycle.recalled import without_recalled
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 names = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

@@ -23,8 +23,8 @@ from memctl.agent.schemas import Tool
 from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
 from memctl.context.fence import fenced
+from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, UsageError
-from memctl.lifecycle.recalled import without_recalled
 
 if TYPE_CHECKING:
     from agentscope.agent import Agent
@@ -133,7 +133,7 @@ class MemctlMiddleware(MiddlewareBase):
     def _recall(self, said: str) -> str:
         """Memories for the prompt, empty where there are none."""
         try:
-            with self.toolbox.shared.lock:
+            with self.toolbox.shared.turn:
                 hits = self.memory.query(said, top=self.top, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)

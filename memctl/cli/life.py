@@ -88,14 +88,14 @@ def _chosen(
     from dataclasses import replace
 
     from memctl.lifecycle.scope import Scope
-    from memctl.models import Query
+    from memctl.models import MEMORIES, Query
     from memctl.retrieval.rank import used
 
     if ids:
         return [store.get(memory_id) for memory_id in ids], Scope()
     if not query:
         return store.in_scope(scope, now), scope
-    filters = replace(scope.filters, documents=False)
+    filters = replace(scope.filters, only=MEMORIES)
     hits = store.query(Query(query, top=20, filters=filters), receipt=False, now=now).hits
     return [hit.memory for hit in used(hits) if scope.holds(hit.memory)], Scope()
 

@@ -11,11 +11,11 @@ from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, Now, current
 
 if TYPE_CHECKING:
+    from memctl.core.messages import Message
     from memctl.store import MemoryStore
     from memctl.usecases.ending import Ended, Flushed
     from memctl.usecases.episodes import Learned
     from memctl.usecases.sessions import SessionInfo
-    from memctl.working.messages import Message
     from memctl.working.window import Compacted
 
 SHOWN_CHARACTERS = 300
@@ -33,7 +33,7 @@ def complete_session(incomplete: str) -> list[str]:
 
 def complete_role(incomplete: str) -> list[str]:
     """Roles of messages for the shell."""
-    from memctl.working.messages import ROLES
+    from memctl.core.messages import ROLES
 
     return [role for role in ROLES if role.startswith(incomplete)]
 
@@ -197,8 +197,8 @@ def add(
 def _message(role: str, text: str, result_of: str, call: str, tool: str, arguments: str) -> str | Mapping[str, Any]:
     import json
 
+    from memctl.core.messages import ROLES
     from memctl.errors import UsageError
-    from memctl.working.messages import ROLES
 
     if role.lower() not in ROLES:
         raise UsageError(f"there is no role {role!r}", hint=f"Roles: {', '.join(ROLES)}.")

@@ -10,7 +10,7 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl import times
-from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, STATUSES, Memory
+from memctl.models import DEFAULT_KIND, LAYER_DOCUMENT, LAYER_MESSAGE, STATUSES, Memory
 
 FIELD_ORDER = (
     "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
@@ -125,9 +125,12 @@ def _read_status(name: str, value: object) -> str:
     return str(value)
 
 
+_NO_LAYERS_OF_RECORDS = {LAYER_DOCUMENT: "passages of documents", LAYER_MESSAGE: "messages"}
+
+
 def _read_layer(name: str, value: object) -> str:
-    if value == LAYER_DOCUMENT:
-        raise RecordError(f"field 'layer' must not be {LAYER_DOCUMENT}, which passages of documents have")
+    if isinstance(value, str) and value in _NO_LAYERS_OF_RECORDS:
+        raise RecordError(f"field 'layer' must not be {value}, which {_NO_LAYERS_OF_RECORDS[value]} have")
     return _read_text(name, value)
 
 

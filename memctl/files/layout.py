@@ -40,13 +40,14 @@ _SEEN = r"[^/.\0][^/\0]*"
 
 _STEPS = re.compile(
     rf"memory\.json|feedback\.jsonl|reflections/(?:{_SEEN}/)*{_SEEN}\.md|knowledge/(?:{_SEEN}/)*{_SEEN}"
-    rf"|{re.escape(COUNTED)}|{re.escape(TRASH)}[^/\0]+\.json"
+    rf"|{re.escape(COUNTED)}|transcripts/[\w.-]+\.jsonl|{re.escape(TRASH)}[^/\0]+\.json"
 )
 """Where changes write, relative to the user's folder; nothing else is written because a log says so."""
 
 _ERASABLE = re.compile(
     rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/(?:{_SEEN}/)*{_SEEN}|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
-    r"|(?:feedback|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
+    r"|(?:feedback|transcripts/[\w.-]+|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
+    r"|transcripts/attachments/[0-9a-f]{32}\.txt"
 )
 """What a purge takes: files as a whole, and lines of logs, by their hash."""
 
@@ -89,6 +90,15 @@ class UserFolder:
     @cached_property
     def knowledge(self) -> Path:
         return self.root / "knowledge"
+
+    @cached_property
+    def transcripts(self) -> Path:
+        return self.root / "transcripts"
+
+    @cached_property
+    def transcripts_decision(self) -> Path:
+        """Says, signed, that this machine's user put the transcripts under git."""
+        return self.state / "transcripts-in-git"
 
     @cached_property
     def feedback_log(self) -> Path:

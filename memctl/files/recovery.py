@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, edit, journal, local_state, watermark
+from memctl.files import atomic, codec, document, edit, journal, local_state, transcripts, watermark
 from memctl.files.journal import Operation
 from memctl.files.layout import PRIVATE, UserFolder
 from memctl.models import LineEdit
@@ -119,9 +120,25 @@ def write_line(folder: UserFolder, line: LineEdit) -> None:
         _take_out(folder, path, data, data.removesuffix(torn) if torn else data, line)
 
 
+def write_lines(folder: UserFolder, lines: Sequence[LineEdit]) -> None:
+    """Add lines to logs, or take them out; those of one transcript at once, under the lock of the transcripts."""
+    for path in dict.fromkeys(line.path for line in lines):
+        of_path = [line for line in lines if line.path == path]
+        if transcripts.is_transcript(path):
+            with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
+                transcripts.edit(folder, path, of_path)
+        else:
+            for line in of_path:
+                write_line(folder, line)
+
+
+TRANSCRIPT_TIMEOUT = 10.0
+"""Seconds to wait for whoever adds messages; that takes milliseconds."""
+
+
 def _clear_torn(folder: UserFolder, line: LineEdit) -> None:
     """Take out what a write that was cut off left of a line that does not stand in the log."""
-    if line.added:
+    if line.added and not transcripts.is_transcript(line.path):  # whoever adds to one clears what was cut off
         write_line(folder, replace(line, added=False))
 
 
@@ -139,11 +156,19 @@ def has_line(folder: UserFolder, line: LineEdit) -> bool:
     return line.line in data and any(found.strip() == line.line for found in data.splitlines())
 
 
+def _done_lines(folder: UserFolder, lines: Sequence[LineEdit]) -> Iterator[bool]:
+    """Of each line whether it stands in its log as the edit wants it."""
+    for path in dict.fromkeys(line.path for line in lines):
+        data = atomic.read(folder.step(path), folder.root) or b""
+        present = {found.strip() for found in data.splitlines()}
+        yield from ((line.line in present) == line.added for line in lines if line.path == path)
+
+
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
     """Whether any part of the operation reached its place: then all of it must."""
     if any(s.before != s.after and read_file(folder, s.path) == s.after for s in operation.files):
         return True
-    if any(has_line(folder, line) == line.added for line in operation.lines):
+    if any(_done_lines(folder, operation.lines)):
         return True
     data = atomic.read(folder.memory_file) or b""
     if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
@@ -158,7 +183,7 @@ def _all_written(folder: UserFolder, operation: Operation) -> bool:
     present = all((s.after or "").encode() in data for s in operation.records)
     gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
     files = all(read_file(folder, s.path) == s.after for s in operation.files)
-    return present and gone and files and all(has_line(folder, line) == line.added for line in operation.lines)
+    return present and gone and files and all(_done_lines(folder, operation.lines))
 
 
 def _complete(folder: UserFolder, operation: Operation) -> None:
@@ -166,8 +191,7 @@ def _complete(folder: UserFolder, operation: Operation) -> None:
     for step in operation.files:
         if step.before != step.after and read_file(folder, step.path) == step.before:
             write_file(folder, step.path, step.after, step.before)
-    for line in operation.lines:
-        write_line(folder, line)
+    write_lines(folder, operation.lines)
     data = atomic.read(folder.memory_file)
     if data is not None and (new := _completed(data, operation)) != data:
         atomic.replace(folder.memory_file, new)

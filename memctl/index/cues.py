@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
-from memctl.models import Memory
+from memctl.models import LAYER_MESSAGE, Memory
 
 LONGEST_QUESTION = 35
 """Terms: a longer message that ends with a question tells something too, and what follows is rarely a short answer."""
@@ -44,5 +44,7 @@ def speaker(memory: Memory) -> str:
     named = memory.metadata.get("speaker")
     if isinstance(named, str) and named.strip():
         return named.strip().lower()
+    if memory.layer == LAYER_MESSAGE:
+        return str(memory.metadata.get("role", ""))
     found = _pattern(_SPEAKER).match(memory.content)
     return found[1].lower() if found and memory.session_id else ""

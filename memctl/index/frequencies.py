@@ -9,6 +9,7 @@ from math import log
 import apsw
 
 from memctl.index import database as db
+from memctl.index import search
 
 KEPT = 10_000
 """Counts kept at most: of so many different words in the questions between two changes."""
@@ -33,6 +34,7 @@ class Frequencies:
         self._state: tuple[object, ...] = ()
         self._counts: dict[str, int] = {}
         self._total: int | None = None
+        self._sizes: dict[str, int] = {}
 
     def of(self, connection: apsw.Connection, words: Iterable[str]) -> dict[str, int]:
         """In how many entries each term stands."""
@@ -46,6 +48,14 @@ class Frequencies:
             self._total = int(db.value(connection, "SELECT count(*) FROM entries"))
         return self._total
 
+    def size(self, connection: apsw.Connection, part: str) -> int:
+        """How many entries a part of an answer has (`models.PARTS`)."""
+        self._look(connection)
+        if part not in self._sizes:
+            sql = f"SELECT count(*) FROM entries e WHERE {search.within(part)}"
+            self._sizes[part] = int(db.value(connection, sql))
+        return self._sizes[part]
+
     def _count(self, connection: apsw.Connection, word: str) -> int:
         if word not in self._counts:
             self._counts[word] = int(db.value(connection, "SELECT doc FROM terms WHERE term = ?", (word,)) or 0)
@@ -57,7 +67,7 @@ class Frequencies:
         writing = connection.txn_state() == apsw.SQLITE_TXN_WRITE
         state = () if writing else (connection, version, connection.total_changes())
         if writing or state != self._state or len(self._counts) > KEPT:
-            self._state, self._counts, self._total = state, {}, None
+            self._state, self._counts, self._total, self._sizes = state, {}, None, {}
 
 
 def selection(counts: Mapping[str, int], total: int) -> str:

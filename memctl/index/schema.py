@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 13
+VERSION = 14
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -13,11 +13,11 @@ CREATE TABLE files (
     hash TEXT, seen_ns INTEGER, problem TEXT NOT NULL DEFAULT '', readable INTEGER NOT NULL DEFAULT 1
 ) WITHOUT ROWID;
 
--- What can be found: a record of memory.json, a reflection, a passage of a document.
+-- What can be found: a record of memory.json, a reflection, a passage of a document, a message of a transcript.
 CREATE TABLE entries (
     rowid INTEGER PRIMARY KEY, path TEXT NOT NULL, ref TEXT NOT NULL, hash TEXT NOT NULL,
     line INTEGER NOT NULL, problem TEXT NOT NULL DEFAULT '', layer TEXT, category TEXT, kind TEXT, status TEXT,
-    memory_id TEXT, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
+    memory_id TEXT NOT NULL, text_hash TEXT, created REAL, happened REAL, expires REAL, importance REAL,
     pinned INTEGER, needs_revision INTEGER, embedded INTEGER NOT NULL DEFAULT 0,
     summary_ref TEXT, fact_key TEXT, external_id TEXT, begins REAL, ends REAL, superseded_by TEXT,
     confidence REAL, valid_from REAL, valid_to REAL,
@@ -25,16 +25,16 @@ CREATE TABLE entries (
     raw BLOB NOT NULL -- last: what is larger than a page must not part the other columns from their row
 );
 CREATE INDEX entries_path ON entries (path, ref);
-CREATE INDEX entries_memory ON entries (memory_id);
+CREATE INDEX entries_memory ON entries (memory_id) WHERE memory_id != '';
 CREATE INDEX entries_summary ON entries (summary_ref) WHERE summary_ref IS NOT NULL;
 CREATE INDEX entries_key ON entries (fact_key) WHERE fact_key IS NOT NULL;
 CREATE INDEX entries_external ON entries (external_id) WHERE external_id IS NOT NULL;
 CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND problem = '';
-CREATE INDEX entries_text ON entries (text_hash);
+CREATE INDEX entries_text ON entries (text_hash) WHERE text_hash != '';
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
 CREATE INDEX entries_profile ON entries (confidence)
-    WHERE kind NOT IN ('episode', 'knowledge', 'strategy') AND status = 'active';
-CREATE INDEX entries_session ON entries (session_id, created, memory_id) WHERE session_id IS NOT NULL;
+    WHERE kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active';
+CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE session_id IS NOT NULL;
 CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;

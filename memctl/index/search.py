@@ -13,7 +13,7 @@ import apsw
 from memctl.index import database as db
 from memctl.index import text, vectors
 from memctl.index.protocol import Found, Neighbours, Said, Scored, Vector
-from memctl.models import ACTIVE, SUPERSEDED, Filters
+from memctl.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
 
 EXACT_SCAN_LIMIT = 400
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
@@ -24,8 +24,18 @@ _FEW_TIMES, _OVERFETCH = 2, 1_000
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
 
 
-DOCUMENT = "({0}.path >= 'knowledge/' AND {0}.path < 'knowledge0')"
-"""Whether the path of a row of a table is that of a document."""
+_PATHS = {
+    DOCUMENTS: ("knowledge/", "knowledge0"),
+    MEMORIES: ("memory.json", "transcripts/"),  # and reflections between them
+    MESSAGES: ("transcripts/", "transcripts0"),
+}
+"""From which path to before which one the entries of each part of an answer stand."""
+
+
+def within(part: str, table: str = "e") -> str:
+    """The condition that the path of a row of a table is one of this part."""
+    low, high = _PATHS[part]
+    return f"({table}.path >= '{low}' AND {table}.path < '{high}')"
 
 
 @dataclass(frozen=True)
@@ -38,7 +48,8 @@ class Where:
     by_path: bool = False
 
 
-_BELIEVED = """e.path = 'memory.json' AND e.problem = '' AND e.status != 'candidate' AND e.begins <= ?
+_BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.problem = '' AND e.status != 'candidate'
+    AND e.begins <= ?
     AND (e.expires IS NULL OR e.expires > ?)
     AND coalesce((SELECT s.begins FROM entries s WHERE e.status = 'superseded' AND s.path = 'memory.json'
                   AND s.ref = e.superseded_by), e.ends, 1e12) > ?"""
@@ -87,23 +98,26 @@ def _statuses(filters: Filters) -> Sequence[str]:
     return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
 
 
-def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
-    """Filters as SQL. What has expired is never found."""
-    if filters == Filters(documents=True) and not layers:
-        # Passages are active and do not expire: without a look at these columns, an index answers alone.
-        return Where(DOCUMENT.format("e"), (), by_path=True)
+def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
+    """Filters as SQL. What has expired is never found.
+
+    Args:
+        few: the part of the answer that the filters name is a small one, so that its rows are quickly listed.
+    """
+    if filters in (Filters(only=DOCUMENTS), Filters(only=MESSAGES)) and few:
+        # They are active and do not expire: without a look at these columns, an index answers alone.
+        return Where(within(filters.only), (), by_path=True)
     parts, arguments = _in_time(filters, now)
     for column, wanted in (
         ("category", filters.categories),
         ("kind", filters.kinds),
         ("status", _statuses(filters)),
-        ("layer", layers),
     ):
         if wanted:
             parts.append(f"e.{column} IN ({_marks(wanted)})")
             arguments += wanted
-    if filters.documents is not None:
-        parts.append(f"{'' if filters.documents else 'NOT '}{DOCUMENT.format('e')}")
+    if filters.only:
+        parts.append(within(filters.only))
     for tag in filters.tags:
         parts.append("EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.entry = e.rowid)")
         arguments.append(tag)
@@ -115,10 +129,8 @@ def where(filters: Filters, now: datetime, layers: Sequence[str] = ()) -> Where:
         if flag is not None:
             parts.append(f"e.{column} = ?")
             arguments.append(int(flag))
-    plain = filters in (Filters(statuses=(ACTIVE,)), Filters(statuses=(ACTIVE,), documents=False))
-    return Where(
-        " AND ".join(parts), tuple(arguments), selective=not plain or bool(layers), by_path=bool(filters.documents)
-    )
+    plain = filters == Filters(only=filters.only) and not few
+    return Where(" AND ".join(parts), tuple(arguments), selective=not plain, by_path=few)
 
 
 def _marks(values: Sequence[Any]) -> str:
@@ -229,7 +241,7 @@ def _nearest_sketches(connection: apsw.Connection, packed: vectors.Packed, limit
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
     """Of the entries that pass the filter, those whose sketches are nearest."""
     if condition.by_path:
-        sql = f"""SELECT s.entry FROM sketches s WHERE +s.entry IN (SELECT e.rowid FROM entries e
+        sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
         WHERE {condition.condition}) ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
     else:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
@@ -266,8 +278,8 @@ def _numbers(rows: Iterable[int]) -> str:
 def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neighbours]:
     """The entries right before and after each of these in its session, in the order of writing."""
     beside = """(SELECT n.rowid FROM entries n WHERE n.session_id = e.session_id
-        AND (n.created, n.memory_id) {sign} (e.created, e.memory_id)
-        ORDER BY n.created {way}, n.memory_id {way} LIMIT 1)"""
+        AND (n.created, n.line, n.ref) {sign} (e.created, e.line, e.ref)
+        ORDER BY n.created {way}, n.line {way}, n.ref {way} LIMIT 1)"""
     before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
     sql = f"""SELECT e.rowid, e.asks, {before}, {after} FROM entries e
     WHERE e.session_id IS NOT NULL AND e.rowid IN {_GIVEN}"""
@@ -280,6 +292,11 @@ def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]
     sql = f"SELECT rowid, session_id, speaker, happened, stands FROM entries WHERE rowid IN {_GIVEN}"
     found = db.rows(connection, sql, (_numbers(entries),))
     return {row: Said(session or "", who or "", when, bool(stands)) for row, session, who, when, stands in found}
+
+
+def paths(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, str]:
+    """The files in which these rows stand."""
+    return dict(db.rows(connection, f"SELECT rowid, path FROM entries WHERE rowid IN {_GIVEN}", (_numbers(entries),)))
 
 
 def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:

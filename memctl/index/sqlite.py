@@ -17,7 +17,7 @@ from memctl.index import database as db
 from memctl.index.frequencies import Frequencies, selection
 from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Neighbours, Said, Scored, Vector
 from memctl.index.vectors import Packed
-from memctl.models import ARCHIVED, SUPERSEDED, Filters, Memory
+from memctl.models import ARCHIVED, DOCUMENTS, KIND_MESSAGE, MESSAGES, SUPERSEDED, Filters, Memory
 
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
@@ -25,6 +25,11 @@ _ENTRY_COLUMNS = (
     "expires, importance, pinned, needs_revision, summary_ref, fact_key, external_id, begins, ends, superseded_by, "
     "confidence, valid_from, valid_to, session_id, speaker, asks, stands"
 )
+
+
+SMALL_PART = 0.2
+"""A part of an answer with less than this share of all entries is searched by listing its rows; of a larger one, the
+best of all entries are taken, and those of others left out."""
 
 
 class SqliteIndex:
@@ -163,12 +168,20 @@ class SqliteIndex:
 
     def has_documents(self) -> bool:
         """Whether there are documents at all."""
-        sql = f"SELECT 1 FROM files f WHERE {search.DOCUMENT.format('f')} LIMIT 1"
+        return self.has(DOCUMENTS)
+
+    def has(self, part: str) -> bool:
+        """Whether there is anything of a part of an answer (`models.PARTS`)."""
+        sql = f"SELECT 1 FROM files f WHERE {search.within(part, 'f')} LIMIT 1"
         return db.row(self.connection, sql) is not None
+
+    def size(self, part: str) -> int:
+        """How many entries a part of an answer has."""
+        return self._frequencies.size(self.connection, part)
 
     def passages(self) -> dict[str, int]:
         """How many passages each document has."""
-        sql = f"SELECT path, count(*) FROM entries e WHERE {search.DOCUMENT.format('e')} GROUP BY path"
+        sql = f"SELECT path, count(*) FROM entries e WHERE {search.within(DOCUMENTS)} GROUP BY path"
         return dict(db.rows(self.connection, sql))
 
     def passages_of(self, path: str) -> list[Found]:
@@ -178,14 +191,12 @@ class SqliteIndex:
     def passages_with(self, words: Iterable[str]) -> dict[str, int]:
         """In how many passages each term stands."""
         sql = f"""SELECT count(*) FROM full_text f WHERE full_text MATCH ?
-        AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {search.DOCUMENT.format("e")})"""
+        AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {search.within(DOCUMENTS)})"""
         return {word: int(db.value(self.connection, sql, (text.match_expression([word]),))) for word in words}
 
-    def document_of(self, rows: Iterable[int]) -> dict[int, str]:
-        """The documents of those rows that are passages."""
-        numbers = ",".join(map(str, rows))
-        sql = f"SELECT rowid, path FROM entries e WHERE rowid IN ({numbers}) AND {search.DOCUMENT.format('+e')}"
-        return dict(db.rows(self.connection, sql))
+    def paths(self, rows: Iterable[int]) -> dict[int, str]:
+        """The files in which these rows stand."""
+        return search.paths(self.connection, rows)
 
     def total(self) -> int:
         """How many entries there are."""
@@ -208,11 +219,11 @@ class SqliteIndex:
 
     def by_memory(self, memory_id: str) -> list[Found]:
         """A record and what belongs to it."""
-        return self._entries("memory_id = ?", memory_id, order="path")
+        return self._entries("memory_id = ? AND memory_id != ''", memory_id, order="path")
 
     def by_text(self, text_hash: str) -> list[Found]:
         """Records with exactly these words."""
-        return self._entries("text_hash = ?", text_hash)
+        return self._entries("text_hash = ? AND text_hash != ''", text_hash)
 
     def by_key(self, category: str, key: str) -> list[Found]:
         """Records of the key/value fact with this identity, oldest first."""
@@ -231,7 +242,7 @@ class SqliteIndex:
     def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
         """Active facts and preferences of at least this confidence, the surest first."""
         return self._entries(
-            """kind NOT IN ('episode', 'knowledge', 'strategy') AND status = 'active' AND confidence >= ?
+            """kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active' AND confidence >= ?
             AND problem = '' AND +path = 'memory.json'
             AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
@@ -292,7 +303,8 @@ class SqliteIndex:
 
     def last_id(self, low: str, high: str) -> str | None:
         """The largest record id from `low` to below `high` that has the length of these."""
-        sql = "SELECT max(memory_id) FROM entries WHERE memory_id >= ? AND memory_id < ? AND length(memory_id) = ?"
+        sql = """SELECT max(memory_id) FROM entries
+        WHERE memory_id >= ? AND memory_id < ? AND memory_id != '' AND length(memory_id) = ?"""
         found = db.value(self.connection, sql, (low, high, len(low)))
         return None if found is None else str(found)
 
@@ -300,10 +312,37 @@ class SqliteIndex:
         return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
 
     def kinds(self) -> set[str]:
-        return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries") if name}
+        found = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
+        return found - {"", None, KIND_MESSAGE}
 
     def tag_counts(self) -> dict[str, int]:
         return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))
+
+    # Messages
+
+    def messages(self, message_id: str) -> list[Found]:
+        """A message's entries: itself, or its passages in order; none where it is not known."""
+        return self._entries(
+            f"{search.within(MESSAGES)} AND (ref = ? OR (ref >= ? AND ref < ?))",
+            *(message_id, f"{message_id}#", f"{message_id}$"),
+            order="path, line, rowid",
+        )
+
+    def refs_of_message(self, path: str, message_id: str) -> list[str]:
+        """The refs of a message's entries in a file."""
+        sql = "SELECT ref FROM entries WHERE path = ? AND (ref = ? OR (ref >= ? AND ref < ?))"
+        arguments = (path, message_id, f"{message_id}#", f"{message_id}$")
+        return [ref for (ref,) in db.rows(self.connection, sql, arguments)]
+
+    def all_messages(self) -> list[Found]:
+        """The entries of all messages, in the order in which they were received."""
+        return self._entries(search.within(MESSAGES), order="path, line, rowid")
+
+    def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Found]:
+        """The entries of a run of a session, in the order in which they were said; the newest `limit` of them."""
+        way = "DESC" if newest else "ASC"
+        order = f"created {way}, line {way}, ref {way} LIMIT ?"
+        return self._entries(f"session_id = ? AND {search.within(MESSAGES, '+e')}", run, limit, order=order)
 
     # Searching
 
@@ -321,12 +360,16 @@ class SqliteIndex:
                 self.connection.execute("COMMIT")
 
     def full_text(self, words: Sequence[str], filters: Filters, now: datetime, limit: int) -> list[Scored]:
-        condition = search.where(filters, now)
+        condition = self._where(filters, now)
         chosen = "" if condition.selective else selection(self.term_counts(words), self.total())
         return search.full_text(self.connection, words, condition, limit, chosen)
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
-        return search.nearest(self.connection, vector, search.where(filters, now), limit)
+        return search.nearest(self.connection, vector, self._where(filters, now), limit)
+
+    def _where(self, filters: Filters, now: datetime) -> search.Where:
+        few = bool(filters.only) and self.size(filters.only) < SMALL_PART * self.total()
+        return search.where(filters, now, few=few)
 
     def cosines(self, vector: Vector, rows: Iterable[int]) -> dict[int, float]:
         return search.cosines(self.connection, vector, rows)

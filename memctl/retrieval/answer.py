@@ -6,13 +6,24 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.entries import dated, memory_of, searchable
-from memctl.files import document, knowledge
+from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
+from memctl.files import document, knowledge, transcripts
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.stopwords import is_stop
 from memctl.index.text import likeness, terms
-from memctl.models import LAYER_DOCUMENT, Filters, Hit, Memory, Query, Route
+from memctl.models import (
+    DOCUMENTS,
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    MEMORIES,
+    MESSAGES,
+    Filters,
+    Hit,
+    Memory,
+    Query,
+    Route,
+)
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.asked import Asked
@@ -37,20 +48,37 @@ class Answer:
 
 
 def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first, all of one moment."""
+    """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
     with index.snapshot():
-        return _answer(query, index, embedder, weights, now)
+        *narrow, whole = _questions(query, index)
+    for question in narrow:
+        vector, degraded = retrieve.vector_of(question, embedder)
+        with index.snapshot():
+            found = retrieve.retrieved(index, vector, question, query.filters, now)
+            if any(one.lexical > 0 or one.cosine > 0 for one in found):
+                return _answer(query, index, question, Retrieved(found, vector, degraded), weights, now)
+    vector, degraded = retrieve.vector_of(whole, embedder)
+    with index.snapshot():
+        found = retrieve.retrieved(index, vector, whole, query.filters, now)
+        return _answer(query, index, whole, Retrieved(found, vector, degraded), weights, now)
+
+
+def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:
+    """The question without the words that are everywhere, if there are any; then with them, if nothing is found."""
+    counts = index.term_counts(retrieve.question_terms(query.text))
+    frequent = retrieve.frequent(index, counts)
+    whole = retrieve.prepare(query.text, counts, index.total())
+    return (retrieve.prepare(query.text, counts, index.total(), frequent), whole) if frequent else (whole,)
 
 
 def _answer(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
+    query: Query, index: SqliteIndex, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
 ) -> Answer:
-    question, retrieved = _retrieved(query, index, embedder, now)
     ranking = _ranked(index, query, retrieved, weights, now)
     route = route_of(query.text)
     hits, entries = _hits(index, query, ranking, weights, now, route.present)
     ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
-    ranked = rank.spread(ranked, rank.document_of, query.top)
+    ranked = rank.balanced(rank.spread(ranked, rank.document_of, query.top), query.top)
 
     seen: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -75,20 +103,6 @@ def _answer(
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
-
-
-def _retrieved(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, now: datetime
-) -> tuple[Question, Retrieved]:
-    """What may answer, without the words that are everywhere; with them where nothing is found so."""
-    counts = index.term_counts(retrieve.question_terms(query.text))
-    frequent = retrieve.frequent(index, counts)
-    question = retrieve.prepare(query.text, counts, index.total(), frequent)
-    found = retrieve.retrieved(index, embedder, question, query.filters, now)
-    if frequent and not any(one.lexical > 0 or one.cosine > 0 for one in found.candidates):
-        question = retrieve.prepare(query.text, counts, index.total())
-        found = retrieve.retrieved(index, embedder, question, query.filters, now)
-    return question, found
 
 
 @dataclass(frozen=True)
@@ -138,13 +152,23 @@ def _ranked(index: SqliteIndex, query: Query, retrieved: Retrieved, weights: ran
 def _shortlist(
     index: SqliteIndex, candidates: Sequence[Candidate], signals: Mapping[int, rank.Signals], top: int
 ) -> list[Candidate]:
-    """The candidates worth decoding: the best, and as many passages of documents, a few of each before more of one."""
+    """The candidates worth decoding: the best of each part, of passages a few of each document before more of one."""
     best = sorted(candidates, key=lambda c: (-sum(signals[c.rowid]), c.rowid))
     wanted = max(DECODED * top, LEAST_DECODED)
-    document_of = index.document_of([c.rowid for c in best]) if index.has_documents() else {}
-    passages = [c for c in best if c.rowid in document_of]
-    others = [c for c in best if c.rowid not in document_of]
-    return others[:wanted] + rank.spread(passages, lambda c: document_of[c.rowid], top)[:wanted]
+    if not (index.has(DOCUMENTS) or index.has(MESSAGES)):
+        return best[:wanted]
+    path_of = index.paths([c.rowid for c in best])
+    parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
+    for candidate in best:
+        parts[_part(path_of[candidate.rowid])].append(candidate)
+    passages = rank.spread(parts[DOCUMENTS], lambda c: path_of[c.rowid], top)
+    return parts[MEMORIES][:wanted] + parts[MESSAGES][:wanted] + passages[:wanted]
+
+
+def _part(path: str) -> str:
+    if knowledge.is_document(path):
+        return DOCUMENTS
+    return MESSAGES if transcripts.is_transcript(path) else MEMORIES
 
 
 def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
@@ -154,6 +178,8 @@ def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
     if knowledge.is_document(found.path):
         passage = memory_of(found)
         return passage, passage.memory_id
+    if transcripts.is_transcript(found.path):
+        return memory_of(found), found.ref if PASSAGE_MARK in found.ref else ""
     record = index.record_of(found)
     return memory_of(record or found), found.path
 
@@ -161,7 +187,7 @@ def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
 def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     """Whether the record behind a reflection passes the filters too."""
     when = memory.when
-    if memory.layer == LAYER_DOCUMENT:
+    if memory.layer in (LAYER_DOCUMENT, LAYER_MESSAGE):
         return True  # it is the entry itself, which has passed them
     if filters.as_of or filters.valid_at:
         return False  # a reflection says what is known today
@@ -178,7 +204,7 @@ def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
 
 def _words(memory: Memory, found: Found) -> frozenset[str]:
     """All terms by which an entry can be found."""
-    if found.path != document.FILE_NAME:
+    if found.path != document.FILE_NAME and memory.layer != LAYER_MESSAGE:
         return frozenset(terms(found.raw.decode("utf-8", "replace")))
     return frozenset(terms(f"{searchable(memory)}\n{dated(memory)}"))
 
@@ -195,7 +221,7 @@ def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: dat
     bag = frozenset(retrieve.question_terms(content))
     counts = index.term_counts([word for word in bag if not is_stop(word)][:256] or list(bag))
     rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:RAREST]
-    rows = [scored.rowid for scored in index.full_text(rarest, Filters(documents=False), now, NEAR_CANDIDATES)]
+    rows = [scored.rowid for scored in index.full_text(rarest, Filters(only=MEMORIES), now, NEAR_CANDIDATES)]
     near = []
     for found in index.found(rows):
         if found.path == document.FILE_NAME:

@@ -11,7 +11,18 @@ from typing import NamedTuple, TypeVar
 from memctl import times
 from memctl.index.protocol import Neighbours, Said
 from memctl.index.text import likeness
-from memctl.models import LAYER_DOCUMENT, LAYER_REFLECTION, SUPERSEDED, Hit, Memory, Route
+from memctl.models import (
+    DOCUMENTS,
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    LAYER_REFLECTION,
+    MEMORIES,
+    MESSAGES,
+    SUPERSEDED,
+    Hit,
+    Memory,
+    Route,
+)
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.retrieve import Candidate
 
@@ -254,6 +265,32 @@ def document_of(hit: Hit) -> str:
     return str(hit.memory.metadata["path"]) if hit.memory.layer == LAYER_DOCUMENT else ""
 
 
+def part_of(hit: Hit) -> str:
+    """The part of an answer that a hit belongs to (`models.PARTS`)."""
+    return {LAYER_DOCUMENT: DOCUMENTS, LAYER_MESSAGE: MESSAGES}.get(hit.memory.layer, MEMORIES)
+
+
+PART_SHARE, GOOD_SHARE = 0.3, 0.5
+"""The places of an answer that each part has for itself, for hits with at least so much of the best score."""
+
+
+def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
+    """The hits, best first, such that no part drowns the others among the first `top`: the best few of each part that
+    are about as good as the best of all have a place there."""
+    own = -int(-PART_SHARE * top // 1)
+    good = [hit for hit in hits if hit.score >= GOOD_SHARE * hits[0].score]
+    if len({part_of(hit) for hit in good}) < 2:
+        return list(hits)
+    kept: set[int] = set()
+    for part in (MEMORIES, MESSAGES, DOCUMENTS):
+        kept.update(id(hit) for hit in [hit for hit in good if part_of(hit) == part][:own])
+    others = [hit for hit in hits if id(hit) not in kept]
+    first = sorted(
+        [hit for hit in hits if id(hit) in kept] + others[: max(0, top - len(kept))], key=lambda hit: -hit.score
+    )
+    return first + others[max(0, top - len(kept)) :]
+
+
 def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool]:
     """Follow the route as far as that costs nothing.
 
@@ -269,6 +306,8 @@ def routed(hits: Sequence[Hit], route: Route, top: int) -> tuple[list[Hit], bool
 
 
 def _inside(hit: Hit, route: Route) -> bool:
+    if hit.memory.layer == LAYER_MESSAGE:
+        return True  # a message has no category
     layer = LAYER_REFLECTION if hit.via and not document_of(hit) else hit.memory.layer
     return layer in route.layers and (not route.categories or hit.memory.category in route.categories)
 

@@ -16,7 +16,17 @@ from memctl.errors import DegradedError, MemctlError, ProviderError
 from memctl.files import document, receipts, reflections
 from memctl.index import text
 from memctl.index.sqlite import SqliteIndex
-from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reflection, Reranking
+from memctl.models import (
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    MEMORIES,
+    Hit,
+    Memory,
+    Query,
+    QueryResult,
+    Reflection,
+    Reranking,
+)
 from memctl.providers.base import Embedder, Reranker
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
@@ -25,6 +35,7 @@ from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
+from memctl.turns import given_up
 
 NONE = "none"
 """Name of no reranker."""
@@ -106,7 +117,8 @@ class Asking(Engine):
         if not texts:
             return found, None
         start = time.perf_counter()
-        scores = reranker.scores(query.text, texts)
+        with given_up():
+            scores = reranker.scores(query.text, texts)
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
         ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
         spread = rank.spread(ranked, rank.document_of, query.top)
@@ -116,7 +128,7 @@ class Asking(Engine):
     def _read_by_reranker(self, hit: Hit) -> str:
         """A hit as a reranker reads it: the words by which it was found."""
         words = searchable(hit.memory)
-        if not hit.via or hit.memory.layer == LAYER_DOCUMENT:
+        if not hit.via or hit.memory.layer in (LAYER_DOCUMENT, LAYER_MESSAGE):
             return words
         matched, _ = self.readable_reflection(replace(hit.memory, summary_md_ref=hit.via))
         return f"{words}\n{matched.body}" if matched else words
@@ -159,7 +171,7 @@ class Asking(Engine):
         """Records that fit, sorted; see `Selection`."""
         self.refresh()
         chosen = selection or Selection()
-        found = self.index.matching(replace(chosen.filters, documents=False), now or times.utc_now())
+        found = self.index.matching(replace(chosen.filters, only=MEMORIES), now or times.utc_now())
         return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
 
     @healing
@@ -198,5 +210,5 @@ class Asking(Engine):
 
 
 def _ids(hits: Sequence[Hit]) -> list[str]:
-    """The memories of an answer; passages of documents are none, and can be neither used up nor judged."""
+    """The memories and messages of an answer; passages of documents are neither, and cannot be judged."""
     return [hit.memory.memory_id for hit in hits if hit.memory.layer != LAYER_DOCUMENT]

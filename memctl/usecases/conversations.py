@@ -19,28 +19,33 @@ from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import MEMORY, messages_of, with_messages
+from memctl.working.components import MEMORY, messages_of, paused, run_of, with_messages
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
-    from concurrent.futures import Future, ThreadPoolExecutor
-
-    from memctl.working.messages import Message
+    from memctl.background import Worker
+    from memctl.core.messages import Message
     from memctl.working.window import Compacted, Size
 
 
 class Conversations(Ending):
     """Conversations of agents."""
 
-    def conversation(self, session_id: str = MAIN, *, background: bool = False) -> Conversation:
+    def conversation(self, session_id: str = MAIN, *, background: bool = False, keep: bool = True) -> Conversation:
         """The messages of a session, which begins with its first message.
 
         Args:
             background: whether a thread makes room after a message that needs it; else the next flush does.
+            keep: whether the messages go into the transcript too, where they can be found when they have left the
+                window.
 
         Raises:
             UsageError: it can be no session's id.
         """
-        return Conversation(self, check_session_id(session_id), background=background)
+        return Conversation(self, check_session_id(session_id), background=background, keep=keep)
+
+    def pause_session(self, session_id: str, wanted: bool = True, *, now: datetime | None = None) -> None:
+        """Stop keeping what is said in a session, or go on with it. The window goes on as before."""
+        self._change_session(session_id, lambda session: paused(session, wanted), now or times.utc_now())
 
     def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
         """A new session with an empty file.
@@ -66,10 +71,9 @@ class Conversation:
     and processes may use one session. Messages are added durably, and in the order of the calls.
     """
 
-    def __init__(self, store: Conversations, session_id: str, *, background: bool = False) -> None:
-        self.store, self.session_id, self.background = store, session_id, background
-        self._worker: ThreadPoolExecutor | None = None
-        self._pending: list[Future[Any]] = []
+    def __init__(self, store: Conversations, session_id: str, *, background: bool = False, keep: bool = True) -> None:
+        self.store, self.session_id, self.background, self.keep = store, session_id, background, keep
+        self._worker: Worker[Any] | None = None
 
     def add(
         self,
@@ -79,19 +83,21 @@ class Conversation:
         now: datetime | None = None,
         metadata: Mapping[str, Any] | None = None,
         allow_secret: bool = False,
+        keep: bool = True,
     ) -> Message:
-        """Add a message and return; room is made later.
+        """Add a message and return; room is made later. It is in the transcript before it is in the window.
 
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
             allow_secret: keep it even if a part of it looks like a secret.
+            keep: whether it goes into the transcript.
 
         Raises:
             InvalidDataError: it is no message.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In the call of a tool and
                 its result it is masked instead: who calls a tool cannot choose its words.
         """
-        return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret)[0]
+        return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret, keep=keep)[0]
 
     def extend(
         self,
@@ -99,6 +105,7 @@ class Conversation:
         *,
         now: datetime | None = None,
         allow_secret: bool = False,
+        keep: bool = True,
     ) -> list[Message]:
         """Add several messages at once: all of them or, where one is refused, none."""
         now = now or times.utc_now()
@@ -111,11 +118,13 @@ class Conversation:
         def decide(session: Session) -> Session:
             whole[:] = identified([*messages_of(session), *new])
             added[:] = whole[len(whole) - len(new) :]
-            return with_messages(session, whole)
+            changed = with_messages(session, whole)
+            return self.store._kept(changed, added, now) if keep and self.keep else changed
 
+        idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
         if begins:
-            self.store.close_idle(now)
+            self.store._learn_without_model([ended.session_id for ended in idle], now)
         if self.background and self.store.is_over(whole):
             self._later(now)
         return added
@@ -128,7 +137,7 @@ class Conversation:
 
     def openai(self) -> list[dict[str, Any]]:
         """The messages as OpenAI's API wants them; none of a session that somebody else wrote."""
-        from memctl.working.messages import to_openai
+        from memctl.core.messages import to_openai
 
         session = files.load_if_exists(self.store.folder, self.session_id)
         if session is not None and not session.own:
@@ -157,19 +166,30 @@ class Conversation:
             gone[:] = [found[place] for place in going]
             return with_messages(session, [found[place] for place in places if place not in going])
 
-        self.store._change_session(self.session_id, decide, now or times.utc_now())
+        now = now or times.utc_now()
+        self.store._change_session(self.session_id, decide, now)
+        self.store.conversations.delete([message_id for message in gone for message_id in message.ids], now=now)
         return gone
 
     def clear(self, *, now: datetime | None = None) -> int:
-        """Take all messages out; nothing is learned from them. Returns how many there were."""
+        """Take all messages out, those too that have left the window in this run; nothing is learned from them.
+
+        Returns:
+            how many there were in the window.
+        """
         gone: list[int] = []
+        runs: list[str] = []
+        now = now or times.utc_now()
 
         def decide(session: Session) -> Session:
             gone[:] = [len(messages_of(session))]
+            runs[:] = [run_of(session)]
             files.clear_offloaded(self.store.folder, self.session_id)
             return with_messages(session, [])
 
-        self.store._change_session(self.session_id, decide, now or times.utc_now())
+        self.store._change_session(self.session_id, decide, now)
+        self.store._drop_waiting(self.session_id)
+        self.store.conversations.delete_run(runs[0], now=now)
         return gone[0]
 
     def size(self) -> Size:
@@ -178,38 +198,37 @@ class Conversation:
 
         return size(self.get(), self.store._count)
 
-    def flush(self, *, now: datetime | None = None) -> Compacted | None:
-        """Make room now, if there is need; None where there is none. Waits for the thread."""
+    def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
+        """Make room now, if there is need; None where there is none. Waits for the thread.
+
+        Args:
+            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+        """
         self._wait()
-        if not self.store.is_over(self.get()):
+        if not self.store.is_over(self.get(), budget=budget):
             return None
-        return self.store.compact_session(self.session_id, now=now)[0]
+        return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """Wait for the thread and end it."""
-        self._wait()
+        """Wait for the thread, though not for ever, and end it."""
         if self._worker:
-            self._worker.shutdown()
+            self._worker.close()
             self._worker = None
 
     def _later(self, now: datetime) -> None:
-        from concurrent.futures import ThreadPoolExecutor
+        from memctl.background import Worker
 
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
-        self._pending = [future for future in self._pending if not future.done()]
-        if len(self._pending) < 2:  # one at work and one to come after it: that one sees everything
-            self._pending.append(self._worker.submit(self.store.compact_session, self.session_id, now=now))
+            self._worker = Worker(self.store, lambda problem: None)  # the next flush meets the same, and says so
+        self._worker.submit(lambda store: store.compact_session(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
-        """Wait for the thread; what went wrong there does so again here, where somebody sees it."""
-        for future in self._pending:
-            future.exception()
-        self._pending = []
+        if self._worker:
+            self._worker.wait(self.store.settings.llm_timeout)
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:
-    from memctl.working.messages import ROLES, Message, from_openai
+    from memctl.core.messages import ROLES, Message, from_openai
 
     if isinstance(given, str):
         if role.strip().lower() not in ROLES:

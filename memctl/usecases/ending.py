@@ -15,7 +15,7 @@ from memctl.files.sessions import Session
 from memctl.usecases.compacting import Compacting
 from memctl.usecases.episodes import Episodes, Learned
 from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import is_needed, messages_of, with_messages
+from memctl.working.components import in_run, is_needed, messages_of, with_messages
 
 if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
     from memctl.working.window import Compacted
@@ -26,7 +26,8 @@ ENDED, IDLE = "ended", "idle"
 
 @dataclass(frozen=True)
 class Ended:
-    """A session that was ended: what was learned, and how many messages were too few for an episode."""
+    """A session that was ended: what was learned, and how many messages were too few for an episode; facts were learned
+    from these too."""
 
     session_id: str
     learned: tuple[Learned, ...] = ()
@@ -48,11 +49,16 @@ class Flushed:
 class Ending(Compacting, Episodes):
     """The end of sessions."""
 
-    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
-        """End a session: learn from what waits of it, and from what is left if that is enough; then remove it.
+    def end_session(
+        self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
+    ) -> Ended:
+        """End a session: learn from what waits of it, and from what is left; then remove it.
 
-        What left the window before is always learned from; what is left, from `session_least_messages` messages on.
-        A task at hand is not ended with it: see `Tasks`.
+        Facts are learned from every message. What is left becomes an episode from `session_least_messages` messages on;
+        what left the window before always does. A task at hand is not ended with it: see `Tasks`.
+
+        Args:
+            wait: False: all that is left waits in the queue, for `learn_pending` and `maintain`.
 
         Raises:
             NotFoundError: there is no such session.
@@ -62,7 +68,7 @@ class Ending(Compacting, Episodes):
         files.load(self.folder, session_id)
         self._need_own(session_id)
         ended = self._close(session_id, ENDED, now)
-        learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now)
+        learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now) if wait else ()
         return replace(ended, learned=tuple(learned))
 
     def _close(self, session_id: str, reason: str, now: datetime) -> Ended:
@@ -78,9 +84,9 @@ class Ending(Compacting, Episodes):
             messages = identified(messages_of(session))
             said = spoken(messages)
             enough = len(said) >= self.settings.session_least_messages
-            if enough:
+            if said:
                 session = self._enqueue(session, messages, reason, now)
-            emptied = with_messages(session, [])
+            emptied = in_run(with_messages(session, []), "")
             kept = is_needed(emptied)
             if kept:
                 files.write(self.folder, emptied, now)

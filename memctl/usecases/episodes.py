@@ -8,13 +8,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.core.recalled import without_recalled
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
 from memctl.lifecycle import adding
-from memctl.lifecycle.recalled import without_recalled
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
 from memctl.usecases.extracting import Extracting
@@ -22,8 +22,8 @@ from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
+    from memctl.core.messages import Message
     from memctl.working.episodes import Draft
-    from memctl.working.messages import Message
 
 
 _NOT_OWN = "left in the queue: this user did not write session {} on this machine (`memctl state` shows what waits)"
@@ -45,6 +45,12 @@ class Learned:
     notes: tuple[str, ...] = ()
 
 
+def _from(made: Memory, messages: Sequence[Message]) -> Memory:
+    """The memory with the ids of the first and the last message that it was made from."""
+    ids = [message_id for message in messages for message_id in message.ids]
+    return replace(made, metadata={**made.metadata, "said": [ids[0], ids[-1]]}) if ids else made
+
+
 class Episodes(Sessions, Extracting):
     """What becomes of messages that wait in the queue."""
 
@@ -64,8 +70,14 @@ class Episodes(Sessions, Extracting):
         waiting = queue.waiting(self.folder, check_session_id(session_id) if session_id else "")
         return [self._learn(owner, name, use_model, now) for owner, name in waiting]
 
+    def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
+        """Learn by rules from what waits, so that a session that begins knows it: from all of it, or from that of some
+        sessions where there is a language model, for which the rest waits."""
+        for session_id in dict.fromkeys(sessions) if self.has_llm else [""]:
+            self.learn_pending(session_id=session_id, use_model=False, now=now)
+
     def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
-        from memctl.working.messages import Message, cleaned
+        from memctl.core.messages import Message, cleaned
 
         try:
             # A process that died may have left in the session what it had queued: it leaves first.
@@ -94,20 +106,21 @@ class Episodes(Sessions, Extracting):
         said = episodes.spoken(messages)
         learned = Learned(name, session_id)
         if said:
-            draft, notes = self._draft(messages, use_model)
+            enough = queued.reason == queue.EVICTED or len(said) >= self.settings.session_least_messages
+            draft, notes = self._draft(messages, use_model) if enough else (None, ())
             facts, more = self._facts(said, queued.at, use_model)
-            made = episodes.memory_of(draft, messages, name, session_id, queued.at)
-            episode = self._write_episode(made, session_id, name, now)
+            made = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
+            episode = self._write_episode(_from(made, messages), session_id, name, now) if made else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
         queue.remove(self.folder, session_id, name)
         return learned
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
+        from memctl.core.messages import USER
         from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.lifecycle.extraction.extract import Utterance
-        from memctl.working.messages import USER
 
-        told = [Utterance(message.role, message.text, message.time or at) for message in said]
+        told = [Utterance(message.role, message.text, message.time or at, message.id) for message in said]
         if not any(utterance.role == USER for utterance in told):
             return 0, ()
         report = self.extract(told, now=at, use_model=use_model, command="session")

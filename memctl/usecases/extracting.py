@@ -8,13 +8,14 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import secrets, times
+from memctl.conversations.derived import SAID
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
 from memctl.lifecycle import adding, correcting, facts
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.lifecycle.correcting import Denial, Meant
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Change, Filters, Memory
+from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.usecases.learning import REJECTED
 from memctl.view import View
@@ -61,7 +62,7 @@ class Extracting(Engine):
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
         found, origin, notes = self._proposals(said, before, now, use_model)
         found, withheld = _guarded(found, self.secret_policy(allow_secret))
-        drawn = [self._drawn(proposal, now) for proposal in found]
+        drawn = [_from(self._drawn(proposal, now), said) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
 
@@ -83,10 +84,10 @@ class Extracting(Engine):
         from memctl.lifecycle.extraction import extract
 
         ruled = extract.rules(said, self.user, now, before)
-        model = self.llm if use_model else None
-        if model is None:
-            return ruled, extract.RULES, ()
         try:
+            model = self.llm if use_model else None
+            if model is None:
+                return ruled, extract.RULES, ()
             parts = extract.pieces(said)
             answers = [model.complete(extract.prompt(part, self.user, now), extract.SCHEMA) for part in parts]
         except ProviderError as problem:
@@ -114,6 +115,19 @@ class Extracting(Engine):
             replace(memory, category=category), now, self.gateway.ids(now, datetime.now(UTC)), given
         )
         return adding.check(memory, self.settings.categories)
+
+
+def _from(memory: Memory, said: Sequence[Utterance]) -> Memory:
+    """The memory with the id of the message that says it, where that is known."""
+    from memctl.lifecycle.extraction.clauses import squashed
+
+    texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
+    wanted = [text for text in map(squashed, texts) if text]
+    held = (
+        each.message for text in wanted for each in reversed(said) if each.message and text in squashed(each.content)
+    )
+    found = next(held, "")
+    return replace(memory, metadata={**memory.metadata, SAID: [found, found]}) if found else memory
 
 
 def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
@@ -243,7 +257,11 @@ def _holding(view: View, words: Sequence[str], now: datetime) -> list[Memory]:
     """Memories that hold the rarest of the words."""
     counts = view.index.term_counts(list(dict.fromkeys(words))[:256])
     rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
-    rows = [scored.rowid for scored in view.index.full_text(rarest, Filters(), now, _LOOKED_AT)] if rarest else []
+    rows = (
+        [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
+        if rarest
+        else []
+    )
     return [document.decode_raw(found.raw) for found in view.index.found(rows) if found.path == document.FILE_NAME]
 
 

@@ -14,7 +14,7 @@ from memctl.engine import healing
 from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
-from memctl.models import Change, FileEdit, Filters, Query, QueryResult
+from memctl.models import DOCUMENTS, Change, FileEdit, Filters, Query, QueryResult
 from memctl.transfer import documents
 from memctl.transfer.documents import Skipped, Source
 from memctl.usecases.asking import Asking
@@ -158,7 +158,7 @@ class Knowledge(Asking):
 
     def search_knowledge(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
         """Ask the documents alone. There is no receipt: passages are not judged."""
-        filters = Filters(documents=True)
+        filters = Filters(only=DOCUMENTS)
         asked = Query(question, top or self.settings.query_top, filters, route=False)
         return self.query(asked, receipt=False, now=now)
 

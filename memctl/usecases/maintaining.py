@@ -80,6 +80,8 @@ class Maintaining(Consolidating, Fading, Tasks):
             idle = [f"session {session_id} is idle: to be ended" for session_id in self.idle_sessions(now)]
             return [*idle, *(f"session {owner}: {name} waits" for owner, name in self.waiting())]
         over = [f"task {closed.task.id} is over: archived" for closed in self.finish_closed_tasks(now)]
+        taught = self.teach_tasks(now=now) if use_model else []
+        over += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
         flushed = self.flush_sessions(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
         told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
 from memctl import times
+from memctl.core import kept
 from memctl.engine import Engine
 from memctl.errors import ConflictError, MemctlError, RefusedError
 from memctl.files import queue
@@ -20,11 +21,19 @@ from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
 from memctl.files.sessions import Session
-from memctl.working.components import messages_of, noting_queued, queued_in, task_of, with_messages
+from memctl.working.components import (
+    in_run,
+    is_paused,
+    messages_of,
+    noting_queued,
+    queued_in,
+    run_of,
+    task_of,
+    with_messages,
+)
 
 if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
-    from memctl.working.limits import Count
-    from memctl.working.messages import Message
+    from memctl.core.messages import Count, Message
     from memctl.working.tasks import Task
     from memctl.working.window import Size
 
@@ -217,9 +226,59 @@ class Sessions(Engine):
             session = with_messages(session, kept)
         return noting_queued(session, waiting) if set(waiting) != set(noted) else session
 
+    def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> Session:
+        """Keep messages that were added, in the session's run; call it with the session's lock held, before the window
+        is written. A session that has no run yet begins one, with all that stands in its window."""
+        from memctl.conversations.service import new_run
+
+        if not self.settings.keep_messages or is_paused(session):
+            return session
+        run = run_of(session)
+        if not run:
+            run, new = new_run(now), messages_of(session)
+            session = in_run(session, run)
+        found = (kept.kept(message, session.session_id, run, now) for message in new)
+        self.conversations.keep([message for message in found if message], now)
+        return session
+
+    def drop_from_windows(self, message_ids: Sequence[str], now: datetime) -> None:
+        """Take messages, with the calls and results that belong to them, out of every window and out of the queue."""
+        from memctl.working.window import units
+
+        if not message_ids:
+            return
+        gone = set(message_ids)
+
+        def decide(session: Session) -> Session:
+            found = identified(messages_of(session))
+            going = {at for unit in units(found) if any(gone & set(found[at].ids) for at in unit) for at in unit}
+            return with_messages(session, [message for at, message in enumerate(found) if at not in going])
+
+        for session_id in files.ids(self.folder):
+            session = files.load_if_exists(self.folder, session_id)
+            if session and session.own and any(gone & set(message.ids) for message in messages_of(session)):
+                self._change_session(session_id, decide, now)
+        for session_id, name in queue.waiting(self.folder):
+            self._drop_queued(session_id, name, gone)
+
+    def _drop_queued(self, session_id: str, name: str, gone: set[str]) -> None:
+        from memctl.core.messages import Message
+
+        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
+            queued = queue.read(self.folder, session_id, name)
+            if queued is None or not queued.own or not gone & _ids_in(queued):
+                return
+            kept_states = tuple(state for state in queued.messages if not gone & set(Message.read(state).ids))
+            queue.put(self.folder, replace(queued, messages=kept_states))
+
+    def _drop_waiting(self, session_id: str) -> None:
+        """Take out of the queue what waits of a session: nothing is learned from it."""
+        for _, name in queue.waiting(self.folder, session_id):
+            queue.remove(self.folder, session_id, name)
+
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
         """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
-        name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
+        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
@@ -236,10 +295,20 @@ class Sessions(Engine):
             there = files.path_of(self.folder, session_id).is_file()
             if not there and not waiting:
                 files.load(self.folder, session_id)  # says which there are
+            run = self._readable_run(session_id)
             files.delete(self.folder, session_id)
-            for _, name in waiting:
-                queue.remove(self.folder, session_id, name)
+            self._drop_waiting(session_id)
+        if run:
+            self.conversations.delete_run(run)
         return there or bool(waiting)
+
+    def _readable_run(self, session_id: str) -> str:
+        """The run of a session; empty where it has none, or its file cannot be read."""
+        try:
+            session = files.load_if_exists(self.folder, session_id)
+        except MemctlError:
+            return ""
+        return run_of(session) if session and session.own else ""
 
 
 def new_ids() -> Iterator[str]:
@@ -249,12 +318,12 @@ def new_ids() -> Iterator[str]:
 
 
 def identified(messages: Sequence[Message]) -> tuple[Message, ...]:
-    from memctl.working import messages as rules
+    from memctl.core import messages as rules
 
     return rules.identified(messages, new_ids())
 
 
 def _ids_in(queued: Queued) -> set[str]:
-    from memctl.working.messages import Message
+    from memctl.core.messages import Message
 
     return {message_id for state in queued.messages for message_id in Message.read(state).ids}

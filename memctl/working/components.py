@@ -6,17 +6,19 @@ Components of other programs (system E) stay as they are.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memctl.errors import InvalidDataError
 from memctl.files.sessions import Session
 
 if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
-    from memctl.working.messages import Message
+    from memctl.core.messages import Message
     from memctl.working.tasks import Task
 
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
 """Components memctl writes: the conversation, what it notes of it, and the task at hand."""
+
+_BEFORE = "task_before"
 
 
 def memory_component(session: Session) -> str:
@@ -31,7 +33,7 @@ def messages_of(session: Session) -> tuple[Message, ...]:
     Raises:
         InvalidDataError: the component that holds them is broken.
     """
-    from memctl.working.messages import from_state
+    from memctl.core.messages import from_state
 
     try:
         return from_state(session.components.get(memory_component(session), {"messages": []}))
@@ -41,7 +43,7 @@ def messages_of(session: Session) -> tuple[Message, ...]:
 
 def with_messages(session: Session, messages: Sequence[Message]) -> Session:
     """The session with other messages."""
-    from memctl.working.messages import to_state
+    from memctl.core.messages import to_state
 
     name = memory_component(session)
     return session.with_component(name, to_state(messages, session.components.get(name)))
@@ -74,11 +76,55 @@ def queued_in(session: Session) -> list[str]:
 
 
 def noting_queued(session: Session, names: Sequence[str]) -> Session:
+    return _noting(session, "queued", list(names))
+
+
+def run_of(session: Session) -> str:
+    """The id of the session's run, by which its messages are kept; empty before the first is."""
     own = session.components.get(OWN)
-    kept = {**(own if isinstance(own, Mapping) else {}), "queued": list(names)}
-    if not names:
-        kept.pop("queued")
+    found = own.get("run") if isinstance(own, Mapping) else None
+    return found if isinstance(found, str) else ""
+
+
+def in_run(session: Session, run: str) -> Session:
+    """The session in a run; in none where it is empty."""
+    return _noting(session, "run", run)
+
+
+def is_paused(session: Session) -> bool:
+    """Whether what is said in the session is not to be kept."""
+    own = session.components.get(OWN)
+    return isinstance(own, Mapping) and own.get("paused") is True
+
+
+def paused(session: Session, wanted: bool) -> Session:
+    """The session with the keeping of its messages paused, or not."""
+    return _noting(session, "paused", wanted)
+
+
+def _noting(session: Session, name: str, value: Any) -> Session:
+    """The session with something noted by memctl; without it where the value is empty."""
+    own = session.components.get(OWN)
+    kept = {**(own if isinstance(own, Mapping) else {}), name: value}
+    if not value:
+        kept.pop(name)
     return session.with_component(OWN, kept or None)
+
+
+def noting_task(session: Session, task: Task) -> Session:
+    """The session with a task noted as it was before it was closed: taking that back brings it back."""
+    from memctl.working.task_state import to_state
+
+    return _noting(session, _BEFORE, to_state(task))
+
+
+def task_before(session: Session, task_id: str) -> Task | None:
+    """A task of this id as it was before it was closed; None where the session does not know any more."""
+    from memctl.working.task_state import from_state
+
+    own = session.components.get(OWN)
+    state = own.get(_BEFORE) if isinstance(own, Mapping) else None
+    return from_state(state) if isinstance(state, Mapping) and state.get("id") == task_id else None
 
 
 def is_needed(session: Session) -> bool:

@@ -6,7 +6,7 @@ import re
 import unicodedata
 from collections.abc import Mapping, Sequence
 
-from memctl.lifecycle.recalled import holds_recalled
+from memctl.core.recalled import holds_recalled
 from memctl.models import ACTIVE, Memory
 
 

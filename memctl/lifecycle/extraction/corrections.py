@@ -236,7 +236,7 @@ def _now_less(text: str) -> str:
 
 # English
 
-_FIRM = r"\b(?:any ?more|any longer|no longer|these days|now|after all)\b"
+_FIRM = r"\b(?:any ?more|any longer|no longer|after all)\b"
 _WHEN = (
     r"\s+(?:since|because|as|so|due to|thanks to|for (?:health|medical|good|now|a |an |the |\d|two|three|four|five|many|some|several|years|months|weeks)"
     r"|last|this|two|three|four|five|several|a few|some|a couple|\d+|in (?:january|february|march|april|may|june|july|august|september|october|november|december|spring|summer|autumn|fall|winter|\d)"

@@ -535,8 +535,8 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_ME}爱(?![吃喝看听玩人你您他她它情们妻])(?P<x>.{{2,}})", _likes(True, 0.8)),
     Phrase(rf"{_ME}(?:不太喜欢|不怎么喜欢|不是很喜欢|不喜欢|不爱吃|不爱喝|不爱|讨厌|受不了|反感|厌恶|最烦|很烦|接受不了)(?P<x>.+)", _likes(False)),
     Phrase(rf"{_I}(?:don't|do not|never|can't|cannot|mustn't|must not|may not|shouldn't|am not allowed to|(?:'m|am|are) not allowed to) (?:eat|drink)\s+(?P<x>.+)", _eats),
-    Phrase(rf"{_I}(?:can't|cannot|mustn't|must not) have\s+(?P<x>(?!a |an |it |that |this |you |my |the |both |any more |to )[a-z]+(?: [a-z]+)?)$", _eats),
-    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:make|makes|give|gives|cause|causes) (?:me|my) (?:\w+ ){0,2}?(?:swell|itch|itchy|sick|ill|vomit|throw up|break out|hives|rash|a rash|migraines?|nauseous|cough|wheeze)\b", _reaction),
+    Phrase(rf"{_I}(?:can't|cannot|mustn't|must not) have\s+(?P<x>(?:any )?(?:gluten|dairy|lactose|(?:pea|tree )?nuts?|peanuts|sugar|salt|alcohol|caffeine|meat|pork|beef|fish|seafood|shellfish|milk|eggs?|soy|wheat|bread|cheese|chocolate|coffee|spicy food|grapefruit|aspirin|ibuprofen|penicillin|antibiotics))$", _eats),
+    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:make|makes|give|gives|cause|causes) (?:me|my) (?:\w+ ){0,2}?(?:swell|itch|itchy|vomit|throw up|break out|hives|rash|a rash|migraines?|nauseous|cough|wheeze)\b", _reaction),
     Phrase(rf"{_ME}(?:不吃|不喝|不能吃|不能喝|吃不了|喝不了)(?P<x>.+)", _eats),
     Phrase(r"my (?:all-time )?favou?rite (?P<what>\w+(?: \w+)?)(?:'s| is| are| has always been)\s+(?P<x>.+)", _favourite),
     Phrase(r"我(?:个人|现在|目前|如今)*最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
@@ -624,7 +624,7 @@ REMEMBER_THAT = (
 CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿"
 
 DECISION = (
-    r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b .{4,}",
+    r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b (?!(?:go|leave|stay|wait|eat|watch|order|meet|take a|walk|sleep|call it)\b).{4,}",
     r"^(?:我|我们|咱们?|大家)(?:昨天|今天|刚刚?|已经|最后|最终|都|一致|开会)*(?:决定|商定|定下来|敲定|说好)(?:了)?(?!没|吗|怎么|要不要|不了)[^？]{3,}",
 )
 """What was decided, whatever it is about."""

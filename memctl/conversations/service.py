@@ -1,0 +1,213 @@
+"""The messages of one user: kept when they are received, looked at, and deleted."""
+
+from __future__ import annotations
+
+import os
+import secrets
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+import apsw
+
+from memctl import sync, times
+from memctl.config import Settings
+from memctl.core import kept
+from memctl.core.kept import KeptMessage
+from memctl.entries import message_memory
+from memctl.errors import MemctlError, NotFoundError, RefusedError
+from memctl.files import transcripts
+from memctl.files.layout import UserFolder
+from memctl.index.protocol import FileState, Found
+from memctl.index.sqlite import SqliteIndex
+from memctl.models import Change, LineEdit, Memory
+from memctl.providers.base import Embedder
+from memctl.view import View
+
+RUN = "run_"
+
+
+def new_run(now: datetime) -> str:
+    """The id of a run of a session that begins now."""
+    return f"{RUN}{now:%Y%m%d%H%M%S}_{secrets.token_hex(4)}"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run of a session at a glance: its first and last message, how many there are, and their size in bytes."""
+
+    run: str
+    session: str
+    first: datetime | None
+    last: datetime | None
+    messages: int
+    size: int
+
+
+class Files(Protocol):
+    """What this needs of a user's store: the files, their index, and the one way in which they change."""
+
+    folder: UserFolder
+    index: SqliteIndex
+    embedder: Embedder | None
+    settings: Settings
+
+    def refresh(self) -> Any: ...
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change: ...
+
+
+class Conversations:
+    """What was said, as `store.conversations`. No method changes what is in a window."""
+
+    def __init__(self, engine: Files) -> None:
+        self._engine = engine
+
+    # Keeping
+
+    def keep(self, messages: Sequence[KeptMessage], now: datetime) -> None:
+        """Add messages to the transcript: on disk when this returns, and found by the next question.
+
+        Raises:
+            LockedError, StorageError: nothing of them was kept.
+        """
+        if not messages:
+            return
+        engine = self._engine
+        with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
+            added = transcripts.append(engine.folder, messages, now)
+        try:
+            self._index(added)
+        except (MemctlError, apsw.Error, OSError):
+            return  # they are kept; the next question indexes them
+
+    def _index(self, added: transcripts.Appended) -> None:
+        """Index what was just added, where the index knows all that stood in the file before."""
+        engine = self._engine
+        base = engine.index.files().get(added.path)
+        known = base.stamp if base and base.hash else None
+        if known != (_stamp(added.before) if added.before else None) or (base and not known):
+            return
+        problem = base.problem if base else ""
+        state = FileState(added.path, *_stamp(added.after), seen_ns=sync.OWN_WRITE, problem=problem)
+        update = sync.transcript_update(engine.folder, engine.index, base, state, added.data, added.tail)
+        engine.index.update([update], sync.embed_entries(update.entries, engine.embedder, engine.index))
+
+    # Looking
+
+    def message(self, message_id: str) -> KeptMessage:
+        """A message, with its large texts in full.
+
+        Raises:
+            NotFoundError: it is not on this machine, or was deleted.
+        """
+        self._engine.refresh()
+        found = self._engine.index.messages(message_id)
+        message = self._read(found[0]) if found else None
+        if message is None:
+            hint = "Transcripts are private to a machine, and messages can be deleted: see `memctl transcripts`."
+            raise NotFoundError(f"there is no message {message_id!r} on this machine", hint=hint)
+        return transcripts.whole(self._engine.folder, message)
+
+    def _read(self, found: Found) -> KeptMessage | None:
+        return transcripts.read_line(self._engine.folder, found.path, found.line)
+
+    def run(self, run: str) -> list[KeptMessage]:
+        """The messages of a run, in order; none where it is not known."""
+        self._engine.refresh()
+        once = {found.line: found for found in self._engine.index.run_of(run)}
+        return [message for message in map(self._read, once.values()) if message]
+
+    def around(self, message_id: str, before: int = 2, after: int = 2) -> list[Memory]:
+        """A message with those before and after it in its run, as an answer shows them (long ones by passages)."""
+        engine = self._engine
+        engine.refresh()
+        found = engine.index.messages(message_id)
+        if not found:
+            return []
+        shown = message_memory(found[0].raw)
+        refs = [each.ref for each in engine.index.run_of(shown.session_id)]
+        entries = {each.ref: each for each in engine.index.run_of(shown.session_id)}
+        first, last = refs.index(found[0].ref), refs.index(found[-1].ref)
+        return [message_memory(entries[ref].raw) for ref in refs[max(0, first - before) : last + after + 1]]
+
+    def known(self, message_ids: Iterable[str]) -> set[str]:
+        """Those of some messages that are on this machine."""
+        return {message_id for message_id in message_ids if self._engine.index.messages(message_id)}
+
+    def runs(self, session: str = "") -> list[Run]:
+        """The runs of sessions, the oldest first; of one session or of all."""
+        self._engine.refresh()
+        found: dict[str, list[tuple[Memory, Found]]] = {}
+        for entry in self._engine.index.all_messages():
+            memory = message_memory(entry.raw)
+            if session in ("", memory.metadata.get("session")):
+                found.setdefault(memory.session_id, []).append((memory, entry))
+        return [_run(run, entries) for run, entries in found.items()]
+
+    # Deleting
+
+    def delete(self, message_ids: Sequence[str], *, now: datetime | None = None, command: str = "") -> list[str]:
+        """Delete messages: they are in no answer any more, here and wherever the deletion is merged. `undo` brings
+        them back, until a purge takes them for good.
+
+        Returns:
+            the ids that were deleted; those that were not known are left out.
+        """
+        now = now or times.utc_now()
+        engine = self._engine
+        engine.refresh()
+        known = [each for each in dict.fromkeys(message_ids) if engine.index.messages(each)]
+        if known:
+            engine.change(lambda view: Change(command or "delete messages", lines=deletions(view, known, now)), now)
+        return known
+
+    def delete_run(self, run: str, *, now: datetime | None = None) -> list[str]:
+        """Delete all messages of a run."""
+        self._engine.refresh()
+        ids = dict.fromkeys(message_memory(found.raw).memory_id for found in self._engine.index.run_of(run))
+        return self.delete([*ids], now=now, command=f"delete the messages of {run}")
+
+    def delete_period(
+        self, since: datetime | None, until: datetime | None, *, session: str = "", now: datetime | None = None
+    ) -> list[str]:
+        """Delete what was said from one time to before another; of one session or of all.
+
+        Raises:
+            RefusedError: neither a time nor a session is given; to delete everything, name a time before it all.
+        """
+        if since is None and until is None and not session:
+            raise RefusedError("nothing says which messages to delete", hint="Give a session, or a time.")
+        self._engine.refresh()
+        shown = (message_memory(found.raw) for found in self._engine.index.all_messages())
+        ids = dict.fromkeys(
+            memory.memory_id
+            for memory in shown
+            if session in ("", memory.metadata.get("session")) and _in_period(memory.when, since, until)
+        )
+        return self.delete([*ids], now=now, command="delete messages")
+
+
+def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
+    """The lines that delete messages; nothing for one that is not known."""
+    places = {message_id: view.index.messages(message_id) for message_id in message_ids}
+    return tuple(LineEdit(found[0].path, kept.deletion(each, now)) for each, found in places.items() if found)
+
+
+def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:
+    if when is None:
+        return since is None and until is None
+    return (since is None or when >= since) and (until is None or when < until)
+
+
+def _run(run: str, entries: Sequence[tuple[Memory, Found]]) -> Run:
+    times_said = [memory.when for memory, _ in entries if memory.when]
+    session = str(entries[0][0].metadata.get("session", ""))
+    count = len({memory.memory_id for memory, _ in entries})
+    first, last = (min(times_said), max(times_said)) if times_said else (None, None)
+    return Run(run, session, first, last, count, sum(len(found.raw) for _, found in entries))
+
+
+def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
+    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)

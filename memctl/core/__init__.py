@@ -1,0 +1,1 @@
+"""Shared vocabulary: values that every part of the program passes around."""

@@ -1,0 +1,249 @@
+"""A message as a transcript keeps it: one JSON object in one line. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Any
+
+from memctl import times
+from memctl.core.messages import SYSTEM, TOOL, Message, from_openai, is_text, text_block
+from memctl.core.recalled import without_recalled
+from memctl.errors import InvalidDataError
+
+DELETED = "deleted"
+"""The field of a line that says that the message with its id was deleted, and when."""
+
+_KNOWN = frozenset(
+    ("id", "session", "run", "role", "name", "at", "received", "text", "content", "source", "metadata", DELETED)
+)
+
+
+@dataclass(frozen=True)
+class KeptMessage:
+    """One message.
+
+    Args:
+        message_id: its own; one message stands in a user's transcripts once.
+        session: the name of the session it was said in, `run` the id of the run of that session: a name such as `main`
+            is used again and again.
+        role: `user`, `assistant`, `tool`, or what another program calls it, in small letters.
+        content: blocks, in the form of a session's file.
+        at: when it was said; None where nobody knows.
+        received: when memctl was told of it, where that is another time.
+        name: of the speaker, where the role does not say enough.
+        source: the class of its source where the role does not say it (`imported`).
+        extra: fields memctl does not know and gives back unchanged.
+    """
+
+    message_id: str
+    session: str
+    run: str
+    role: str
+    content: tuple[Mapping[str, Any], ...] = ()
+    at: datetime | None = None
+    received: datetime | None = None
+    name: str = ""
+    source: str = ""
+    metadata: Mapping[str, Any] = field(default_factory=dict)
+    extra: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def message(self) -> Message:
+        """The message in the form of a session's file."""
+        state: dict[str, Any] = {
+            "id": self.message_id,
+            "role": self.role.upper(),
+            "content": list(self.content),
+            "name": self.name,
+        }
+        state |= {"timestamp": times.to_text(self.at) if self.at else "", "metadata": dict(self.metadata)}
+        return Message({name: value for name, value in state.items() if value not in ("", {})})
+
+    @property
+    def text(self) -> str:
+        """Everything in it that is text: what was said, the tools that were called, what they answered."""
+        message = self.message
+        calls = (f"{call.name}: {_json(call.input)}" for call in message.calls)
+        return "\n".join(filter(None, (message.text, *calls, *(result.output for result in message.results))))
+
+    @property
+    def origin(self) -> str:
+        """The class of its source: `user`, `assistant`, `tool`, `imported`."""
+        return self.source or self.role
+
+
+def kept(message: Message, session: str, run: str, now: datetime, *, source: str = "") -> KeptMessage | None:
+    """The message as it is to be kept; None for one that is not: a system prompt, a summary of older messages, and what
+    is empty without the memories that were put into it.
+
+    Args:
+        now: when it was received; its own time counts as when it was said.
+    """
+    if message.role == SYSTEM or message.is_summary:
+        return None
+    message = from_openai(message.state)
+    blocks = tuple(block for block in map(_without_recalled, message.blocks) if not is_text(block) or block["text"])
+    if not blocks:
+        return None
+    at, metadata = message.time or now, {k: v for k, v in message.metadata.items() if k != "memctl"}
+    name = message.state.get("name") or metadata.get("speaker")
+    role = TOOL if message.results and message.role != TOOL and not message.text else message.role
+    return KeptMessage(
+        message_id=message.id,
+        session=session,
+        run=run,
+        role=role,
+        content=blocks,
+        at=at,
+        received=now if at != now else None,
+        name=name if isinstance(name, str) else "",
+        source=source,
+        metadata={key: value for key, value in metadata.items() if key != "speaker"},
+    )
+
+
+def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
+    return {**block, "text": without_recalled(str(block["text"]))} if is_text(block) else block
+
+
+# Lines
+
+
+def encode(message: KeptMessage) -> bytes:
+    """Its line, without a line end.
+
+    Raises:
+        InvalidDataError: something in it has no form in JSON.
+    """
+    whole: dict[str, Any] = {
+        "id": message.message_id,
+        "session": message.session,
+        "run": message.run,
+        "role": message.role,
+        "name": message.name,
+        "at": times.to_text(message.at) if message.at else "",
+        "received": times.to_text(message.received) if message.received else "",
+        **_content(message.content),
+        "source": message.source,
+        "metadata": dict(message.metadata),
+        **message.extra,
+    }
+    return line({name: value for name, value in whole.items() if value not in ("", {}) or name == "text"})
+
+
+def _content(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """A text alone is written as such, so that people can read the file."""
+    if len(blocks) == 1 and blocks[0].keys() == {"type", "text"} and is_text(blocks[0]):
+        return {"text": blocks[0]["text"]}
+    return {"content": [dict(block) for block in blocks]}
+
+
+def deletion(message_id: str, now: datetime) -> bytes:
+    """The line that says that a message was deleted: an old copy of the file brings it back no more."""
+    return line({"id": message_id, DELETED: times.to_text(now)})
+
+
+def purged(message_id: str) -> bytes:
+    """The line that stands for a message that was purged: its id alone."""
+    return line({"id": message_id, DELETED: PURGED})
+
+
+PURGED = "purged"
+"""Stands for the time of a deletion that left nothing."""
+
+
+def line(value: Mapping[str, Any]) -> bytes:
+    """A JSON object in one line. Half a character, as a cut emoji leaves it, is escaped; so are the line ends that only
+    some programs take for such."""
+    try:
+        text = json.dumps(value, ensure_ascii=False, allow_nan=False)
+    except (TypeError, ValueError, RecursionError) as problem:
+        raise InvalidDataError(f"a message cannot be written as JSON: {problem}") from None
+    for end in ("\x85", "\u2028", "\u2029"):
+        text = text.replace(end, f"\\u{ord(end):04x}")
+    try:
+        return text.encode()
+    except UnicodeEncodeError:
+        return json.dumps(value, ensure_ascii=True, allow_nan=False).encode()
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line that was read: where it begins in its file, in bytes, and what it says. `message` is None for a deletion,
+    whose message `deleted` names."""
+
+    offset: int
+    raw: bytes
+    message: KeptMessage | None = None
+    deleted: str = ""
+
+
+def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
+    """The lines of a transcript, None for each that cannot be read; blank ones are passed over.
+
+    Args:
+        offset: where `data` begins in the file.
+    """
+    at = 0
+    while at < len(data):
+        end = data.find(b"\n", at)
+        end = len(data) if end < 0 else end
+        if raw := data[at:end].strip():
+            yield _read(raw, offset + at)
+        at = end + 1
+
+
+def _read(raw: bytes, offset: int) -> Line | None:
+    try:
+        found = json.loads(raw)
+    except (ValueError, RecursionError):
+        return None
+    message_id = found.get("id") if isinstance(found, dict) else None
+    if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
+        return None
+    if DELETED in found:
+        return Line(offset, raw, deleted=message_id)
+    message = decode(found)
+    return Line(offset, raw, message) if message else None
+
+
+def decode(found: Mapping[str, Any]) -> KeptMessage | None:
+    """The message of a line's object; None where it is none."""
+    role, content = found.get("role"), found.get("content")
+    blocks = [text_block(found["text"])] if isinstance(found.get("text"), str) else content
+    whole = isinstance(blocks, list) and all(isinstance(block, Mapping) for block in blocks)
+    if not isinstance(role, str) or not role.strip() or not whole or not isinstance(blocks, list):
+        return None
+    metadata = found.get("metadata")
+    return KeptMessage(
+        message_id=_text(found, "id"),
+        session=_text(found, "session"),
+        run=_text(found, "run") or _text(found, "session"),
+        role=role.strip().lower(),
+        content=tuple(blocks),
+        at=_time(found.get("at")),
+        received=_time(found.get("received")),
+        name=_text(found, "name"),
+        source=_text(found, "source"),
+        metadata=metadata if isinstance(metadata, Mapping) else {},
+        extra={name: value for name, value in found.items() if name not in _KNOWN},
+    )
+
+
+def _text(found: Mapping[str, Any], name: str) -> str:
+    value = found.get(name)
+    return value if isinstance(value, str) else ""
+
+
+def _time(value: Any) -> datetime | None:
+    try:
+        return times.from_value(value) if value else None
+    except ValueError:
+        return None
+
+
+def _json(value: Any) -> str:
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)

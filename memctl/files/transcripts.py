@@ -1,0 +1,310 @@
+"""Transcripts on disk: `transcripts/YYYY-MM.jsonl`, a line a message, added at the end by the month of its receipt.
+
+Whoever changes one of the files holds the lock of the transcripts, for the milliseconds that takes, and waits for no
+other lock. A deletion is a line too, in the file of its message.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, replace
+from datetime import datetime
+from hashlib import blake2b
+from pathlib import Path
+from typing import Any
+
+from memctl.core import kept
+from memctl.core.kept import KeptMessage
+from memctl.errors import InvalidDataError, NotFoundError
+from memctl.files import atomic, lock
+from memctl.files.layout import UserFolder
+from memctl.models import LineEdit
+
+FOLDER = "transcripts/"
+ATTACHMENTS = "transcripts/attachments/"
+
+_FILE = re.compile(r"transcripts/[^\W_][\w.-]*\.jsonl")
+_DIGEST = re.compile(r"[0-9a-f]{32}")
+
+LARGE_TEXT = 16_000
+"""Characters: a longer text is kept in a file of its own …"""
+
+EXCERPT = 2_000
+"""… and this much of its beginning in the message's line."""
+
+TAIL = 4_096
+"""Bytes before the end by which a file that only grew is known again."""
+
+PRIVATE_MARK = b"# What was said stays on this machine: `memctl git transcripts on` puts it under git.\n*\n"
+
+
+@dataclass(frozen=True)
+class Appended:
+    """What was added to a file: its states before (None where there was none) and after, and where the lines begin."""
+
+    path: str
+    before: os.stat_result | None
+    after: os.stat_result
+    data: bytes
+    offset: int
+    tail: bytes
+
+
+def is_transcript(path: str) -> bool:
+    """Whether a path, relative to the user's folder, is that of a transcript."""
+    return _FILE.fullmatch(path) is not None
+
+
+def path_of(received: datetime) -> str:
+    """The file of a message received at this time."""
+    return f"{FOLDER}{received:%Y-%m}.jsonl"
+
+
+def files(folder: UserFolder) -> list[str]:
+    """The transcripts there are, oldest first."""
+    place = folder.root / FOLDER
+    found = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
+    return [FOLDER + name for name in found if is_transcript(FOLDER + name)]
+
+
+@contextmanager
+def locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
+    """Hold the lock of the transcripts.
+
+    Raises:
+        LockedError: somebody else holds it for longer than `timeout` seconds.
+    """
+    with lock.exclusive(folder.session_locks / "transcripts", timeout=timeout):
+        yield
+
+
+def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime) -> Appended:
+    """Add messages at the end of the month's file, durable when this returns; call it with the lock held.
+
+    Raises:
+        StorageError: the system refuses; nothing of them is in the file then.
+        InvalidDataError: a message has no form in JSON; nothing was written.
+    """
+    path = path_of(now)
+    lines = b"".join(kept.encode(_with_attachments(folder, message)) + b"\n" for message in messages)
+    ensure_private(folder)
+    full = folder.resolve(path)
+    before = _stat(full)
+    end = _mended_end(full, before) if before else b""
+    try:
+        atomic.append(full, end + lines, folder.root)
+    except BaseException:
+        _cut_back(full, before)
+        raise
+    after = full.stat()
+    start = after.st_size - len(lines)
+    return Appended(path, before, after, lines, start, read_from(full, max(0, after.st_size - TAIL)))
+
+
+def edit(folder: UserFolder, path: str, lines: Sequence[LineEdit]) -> None:
+    """Add lines, such as those of deletions, and take others out; what is done already is left. Call it with the lock
+    held.
+
+    Raises:
+        StorageError: the system refuses.
+    """
+    full = folder.step(path)
+    data = atomic.read(full, folder.root) or b""
+    present = {found.strip() for found in data.split(b"\n")}
+    going = {each.line for each in lines if not each.added} & present
+    if going:
+        kept_lines = [found for found in data.split(b"\n") if found.strip() not in going]
+        atomic.replace(full, b"\n".join(kept_lines), root=folder.root)
+    new = b"".join(each.line + b"\n" for each in lines if each.added and each.line not in present)
+    if new:
+        ensure_private(folder)
+        before = _stat(full)
+        atomic.append(full, (_mended_end(full, before) if before else b"") + new, folder.root)
+
+
+def _stat(path: Path) -> os.stat_result | None:
+    try:
+        return path.lstat()
+    except FileNotFoundError:
+        return None
+
+
+def _mended_end(path: Path, state: os.stat_result) -> bytes:
+    """What must stand before the next line: nothing, or a line end. A line that a crash cut off was never acknowledged,
+    and goes; what a person wrote without a line end stays."""
+    if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
+        return b""
+    tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
+    last = tail[tail.rfind(b"\n") + 1 :]
+    if not last:
+        return b""
+    if next(kept.lines(last), None) is None and (last.startswith(b'{"id": "') or not last.strip(b"\0")):
+        with atomic.told(path):
+            os.truncate(path, state.st_size - len(last))
+        return b""
+    return b"\n"
+
+
+LARGEST_LINE = 1 << 20
+
+
+def _cut_back(path: Path, before: os.stat_result | None) -> None:
+    """Take out what a write that failed left behind; what cannot be is met by the next one."""
+    with suppress(OSError):
+        if before is not None:
+            os.truncate(path, before.st_size)
+        else:
+            path.unlink(missing_ok=True)
+
+
+def read_from(path: Path, offset: int) -> bytes:
+    """The bytes of a file from an offset on.
+
+    Raises:
+        StorageError: it cannot be read.
+    """
+    try:
+        with open(path, "rb", opener=atomic.regular) as file:
+            file.seek(offset)
+            return file.read()
+    except OSError as problem:
+        raise atomic.unread(problem, path) from None
+
+
+def tail_digest(tail: bytes) -> str:
+    """What tells the end of a file from another."""
+    return blake2b(tail[-TAIL:], digest_size=16).hexdigest()
+
+
+def ensure_private(folder: UserFolder) -> None:
+    """Keep what is said out of git, before the first line is written; unless this user of this machine decided
+    otherwise (`tracked`)."""
+    place = folder.root / FOLDER
+    marker = place / ".gitignore"
+    if marker.exists() or is_shared(folder):
+        return
+    atomic.make_directory(place, folder.root)
+    atomic.create(marker, PRIVATE_MARK)
+
+
+def is_shared(folder: UserFolder) -> bool:
+    """Whether this machine's user put the transcripts under git."""
+    decision = folder.transcripts_decision
+    data = atomic.read(decision) if decision.is_file() else None
+    return data is not None and folder.signer.verifies(SHARED, data)
+
+
+SHARED = ".memctl/state/transcripts-in-git"
+
+
+def share(folder: UserFolder, wanted: bool) -> None:
+    """Put the transcripts under git, or take them out again: an act of this machine's user alone."""
+    marker = folder.root / FOLDER / ".gitignore"
+    if wanted:
+        atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
+        atomic.remove(marker)
+    else:
+        atomic.remove(folder.transcripts_decision)
+        ensure_private(folder)
+
+
+# Reading
+
+
+def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
+    """The message that begins at a place; None where there is none any more."""
+    full = folder.resolve(path)
+    try:
+        with open(full, "rb", opener=atomic.regular) as file:
+            file.seek(offset)
+            found = next(kept.lines(file.readline()), None)
+    except OSError:
+        return None
+    return found.message if found else None
+
+
+# Large texts
+
+
+def _with_attachments(folder: UserFolder, message: KeptMessage) -> KeptMessage:
+    """The message with its large texts in files of their own, durable."""
+    blocks = tuple(_attached(folder, block) for block in message.content)
+    return message if blocks == message.content else replace(message, content=blocks)
+
+
+def _attached(folder: UserFolder, block: Mapping[str, Any]) -> Mapping[str, Any]:
+    text = block.get("text")
+    if isinstance(text, str) and len(text) > LARGE_TEXT:
+        return {**block, "text": text[:EXCERPT], "attachment": attach(folder, text), "characters": len(text)}
+    for name in ("output", "content"):
+        inner = block.get(name)
+        if isinstance(inner, str) and len(inner) > LARGE_TEXT:
+            return {**block, name: [_attached(folder, {"type": "text", "text": inner})]}
+        if isinstance(inner, list):
+            return {**block, name: [_attached(folder, each) if isinstance(each, Mapping) else each for each in inner]}
+    return block
+
+
+def attach(folder: UserFolder, text: str) -> str:
+    """Keep a text in a file that is named after its content; returns the name."""
+    data = text.encode("utf-8", "surrogatepass")
+    digest = blake2b(data, digest_size=16).hexdigest()
+    full = folder.resolve(_attachment(digest))
+    if not full.is_file():
+        atomic.replace(full, data, root=folder.root)
+    return digest
+
+
+def read_attachment(folder: UserFolder, digest: str) -> str:
+    """A large text.
+
+    Raises:
+        NotFoundError: it is not on this machine.
+        InvalidDataError: the file holds something else than what was kept there.
+    """
+    data = atomic.read(folder.resolve(_attachment(digest))) if _DIGEST.fullmatch(digest) else None
+    if data is None:
+        raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
+    if blake2b(data, digest_size=16).hexdigest() != digest:
+        raise InvalidDataError(f"the attachment {digest!r} is not what was kept", hint="Somebody changed it.")
+    return data.decode("utf-8", "surrogatepass")
+
+
+def _attachment(digest: str) -> str:
+    return f"{ATTACHMENTS}{digest}.txt"
+
+
+def attachments_of(message: KeptMessage) -> list[str]:
+    """The names of the large texts of a message."""
+    return [name for block in message.content for name in _attachments_in(block)]
+
+
+def _attachments_in(block: Mapping[str, Any]) -> Iterator[str]:
+    if isinstance(name := block.get("attachment"), str) and _DIGEST.fullmatch(name):
+        yield name
+    for inner in ("output", "content"):
+        parts = block.get(inner)
+        for part in parts if isinstance(parts, list) else ():
+            if isinstance(part, Mapping):
+                yield from _attachments_in(part)
+
+
+def whole(folder: UserFolder, message: KeptMessage) -> KeptMessage:
+    """The message with its large texts in full; what is not on this machine stays an excerpt."""
+    return replace(message, content=tuple(_whole(folder, block) for block in message.content))
+
+
+def _whole(folder: UserFolder, block: Mapping[str, Any]) -> Mapping[str, Any]:
+    if isinstance(name := block.get("attachment"), str):
+        with suppress(NotFoundError, InvalidDataError):
+            kept_fields = {key: value for key, value in block.items() if key not in ("attachment", "characters")}
+            return {**kept_fields, "text": read_attachment(folder, name)}
+    found = dict(block)
+    for inner in ("output", "content"):
+        parts = block.get(inner)
+        if isinstance(parts, list):
+            found[inner] = [_whole(folder, part) if isinstance(part, Mapping) else part for part in parts]
+    return found
