@@ -118,9 +118,9 @@ class AgentMemory:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._turn:
             added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
-            exchange = _last_exchange(self._conversation.get())
+            before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda store: self._record(store, exchange, now))
+            self._later(lambda store: self._record(store, exchange, before, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -176,12 +176,18 @@ class AgentMemory:
             self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, store: MemoryStore, exchange: Sequence[Message], now: datetime | None = None) -> None:
-        """Facts and preferences of what the user said. Saying the same again is only counted."""
+    def _record(
+        self, store: MemoryStore, exchange: Sequence[Message], before: Sequence[Message], now: datetime | None = None
+    ) -> None:
+        """Facts and preferences of what the user said, which may correct what was said `before`. Saying the same again
+        is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
-        self.problems.extend(store.extract(said, command="exchange", now=now).notes)
+        said, earlier = (
+            [Utterance(message.role, message.text, message.time, message.id) for message in some]
+            for some in (exchange, before)
+        )
+        self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
 
     # The task
 
@@ -356,11 +362,15 @@ class AgentMemory:
             self.problems.extend(learned.notes)
 
 
-def _last_exchange(messages: Sequence[Message]) -> list[Message]:
-    """What the user said last, and what was answered."""
-    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
-    said = [] if asked is None else messages[asked:]
-    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+_EARLIER = 6
+"""Messages before an exchange that a correction in it may be about."""
+
+
+def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What the user said last with what was answered, and what came just before it."""
+    spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
+    asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
+    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
 
 
 class AsyncAgentMemory:
