@@ -311,7 +311,7 @@ def test_filters_leave_documents_out(store: MemoryStore) -> None:
     assert found(categories=("work",)) == found(since=memory.created_at) == found(only="memories") == {memory.memory_id}
     assert found(categories=("life",)) == found(tags=("pump",)) == found(pinned=True) == found(kinds=("fact",)) == set()
     assert found(as_of=memory.created_at) == {memory.memory_id}
-    assert found(documents=True) == {"document"}
+    assert found(only="documents") == {"document"}
 
 
 def test_documents_are_no_memories(store: MemoryStore) -> None:

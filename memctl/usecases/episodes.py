@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from memctl import times
 from memctl.core.recalled import without_recalled
@@ -45,10 +45,10 @@ class Learned:
     notes: tuple[str, ...] = ()
 
 
-def _said_in(messages: Sequence[Message]) -> dict[str, Any]:
-    """The first and the last message that something was made from."""
+def _from(made: Memory, messages: Sequence[Message]) -> Memory:
+    """The memory with the ids of the first and the last message that it was made from."""
     ids = [message_id for message in messages for message_id in message.ids]
-    return {"messages": [ids[0], ids[-1]]} if ids else {}
+    return replace(made, metadata={**made.metadata, "said": [ids[0], ids[-1]]}) if ids else made
 
 
 class Episodes(Sessions, Extracting):
@@ -100,14 +100,12 @@ class Episodes(Sessions, Extracting):
         said = episodes.spoken(messages)
         learned = Learned(name, session_id)
         if said:
-            facts, notes = self._facts(said, queued.at, use_model)
-            learned = Learned(name, session_id, None, facts, notes)
-            if queued.reason == queue.EVICTED or len(said) >= self.settings.session_least_messages:
-                draft, more = self._draft(messages, use_model)
-                made = episodes.memory_of(draft, messages, name, session_id, queued.at)
-                made = replace(made, metadata={**made.metadata, **_said_in(messages)})
-                episode = self._write_episode(made, session_id, name, now)
-                learned = Learned(name, session_id, episode, facts, (*more, *notes))
+            enough = queued.reason == queue.EVICTED or len(said) >= self.settings.session_least_messages
+            draft, notes = self._draft(messages, use_model) if enough else (None, ())
+            facts, more = self._facts(said, queued.at, use_model)
+            made = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
+            episode = self._write_episode(_from(made, messages), session_id, name, now) if made else None
+            learned = Learned(name, session_id, episode, facts, (*notes, *more))
         queue.remove(self.folder, session_id, name)
         return learned
 
@@ -116,7 +114,7 @@ class Episodes(Sessions, Extracting):
         from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.lifecycle.extraction.extract import Utterance
 
-        told = [Utterance(message.role, message.text, message.time or at) for message in said]
+        told = [Utterance(message.role, message.text, message.time or at, message.id) for message in said]
         if not any(utterance.role == USER for utterance in told):
             return 0, ()
         report = self.extract(told, now=at, use_model=use_model, command="session")
