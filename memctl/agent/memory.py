@@ -147,7 +147,7 @@ class AgentMemory:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
+        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
         self.problems.extend(self.store.extract(said, command="exchange", now=now).notes)
 
     # The task
