@@ -133,7 +133,7 @@ class MemctlMiddleware(MiddlewareBase):
     def _recall(self, said: str) -> str:
         """Memories for the prompt, empty where there are none."""
         try:
-            with self.toolbox.shared.lock:
+            with self.toolbox.shared.turn:
                 hits = self.memory.query(said, top=self.top, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)

@@ -179,6 +179,30 @@ class Line:
     raw: bytes
     message: KeptMessage | None = None
     deleted: str = ""
+    deleted_at: datetime | None = None
+
+
+REMOVED = "removed"
+"""The field of a deletion whose message has been taken out of the file for good: nothing can bring it back."""
+
+
+def without_deleted(data: bytes, before: datetime) -> tuple[bytes, int]:
+    """A transcript without the messages that were deleted before a time, and how many these were."""
+    found = [line for line in lines(data) if line]
+    gone = {line.deleted for line in found if line.deleted_at and line.deleted_at < before}
+    gone &= {line.message.message_id for line in found if line.message}
+    if not gone:
+        return data, 0
+    left = (_without(raw, gone) for raw in data.split(b"\n"))
+    return b"\n".join(raw for raw in left if raw is not None), len(gone)
+
+
+def _without(raw: bytes, gone: set[str]) -> bytes | None:
+    """A line of a transcript from which messages are removed: None for a message, and a deletion that says so."""
+    found = next(lines(raw), None)
+    if found and found.message and found.message.message_id in gone:
+        return None
+    return line({**json.loads(raw), REMOVED: True}) if found and found.deleted in gone else raw
 
 
 def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
@@ -205,7 +229,7 @@ def _read(raw: bytes, offset: int) -> Line | None:
     if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
         return None
     if DELETED in found:
-        return Line(offset, raw, deleted=message_id)
+        return Line(offset, raw, deleted=message_id, deleted_at=_time(found[DELETED]))
     message = decode(found)
     return Line(offset, raw, message) if message else None
 
