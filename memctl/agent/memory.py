@@ -269,11 +269,19 @@ class AgentMemory:
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
-        if pack.receipt and self.store.task(self.session_id):
-            with suppress(MemctlError):  # a memory that went in this moment is no reason to go without the context
-                used = self.store.receipt(pack.receipt).used
-                if used:
-                    self.store.note_task(used=used, session_id=self.session_id)
+        if not pack.receipt or not self.store.task(self.session_id):
+            return
+        with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail
+            used = [name for name in self.store.receipt(pack.receipt).used if self._is_memory(name)]
+            if used:
+                self.store.note_task(used=used, session_id=self.session_id)
+
+    def _is_memory(self, name: str) -> bool:
+        """Whether a receipt names a memory that is there; it names messages too."""
+        try:
+            return bool(self.store.full_id(name))
+        except MemctlError:
+            return False
 
     def tools(self, form: str = "openai") -> list[dict[str, Any]]:
         """The tools for function calling, in the form of `openai` or `anthropic`; none in the mode `static`."""
