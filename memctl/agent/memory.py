@@ -11,12 +11,15 @@ import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.background import CLOSING, Worker
+from memctl.context.cut import text_of
+from memctl.context.history import is_pending
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.providers import waiting
@@ -79,8 +82,12 @@ class AgentMemory:
         self._conversation = store.conversation(session_id)
         self._turn = self.toolbox.shared.turn
         self._worker = Worker(store, self.problems.append) if background else None
-        self._steps: set[str] = set()
         self._began = False
+        self._calls: set[str] = set()
+        """Calls whose results are to come, and which began a step."""
+        self._resumed = False
+        self._limit = ""
+        """Why the task ended by itself, until the next begins."""
 
     def __enter__(self) -> Self:
         return self
@@ -93,10 +100,16 @@ class AgentMemory:
     def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The user said something, at `now` where it was not this moment.
 
+        Steps of calls that have no result yet have failed: the model does not wait for these any more.
+
         Args:
             speaker: the name of the person, by which questions may ask for what was said.
         """
-        return self._heard({"role": USER, "content": text}, now, speaker)
+        with self._turn:
+            self._resumed = self._resumed and not self._calls
+            self._calls.clear()
+            self._resume()
+            return self._heard({"role": USER, "content": text}, now, speaker)
 
     def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
@@ -108,7 +121,10 @@ class AgentMemory:
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
-        """The model calls a tool; a step of the task at hand begins with it.
+        """The model calls a tool; a step of the task at hand begins with it, beside those of other calls under way.
+
+        A step that was begun with `on_task_step` goes on: calls belong to it. Where the task has taken too many steps
+        it ends, which `settle` and the notes of the next context say.
 
         Args:
             description: what the step is for; the tool's name where nobody says.
@@ -119,20 +135,24 @@ class AgentMemory:
         call_id = call_id or f"call_{secrets.token_hex(6)}"
         function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
         call = {"id": call_id, "type": "function", "function": function}
-        self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
-        task = self.task()
-        if task and all(step.status != "in_progress" for step in task.steps):
-            self.on_task_step(description or name, tool_name=name, args=arguments)
-            self._steps.add(call_id)
+        with self._turn:
+            self._resume()
+            self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
+            task = self.task()
+            if task and all(step.status != "in_progress" or step.call_id for step in task.steps):
+                begun = self.on_task_step(description or name, tool_name=name, args=arguments, call_id=call_id)
+                self._calls |= set() if begun.closed else {call_id}
         return call_id
 
     def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
         """A tool answered, or failed with `error`; the step that began with its call ends."""
-        added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
-        if call_id in self._steps:
-            self._steps.discard(call_id)
-            if self.task():
-                self.on_task_step(**({"error": error} if error else {"result": output}))
+        with self._turn:
+            added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
+            self._calls.discard(call_id)
+            task = self.task()
+            if task and any(step.call_id == call_id for step in task.steps):
+                with suppress(UsageError):  # its step has ended: this is its result once more
+                    self.on_task_step(call_id=call_id, **({"error": error} if error else {"result": output}))
         return added
 
     def _masked(self, value: T) -> T:
@@ -142,12 +162,12 @@ class AgentMemory:
         named = {"speaker": speaker} if speaker else None
         with self._turn:
             added = self._conversation.add(self._masked(message), now=now, metadata=named)
-            over = self.store.is_over(self._conversation.get())
+            over = self.store.is_over(self._conversation.get(), budget=self.budget)
         if self._worker and not self._began and self.store.waiting():
             self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
         self._began = True
         if over:
-            self._later(lambda store: store.conversation(self.session_id).flush(now=now), "window")
+            self._later(lambda store: store.conversation(self.session_id).flush(budget=self.budget, now=now), "window")
         if self._worker and self.store.embedder and self.store.embedder.slow:
             self._later(lambda store: store.embed(), "vectors")
         return added
@@ -162,31 +182,57 @@ class AgentMemory:
     # The task
 
     def task(self) -> Task | None:
-        """The task at hand; a process that crashed finds it again."""
+        """The task at hand; a process that crashed finds it again, the steps of its calls noted as interrupted."""
         with self._turn:
+            self._resume()
             return self.store.task(self.session_id)
+
+    def _resume(self) -> None:
+        """Once after a start: steps of calls that another process made and did not finish have failed."""
+        if not self._resumed:
+            self._resumed = True
+            self.store.interrupt_steps(self.session_id, waited_for=self._calls)
+
+    def _past_limit(self) -> Closed | None:
+        """What became of a task that ended by itself and that somebody still goes on with."""
+        return None if self.store.task(self.session_id) else self.store.task_past_limit(self.session_id)
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
         with self._turn:
+            self._limit = ""
             return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
-        """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error)."""
+        """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error).
+
+        A task that has taken too many steps ends as a failure: `closed` of the answer says so, now and later.
+        """
         with self._turn:
-            return self.store.step_task(self._masked(description), session_id=self.session_id, **more)
+            if over := self._past_limit():
+                return Stepped(over.task, over)
+            done = self.store.step_task(self._masked(description), session_id=self.session_id, **more)
+            if done.closed:
+                self._limit = f"the task ended as failed: {done.task.outcome_summary}"
+                self.problems.append(self._limit)
+        if done.closed:
+            self._learn_later()
+        return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
-        """The task is done: it becomes an episode, and teaches what worked. A model says more on it later."""
+        """The task is done: it becomes an episode, and teaches what worked. A model says more on it later.
+
+        One that ended by itself, after too many steps, stays as it is; the `notes` of the answer say so.
+        """
         return self._closed(lambda **wait: self.store.complete_task(summary, **wait, **more))
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
-        """The task failed: it becomes an episode, and teaches why. A model says more on it later."""
+        """The task failed: it becomes an episode, and teaches why. One that ended by itself stays as it is."""
         return self._closed(lambda **wait: self.store.fail_task(reason, **wait, **more))
 
     def _closed(self, close: Callable[..., Closed]) -> Closed:
         with self._turn:
-            closed = close(session_id=self.session_id, wait=self._worker is None)
+            closed = self._past_limit() or close(session_id=self.session_id, wait=self._worker is None)
         self._learn_later()
         return closed
 
@@ -196,15 +242,20 @@ class AgentMemory:
         """The messages of the model's next call: system prompt, what is known (not in the mode `agent`), task, history.
 
         Args:
-            question: what to recall by; the user's last message where empty.
-            more: as `MemoryStore.build_context` (budget, task, tokenizer, now).
+            question: what to recall by; the user's last message where empty. It becomes a message of its own only where
+                the conversation waits for no answer.
+            more: as `MemoryStore.build_context` (budget, task, tokenizer, tools, now); `tools` beside memctl's own.
         """
         with self._turn, waiting.at_most(PATIENCE if self._worker else None):
-            last = next((m.text for m in reversed(self._conversation.get()) if m.role == USER), "")
-            given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, **more}
+            self._resume()
+            messages = self._conversation.openai()
+            last = next((text_of(m["content"]) for m in reversed(messages) if m["role"] == USER), "")
+            ask = bool(question) and not is_pending(messages)
+            given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, "ask": ask, **more}
+            given["tools"] = [*more.get("tools", ()), *self.tools()]
             pack = self.toolbox.shared.build_context(question or last, session=self.session_id, **given)
             self._note_reuse(pack)
-            return pack
+            return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
