@@ -225,7 +225,9 @@ class AgentMemory:
             if done.closed:
                 self._limit = f"the task ended as failed: {done.task.outcome_summary}"
                 self.problems.append(self._limit)
-            return done
+        if done.closed:
+            self._learn_later()
+        return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
         """The task is done: it becomes an episode, and teaches what worked. A model says more on it later.
