@@ -28,6 +28,9 @@ RECALLED, EXPIRED = "recalled", "expired"
 _RAREST, _LOOKED_AT = 4, 12
 """A memory that holds a sentence shares its rarest words: how many are looked up, and how many entries compared."""
 
+_OF_DENIAL = 12
+"""Words of a denial that are looked up: the rarest are those of the new value, which no memory holds yet."""
+
 
 class Extracting(Engine):
     """Extraction from conversations."""
@@ -250,13 +253,13 @@ def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:
     """Known memories that a denial may be about: by key, by text, and by its words."""
     by_key = view.with_key(denial.category, denial.key) if denial.key else []
     by_text = view.same_text(denial.content) if denial.content else []
-    return [*by_key, *by_text, *_holding(view, denial.words, now)]
+    return [*by_key, *by_text, *_holding(view, denial.words, now, _OF_DENIAL)]
 
 
-def _holding(view: View, words: Sequence[str], now: datetime) -> list[Memory]:
+def _holding(view: View, words: Sequence[str], now: datetime, most: int = _RAREST) -> list[Memory]:
     """Memories that hold the rarest of the words."""
     counts = view.index.term_counts(list(dict.fromkeys(words))[:256])
-    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
+    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
     rows = (
         [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
         if rarest
