@@ -184,6 +184,8 @@ def _learn(
 ) -> tuple[list[Memory], Added] | None:
     """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
     counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
+    from memctl.lifecycle.extraction import extract
+
     at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
@@ -195,11 +197,17 @@ def _learn(
         return [], Added(MENTIONED, corrected)
     if proposal.corrects or proposal.denies:
         meant = _meant(view, proposal, memory, puts, now, user)
-        if meant or proposal.tentative or (proposal.denies and not memory.key):
-            return correcting.corrected(proposal, memory, meant, tuple(puts), threshold, now)
+        if meant or proposal.tentative or (proposal.rule == extract.TAKEN_BACK and not memory.key):
+            waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
+            return correcting.corrected(proposal, memory, meant, waiting, tuple(puts), threshold, now)
     if memory.key:
         return facts.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _waits(known: Memory, memory: Memory) -> bool:
+    """Whether a candidate says what a memory says."""
+    return known.status == CANDIDATE and bool(memory.key) and _same_fact(known, memory)
 
 
 def _said_before(known: Memory, memory: Memory, at: datetime) -> bool:
