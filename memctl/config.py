@@ -118,15 +118,26 @@ class Settings:
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
     )
-    conversation_tokens: int = _setting(8_000, "Tokens of a conversation from which room is made.", 100, 10**8)
-    conversation_messages: int = _setting(40, "Messages of a conversation from which room is made.", 2, 10**6)
+    conversation_tokens: int = _setting(
+        0,
+        "Tokens of a conversation from which room is made; 0 for half of `context_tokens`, or of the budget that an "
+        "agent's memory was given.",
+        0,
+        10**8,
+    )
+    conversation_messages: int = _setting(
+        0, "Messages of a conversation from which room is made; 0 for no limit: its tokens count.", 0, 10**6
+    )
     conversation_turns: int = _setting(
-        20, "Turns of a conversation from which room is made; one begins with a message of the user's.", 1, 10**6
+        0,
+        "Turns of a conversation from which room is made, 0 for no limit; one begins with a user's message.",
+        0,
+        10**6,
     )
     conversation_compact_to: float = _setting(0.8, "Share of these limits down to which room is made.", 0.1, 1)
     conversation_keep_last: int = _setting(10, "The last messages, which always stay in the window.", 1, 10**6)
     conversation_summary_share: float = _setting(
-        0.3, "The most that a summary may take of the tokens it replaces.", 0.05, 0.9
+        0.3, "The most that a summary may take of the tokens of all messages it stands for.", 0.05, 0.9
     )
     conversation_output_characters: int = _setting(
         500, "Characters from which the output of a tool is cut when room is made; the whole is laid aside.", 100, 10**6
@@ -143,6 +154,21 @@ class Settings:
     auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
     auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
     keep_messages: bool = _setting(True, "Whether what is said is kept, word for word, in the transcripts.")
+    transcript_days: float = _setting(
+        0.0,
+        "Days after which `maintain` deletes what was said; 0 for never, -1 for as soon as its session has ended and "
+        "was learned from.",
+        -1,
+        100000,
+        risk=Risk("deletes what was said", lambda days: days != 0),
+    )
+    transcript_deleted_days: float = _setting(
+        30.0,
+        "Days after which `maintain` removes deleted messages for good; until then `undo` brings them back.",
+        0,
+        100000,
+        risk=Risk("removes deleted messages for good sooner", lambda days: days < 30),
+    )
     session_idle_minutes: float = _setting(
         30.0,
         "Minutes without a message after which a session is ended, and learned from; 0 for never.",

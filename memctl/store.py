@@ -63,16 +63,17 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
     "tasks.Tasks": (
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
-        *("close_task", "feedback_on_task", "end_session"),
+        *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
     ),
+    "teaching.Teaching": ("teach_tasks",),
     "closing.Closing": ("finish_closed_tasks",),
-    "conversations.Conversations": ("conversation", "create_session"),
+    "conversations.Conversations": ("conversation", "create_session", "pause_session", "delete_messages"),
     "ending.Ending": ("close_idle", "idle_sessions", "flush_sessions"),
     "compacting.Compacting": ("conversation_limits", "is_over", "compact_session"),
     "episodes.Episodes": ("waiting", "learn_pending"),
     "sessions.Sessions": (
         *("session_ids", "sessions", "session", "read_offloaded"),
-        *("load_session_if_exists", "save_session", "delete_session"),
+        *("load_session_if_exists", "save_session", "delete_session", "messages_in_use"),
     ),
     "extracting.Extracting": ("extract",),
     "strategies.Strategies": (

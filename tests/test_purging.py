@@ -365,7 +365,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         session = f"s{number}"
         store.conversation(session).add(content, now=NOW)
         offloaded = sessions.offload(folder, session, f"{content}. " * 3)
-        waiting = queue.id_of(session, [name], NOW)
+        waiting = queue.id_of(folder, session, [name], NOW)
         world.files[name] += [
             f"sessions/{session}.json",
             f"sessions/{session}.d/{offloaded.partition('/')[2]}.txt",

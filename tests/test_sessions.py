@@ -35,6 +35,17 @@ from memctl.working.components import messages_of, task_of
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
+FORTY = "conversation_messages: 40\nconversation_turns: 20\n"
+"""A window that is full after 40 short messages."""
+
+
+@pytest.fixture
+def opener(opener, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "memctl.yaml").write_text(FORTY)
+    return opener
+
+
 E_FORM = """{
   "sessionId": "user123",
   "components": {
@@ -607,7 +618,7 @@ def killed(root: Path, at: int) -> bool:
 def test_a_process_that_is_killed_anywhere_makes_one_episode_of_each(at, tmp_path):
     root, environment = tmp_path / "store", {"XDG_CACHE_HOME": str(tmp_path / "store" / ".cache")}
     root.mkdir()
-    (root / "memctl.yaml").write_text("model: none\n")
+    (root / "memctl.yaml").write_text(f"model: none\n{FORTY}")
     with open_store(root, user="alice", create=True, environment=environment) as store:
         long_talk(store)
     killed(root, at)

@@ -154,7 +154,7 @@ class MemctlMiddleware(MiddlewareBase):
     def _recall(self, said: str, agent: Agent) -> str:
         """Memories for the prompt, empty where there are none."""
         try:
-            with self.toolbox.shared.lock:
+            with self.toolbox.shared.turn:
                 hits = self.memory.query(self._masked(said), top=self.top * _SPARE, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)
@@ -181,7 +181,7 @@ class MemctlMiddleware(MiddlewareBase):
                 new = spoken(message, recorded.blocks[message.id])
                 recorded.blocks[message.id] = len(message.content)
                 if new:
-                    with self.toolbox.shared.lock:
+                    with self.toolbox.shared.turn:
                         kept = self.memory.conversation(self._session_of(agent)).extend(self._masked(new))
                     recorded.ids[message.id] += [each.id for each in kept]
         except MemctlError as problem:
@@ -200,14 +200,14 @@ class MemctlMiddleware(MiddlewareBase):
             InvalidDataError: the session's file cannot be read.
         """
         held = _State(AgentState(session_id=check_session_id(session_id)))
-        with self.toolbox.shared.lock:
+        with self.toolbox.shared.turn:
             self.memory.load_session_if_exists(session_id, {COMPONENT: held})
         return held.state
 
     def _save_state(self, agent: Agent) -> None:
         held = _State(agent.state, self._masked)
         try:
-            with self.toolbox.shared.lock:
+            with self.toolbox.shared.turn:
                 self.memory.save_session(self._session_of(agent), {COMPONENT: held}, overwrite=True)
         except MemctlError as problem:
             _log.error("the state of the agent was not kept: %s", problem.message)

@@ -115,7 +115,7 @@ _TEMPLATES = (
 
 def _resources(shared: Shared) -> list[types.Resource]:
     """Every reflection and the newest records of all users that are granted."""
-    with shared.lock:
+    with shared.turn:
         return [found for store in shared.stores.values() for found in (*_reflections(store), *_records(store))]
 
 
@@ -148,7 +148,7 @@ def _read(shared: Shared, uri: str) -> str:
     if scheme != "memctl" or not user:
         raise _wrong(f"{uri!r} is no address of a memory; they begin with memctl://")
     try:
-        with shared.lock:
+        with shared.turn:
             return _text(shared, shared.store_of(user), path)
     except MemctlError as problem:
         raise _wrong(in_words(problem)) from None

@@ -95,7 +95,7 @@ class Toolbox:
         try:
             tool = schemas.named(name, self.tools)
             fitting = arguments.read(tool.name, tool.schema, given)
-            with self.shared.lock:
+            with self.shared.turn:
                 text: str = getattr(self, tool.name)(**fitting)
             return Answer(text)
         except MemctlError as problem:
@@ -386,9 +386,9 @@ class Toolbox:
         elif action == "note":
             own.note_task(text, session_id=session)
         elif action == "complete":
-            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or ()))
+            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or (), wait=False))
         elif action == "fail":
-            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or ()))
+            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or (), wait=False))
         elif action != "show":
             raise UsageError(f"there is no action {action!r}", hint=f"Actions: {', '.join(schemas.TASK_ACTIONS)}.")
         return answers.state(own.task_text(session))

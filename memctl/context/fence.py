@@ -42,11 +42,17 @@ def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def label(memory: Memory) -> str:
-    """What stands before a memory in a prompt: category, day, id; before a message, who said it."""
-    day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    said = str(memory.metadata.get("speaker") or memory.metadata.get("role") or "")
-    about = f"said by {said}" if memory.layer == LAYER_MESSAGE and said else memory.category
-    return ", ".join(part for part in (about, day, memory.memory_id) if part)
+    """What stands before a memory in a prompt: category, day, id; before a message who said it, and when."""
+    said = memory.layer == LAYER_MESSAGE
+    first = f"message, {speaker_of(memory)}" if said else memory.category
+    day = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when and said else f"{memory.when:%Y-%m-%d}" if memory.when else ""
+    return ", ".join(part for part in (first, day, memory.memory_id) if part)
+
+
+def speaker_of(message: Memory) -> str:
+    """Who said a message: the role, with the name where there is one."""
+    role, name = str(message.metadata.get("role", "")), str(message.metadata.get("speaker", ""))
+    return f"{name} ({role})" if name else role
 
 
 def one_line(text: str) -> str:

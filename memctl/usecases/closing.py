@@ -6,6 +6,7 @@ process that dies in between leaves undone the next command does; the episode be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -38,6 +39,7 @@ class Closed:
         strategy: the record of what worked, or why it failed; None where nobody can say.
         reflection: the file of that strategy; `.proposed.md` where a person edited the strategy's own.
         recoveries: how failed calls of tools were mended on the way, recorded as error-recovery strategies.
+        knowledge: candidates for new knowledge, for a person to confirm or reject.
     """
 
     task: Task
@@ -45,6 +47,7 @@ class Closed:
     strategy: Memory | None = None
     reflection: str = ""
     recoveries: tuple[Recorded, ...] = ()
+    knowledge: tuple[Memory, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -68,13 +71,19 @@ class Closing(Ending, Strategies):
         except InvalidDataError:
             return None  # `memctl session list` says what is wrong with it
 
-    def _archive(self, task: Task, now: datetime) -> Closed:
-        """Write what a task that is over leaves behind, then take it out of its session."""
+    def _archive(self, task: Task, now: datetime, untold: Sequence[str] = ()) -> Closed:
+        """Write what a task that is over leaves behind, then take it out of its session.
+
+        Args:
+            untold: what a language model shall say later.
+        """
         from memctl.working import task_episodes, task_strategies
 
         recoveries = tuple(self._recorded_recoveries(task, now))
-        episode = self._completed(task_episodes.episode_of(task), now)
-        proposal = task_strategies.strategy_of(task)
+        episode = self._completed(task_episodes.waiting_for_model(task_episodes.episode_of(task), untold), now)
+        told = bool(recoveries) and task_episodes.told_by_recoveries(task)
+        proposal = None if told else task_strategies.strategy_of(task)
+        noted = [self._completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
         blank = self._completed(_strategy_record(proposal), now) if proposal else None
         result: list[Closed] = []
 
@@ -83,13 +92,15 @@ class Closing(Ending, Strategies):
                 result[:] = [Closed(task, recoveries=recoveries)]
                 return Change("task")
             # Together, so that they get different ids.
-            written, *fresh = view.unused([episode, *([blank] if blank else [])])
-            if proposal is None or not fresh:
-                result[:] = [Closed(task, written, recoveries=recoveries)]
-                return Change("task", (written,))
-            strategy, detail = strategy_change(view, proposal, fresh[0], written, now)
-            result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
-            return Change("task", (written, strategy), files=(detail,))
+            new = [memory for memory in noted if not view.same_text(memory.content)]
+            written, *fresh = view.unused([episode, *new, *([blank] if blank else [])])
+            candidates = tuple(replace(memory, sources=(written.memory_id,)) for memory in fresh[: len(new)])
+            if proposal is None or not blank:
+                result[:] = [Closed(task, written, recoveries=recoveries, knowledge=candidates)]
+                return Change("task", (written, *candidates))
+            strategy, detail = strategy_change(view, proposal, fresh[-1], written, now)
+            result[:] = [Closed(task, written, strategy, detail.path, recoveries, candidates)]
+            return Change("task", (written, *candidates, strategy), files=(detail,))
 
         self._apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
@@ -170,7 +181,7 @@ def strategy_change(
     path = record.summary_md_ref if reflections.is_reference(record.summary_md_ref) else ""
     path = path or reflections.path_for(record.memory_id)
     record = replace(record, summary_md_ref=path)
-    return record, _reflected(view, record, path, body, now)
+    return record, reflected(view, record, path, body, now)
 
 
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
@@ -184,7 +195,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     return next((memory for memory in alike if memory.status == ACTIVE), None)
 
 
-def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
+def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
     before = original = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
     fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}

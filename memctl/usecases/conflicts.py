@@ -11,8 +11,9 @@ from memctl import housekeeping, times
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
-from memctl.files import codec
+from memctl.files import codec, transcript_scan
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.files.transcript_scan import Repeated
 from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
@@ -37,10 +38,12 @@ _RAREST, _COMPARED = 8, 40
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form."""
+    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form; `messages`
+    those that were changed on both sides of a merge."""
 
     found: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
+    messages: tuple[Repeated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -80,7 +83,9 @@ class Conflicts(Engine):
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         found = contradictions.find(view.all(), now or times.utc_now(), (self.user,))
-        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted))
+        several = transcript_scan.repeated([*transcript_scan.places(self.folder)])
+        messages = tuple(each for each in several if len(each.versions) > 1)
+        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
 
     def contradicted_by(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
         """Active memories that a record seems to contradict: of those that share its rarest words or its key.

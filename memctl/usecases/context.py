@@ -3,22 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from memctl import times
 from memctl.config import CONTEXT
-from memctl.context import tokens
+from memctl.context import history, tokens
 from memctl.context.assemble import EXCERPT as CUT
-from memctl.context.assemble import OUT, SUMMARY, Piece, Placed, cost, packed, rendered, trimmed
-from memctl.context.budget import HISTORY, MEMORY, SHARES, SYSTEM, Allocation, allocate, lent
+from memctl.context.assemble import OUT, SUMMARY, Piece, Placed, packed, rendered
+from memctl.context.budget import HISTORY, MEMORY, SHARES, SYSTEM, Allocation, allocate, lent, with_tools
+from memctl.context.cut import Cutter, as_text, cost, text_of
 from memctl.context.fence import enclosed, label
+from memctl.context.history import Group
 from memctl.context.tokens import Count
 from memctl.engine import healing
 from memctl.entries import memory_of
 from memctl.errors import UsageError
-from memctl.files import receipts, reflections
+from memctl.files import receipts, reflections, sessions
 from memctl.lifecycle.reflect import shortened
 from memctl.models import LAYER_DOCUMENT, Hit, Memory, Query, QueryResult, Reranking
 from memctl.retrieval import rank
@@ -26,12 +28,13 @@ from memctl.usecases.asking import NONE, Asking
 from memctl.usecases.conversations import Conversations
 from memctl.usecases.tasks import Tasks
 
-TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
+TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (
     "Current task",
     "Constraints and preferences",
     "What worked before",
     "Relevant memories",
     "From documents",
+    "Memories of other users",
     "About the user",
 )
 """In the order of injection (A): constraints and preferences, strategies, recent and relevant experience."""
@@ -67,6 +70,7 @@ class ContextPack:
         receipt: names this answer for `feedback`.
         notes: what made it worse than it should be.
         reranked: what a reranker had to do with it, None where it had nothing.
+        offloads: whole texts of messages that were cut, by the reference in their place.
     """
 
     text: str
@@ -81,6 +85,15 @@ class ContextPack:
     receipt: str = ""
     notes: tuple[str, ...] = ()
     reranked: Reranking | None = None
+    offloads: Mapping[str, str] = field(default_factory=dict)
+
+    def anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` of a request to Anthropic's Messages API."""
+        from memctl.context.anthropic import converted
+        from memctl.working.summary import tongue
+
+        said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, tongue(said))
 
 
 class Contexts(Tasks, Conversations, Asking):
@@ -101,6 +114,9 @@ class Contexts(Tasks, Conversations, Asking):
         tokenizer: str = "",
         now: datetime | None = None,
         receipt: bool = True,
+        tools: Sequence[Mapping[str, Any]] = (),
+        ask: bool = True,
+        others: Sequence[Hit] = (),
     ) -> ContextPack:
         """Gather what is known that matters for a question and pack it into a window.
 
@@ -114,6 +130,9 @@ class Contexts(Tasks, Conversations, Asking):
             budget: tokens of the whole window; the setting `context_tokens` where None.
             task: `simple`, `medium` or `complex`: how the window is divided.
             tokenizer: instead of the setting's.
+            tools: schemas of the tools that the model is given with the messages: they take room as well.
+            ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
 
         Raises:
             UsageError: no such kind of task, or a budget that is too small for anything.
@@ -128,13 +147,37 @@ class Contexts(Tasks, Conversations, Asking):
             messages, task_state = self.conversation(session).openai(), self.task_text(session)
         counter = tokens.load(tokenizer or self.settings.tokenizer)
         answer = self._answer_to(question if recall else "", now)
-        pieces = self._pieces(answer, task_state, now, recall)
+        pieces = [*self._pieces(answer, task_state, now, recall), *map(_of_another, others)]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
-        allocation = allocate(total, task, knowledge=needs_documents, messages=len(messages))
-        pack = _assembled(question, system, messages, pieces, allocation, counter.count)
-        notes = tuple(note for note in (counter.note, *answer.degraded) if note)
+        schemas = counter.count(as_text(tools)) if tools else 0
+        allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
+        cutter = self._cutter(session, question, messages, counter.count)
+        turns = history.groups(messages, cutter.language)
+        turns = history.with_question(turns, messages, question) if ask else turns
+        pack = _assembled(turns, system, pieces, allocation, cutter)
+        self._lay_aside(session, pack.offloads, now)
+        notes = (counter.note, *answer.degraded, *_too_large(schemas, allocation), *pack.notes)
         written = self._receipt(question, answer, pack, now) if receipt and recall else ""
-        return replace(pack, tokenizer=counter.name, notes=notes, receipt=written, reranked=answer.reranked)
+        return replace(
+            pack, tokenizer=counter.name, notes=tuple(filter(None, notes)), receipt=written, reranked=answer.reranked
+        )
+
+    def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
+        """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
+        whole."""
+        from memctl.working.summary import tongue
+
+        said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
+        refer = (lambda text: sessions.reference(session, text)) if session else (lambda text: "")
+        return Cutter(count, refer, tongue("\n".join(said)))
+
+    def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
+        """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
+        known = set(sessions.offloaded(self.folder, session)) if offloads else set()
+        for ref, text in offloads.items():
+            if ref not in known:
+                with sessions.locked(self.folder, session, timeout=self.settings.lock_timeout):
+                    sessions.offload(self.folder, session, text)
 
     def _answer_to(self, question: str, now: datetime) -> QueryResult:
         asked = Query(question, top=ASKED, rerank=self.reranker_for(CONTEXT))
@@ -145,7 +188,11 @@ class Contexts(Tasks, Conversations, Asking):
 
     def _receipt(self, question: str, answer: QueryResult, pack: ContextPack, now: datetime) -> str:
         """Note what was given; what counts as used is what answered the question and was put in."""
-        given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section not in (TASK, DOCUMENTS)]
+        given = [
+            placed.name
+            for placed in pack.placed
+            if placed.how != OUT and placed.section not in (TASK, DOCUMENTS, OTHERS)
+        ]
         used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
         return receipts.write(self.folder, question, given, [i for i in given if i in used], now)
 
@@ -220,6 +267,14 @@ _MOST = {
 }  # fmt: skip
 
 
+def _of_another(hit: Hit) -> Piece:
+    """What another user knows about the question; it says whose it is."""
+    named = replace(hit.memory, memory_id=f"{hit.owner}/{hit.memory.memory_id}")
+    why = f"answers the question (relevance {hit.relevance:.2f}), of another user"
+    shown = f"{label(named)}, of another user"
+    return Piece(OTHERS, named.memory_id, shown, hit.memory.content, hit.relevance, why, ANSWER, tuple)
+
+
 def _is_document(memory: Memory) -> bool:
     """Whether it is a part of a document, which is no record."""
     return memory.layer == LAYER_DOCUMENT
@@ -238,46 +293,43 @@ def _without_told_twice(pieces: Sequence[Piece]) -> list[Piece]:
 
 
 def _assembled(
-    question: str,
+    turns: Sequence[Group],
     system: str,
-    messages: Sequence[Mapping[str, Any]],
     pieces: Sequence[Piece],
     allocation: Allocation,
-    count: Count,
+    cutter: Cutter,
 ) -> ContextPack:
     """Divide the window, fill it, and count the whole again: a tokenizer may count a whole higher than its parts."""
-    asked = [] if _is_last(question, messages) or not question.strip() else [{"role": "user", "content": question}]
-    prompt = [{"role": "system", "content": system}] if system else []
-    fixed = sum(cost(message, count) for message in (*prompt, *asked))
+    count = cutter.count
     room = allocation.system + allocation.memory + allocation.history
-    if fixed > room:
-        raise UsageError(
-            f"the system prompt and the question take {fixed} tokens, more than the {room} there are",
-            hint="Give a larger --budget, or a shorter prompt.",
-        )
     frame = count(enclosed("")) + 8
     wanted = {
-        SYSTEM: fixed,
+        SYSTEM: cost({"role": "system", "content": system}, count) if system.strip() else 0,
         MEMORY: frame + sum(count(f"- [{p.label}] {p.text}") + 2 for p in pieces) + 8 * len(SECTIONS) if pieces else 0,
-        HISTORY: sum(cost(message, count) for message in messages),
+        HISTORY: history.total(turns, count),
     }
     granted = lent(allocation, wanted)
     over = 0
     while True:
+        prompt, shortened = history.prompt(system, granted[SYSTEM], cutter)
         placed = packed(pieces, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
         sections = rendered(placed, SECTIONS)
         text = enclosed("\n\n".join(sections)) if sections else ""
         memory = [{"role": "system", "content": text}] if text else []
-        kept, left_out = trimmed(messages, max(0, granted[HISTORY] - over), count)
-        whole = [*prompt, *memory, *kept, *asked]
-        used = {SYSTEM: fixed, MEMORY: sum(cost(m, count) for m in memory), HISTORY: sum(cost(m, count) for m in kept)}
+        talk = history.fitted(turns, max(0, granted[HISTORY] - over), cutter)
+        parts: dict[str, Sequence[Mapping[str, Any]]] = {SYSTEM: prompt, MEMORY: memory, HISTORY: talk.messages}
+        used = {name: sum(cost(message, count) for message in part) for name, part in parts.items()}
         if sum(used.values()) <= room:
             return ContextPack(
-                text, tuple(whole), sum(used.values()), "", allocation, granted, used, tuple(placed), tuple(left_out)
-            )
+                text, (*prompt, *memory, *talk.messages), sum(used.values()), "", allocation, granted, used,
+                tuple(placed), talk.left_out, notes=(*shortened, *talk.notes), offloads=talk.offloads,
+            )  # fmt: skip
         over += max(1, sum(used.values()) - room)
 
 
-def _is_last(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the history ends with the question already."""
-    return bool(messages) and messages[-1].get("role") == "user" and messages[-1].get("content") == question
+def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
+    """A note where the schemas of tools leave too little room."""
+    if schemas <= allocation.reserve:
+        return ()
+    window = f"the window of {allocation.total:,}"
+    return (f"the tools' schemas take {schemas:,} tokens: this context does not fit beside them into {window}",)

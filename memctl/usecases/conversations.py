@@ -6,24 +6,25 @@ Adding a message writes it and returns. Making room, and making episodes and fac
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
 from memctl.errors import ConflictError, UsageError
+from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
+from memctl.files.queue import Queued
 from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import MEMORY, is_paused, messages_of, paused, run_of, with_messages
+from memctl.working.components import MEMORY, messages_of, run_of, with_messages
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
-    from concurrent.futures import Future, ThreadPoolExecutor
-
+    from memctl.background import Worker
     from memctl.core.messages import Message
     from memctl.working.window import Compacted, Size
 
@@ -44,9 +45,49 @@ class Conversations(Ending):
         """
         return Conversation(self, check_session_id(session_id), background=background, keep=keep)
 
-    def pause_session(self, session_id: str, wanted: bool = True, *, now: datetime | None = None) -> None:
+    def pause_session(self, session_id: str, wanted: bool = True) -> None:
         """Stop keeping what is said in a session, or go on with it. The window goes on as before."""
-        self._change_session(session_id, lambda session: paused(session, wanted), now or times.utc_now())
+        self.conversations.pause(check_session_id(session_id), wanted=wanted)
+
+    def delete_messages(self, message_ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """Delete messages from the transcripts, and from the windows and queues that hold them: nothing is learned from
+        them any more. `undo` brings them back into the transcripts.
+
+        Returns:
+            the ids that were deleted from the transcripts.
+        """
+        now = now or times.utc_now()
+        gone = frozenset(message_ids)
+        for session_id in dict.fromkeys([*self.session_ids(), *(owner for owner, _ in self.waiting())]):
+            self._leave_session(session_id, gone, now)
+        return self.conversations.delete(message_ids, now=now)
+
+    def _leave_session(self, session_id: str, gone: frozenset[str], now: datetime) -> None:
+        """Take messages out of a session's window and queue, if they are there."""
+
+        def decide(session: Session) -> Session:
+            for name, queued in self._queued_with(session_id, gone):
+                self._requeue(name, queued, gone)
+            return with_messages(session, _left(messages_of(session), gone))
+
+        session = files.load_if_exists(self.folder, session_id)
+        in_window = session is not None and any(gone & set(message.ids) for message in messages_of(session))
+        if in_window or any(self._queued_with(session_id, gone)):
+            self._change_session(session_id, decide, now, foreign=True)
+
+    def _queued_with(self, session_id: str, gone: frozenset[str]) -> Iterator[tuple[str, Queued]]:
+        """What waits of a session and holds some of the messages."""
+        for _, name in queue.waiting(self.folder, session_id):
+            queued = queue.read(self.folder, session_id, name)
+            if queued and any(gone & set(message.ids) for message in _read(queued)):
+                yield name, queued
+
+    def _requeue(self, name: str, queued: Queued, gone: frozenset[str]) -> None:
+        left = _left(_read(queued), gone)
+        if left:
+            queue.put(self.folder, replace(queued, messages=tuple(message.state for message in left)))
+        else:
+            queue.remove(self.folder, queued.session_id, name)
 
     def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
         """A new session with an empty file.
@@ -74,8 +115,7 @@ class Conversation:
 
     def __init__(self, store: Conversations, session_id: str, *, background: bool = False, keep: bool = True) -> None:
         self.store, self.session_id, self.background, self.keep = store, session_id, background, keep
-        self._worker: ThreadPoolExecutor | None = None
-        self._pending: list[Future[Any]] = []
+        self._worker: Worker[Any] | None = None
 
     def add(
         self,
@@ -118,18 +158,17 @@ class Conversation:
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
         def decide(session: Session) -> Session:
-            recorded = keep and self.keep and not is_paused(session)
+            recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
             marked = new if recorded else [message.with_note(recorded=False) for message in new]
             whole[:] = identified([*messages_of(session), *marked])
             added[:] = whole[len(whole) - len(new) :]
             changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now) if recorded else changed
+            return self.store._kept(changed, added, now, wanted=recorded)
 
-        if begins:
-            self.store.close_idle(now)
+        idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
         if begins:
-            self.store.learn_pending(use_model=False, now=now)
+            self.store._learn_without_model([ended.session_id for ended in idle], now)
         if self.background and self.store.is_over(whole):
             self._later(now)
         return added
@@ -203,34 +242,47 @@ class Conversation:
 
         return size(self.get(), self.store._count)
 
-    def flush(self, *, now: datetime | None = None) -> Compacted | None:
-        """Make room now, if there is need; None where there is none. Waits for the thread."""
+    def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
+        """Make room now, if there is need; None where there is none. Waits for the thread.
+
+        Args:
+            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+        """
         self._wait()
-        if not self.store.is_over(self.get()):
+        if not self.store.is_over(self.get(), budget=budget):
             return None
-        return self.store.compact_session(self.session_id, now=now)[0]
+        return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """Wait for the thread and end it."""
-        self._wait()
+        """Wait for the thread, though not for ever, and end it."""
         if self._worker:
-            self._worker.shutdown()
+            self._worker.close()
             self._worker = None
 
     def _later(self, now: datetime) -> None:
-        from concurrent.futures import ThreadPoolExecutor
+        from memctl.background import Worker
 
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
-        self._pending = [future for future in self._pending if not future.done()]
-        if len(self._pending) < 2:  # one at work and one to come after it: that one sees everything
-            self._pending.append(self._worker.submit(self.store.compact_session, self.session_id, now=now))
+            self._worker = Worker(self.store, lambda problem: None)  # the next flush meets the same, and says so
+        self._worker.submit(lambda store: store.compact_session(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
-        """Wait for the thread; what went wrong there does so again here, where somebody sees it."""
-        for future in self._pending:
-            future.exception()
-        self._pending = []
+        if self._worker:
+            self._worker.wait(self.store.settings.llm_timeout)
+
+
+def _read(queued: Queued) -> list[Message]:
+    from memctl.core.messages import Message
+
+    return [Message.read(state) for state in queued.messages]
+
+
+def _left(messages: Sequence[Message], gone: frozenset[str]) -> list[Message]:
+    """Messages without some; a call of a tool leaves with its result."""
+    from memctl.working.window import units
+
+    stays = [unit for unit in units(messages) if not any(gone & set(messages[at].ids) for at in unit)]
+    return [messages[at] for at in sorted(at for unit in stays for at in unit)]
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:

@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import secrets, times
+from memctl.conversations.derived import SAID
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
@@ -20,9 +21,6 @@ from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
-
-SAID = "said"
-"""Name in a memory's metadata of the first and the last message that it was made from."""
 
 RECALLED, EXPIRED = "recalled", "expired"
 

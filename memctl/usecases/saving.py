@@ -20,6 +20,7 @@ from memctl.usecases.adding import Adding
 from memctl.usecases.asking import Asking
 from memctl.usecases.changing import Changing
 from memctl.usecases.conflicts import Conflicts
+from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
@@ -71,7 +72,7 @@ class Saved:
     against: tuple[Memory, ...] = ()
 
 
-class Saving(Adding, Changing, Conflicts, Asking):
+class Saving(Adding, Changing, Conflicts, Sessions, Asking):
     """Saving with a classification, and correcting what was saved."""
 
     def save(

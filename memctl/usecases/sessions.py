@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -23,7 +23,6 @@ from memctl.files.queue import Queued
 from memctl.files.sessions import Session
 from memctl.working.components import (
     in_run,
-    is_paused,
     messages_of,
     noting_queued,
     queued_in,
@@ -226,20 +225,55 @@ class Sessions(Engine):
             session = with_messages(session, kept)
         return noting_queued(session, waiting) if set(waiting) != set(noted) else session
 
-    def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> Session:
+    def _kept(self, session: Session, new: Sequence[Message], now: datetime, *, wanted: bool = True) -> Session:
         """Keep messages that were added, in the session's run; call it with the session's lock held, before the window
-        is written. A session that has no run yet begins one, with all that stands in its window."""
+        is written. A session that has no run yet begins one, with all that stands in its window.
+
+        Args:
+            wanted: whether they are to be kept at all; what was not is not kept later either.
+        """
         from memctl.conversations.service import new_run
 
-        if not self.settings.keep_messages or is_paused(session):
-            return session
+        wanted = wanted and self.settings.keep_messages and not self.conversations.is_paused(session.session_id)
         run = run_of(session)
         if not run:
             run, new = new_run(now), [message for message in messages_of(session) if not message.is_unrecorded]
             session = in_run(session, run)
+        if not wanted:
+            return session
         found = (kept.kept(message, session.session_id, run, now) for message in new)
         self.conversations.keep([message for message in found if message], now)
         return session
+
+    def drop_from_windows(self, message_ids: Sequence[str], now: datetime) -> None:
+        """Take messages, with the calls and results that belong to them, out of every window and out of the queue."""
+        from memctl.working.window import units
+
+        if not message_ids:
+            return
+        gone = set(message_ids)
+
+        def decide(session: Session) -> Session:
+            found = identified(messages_of(session))
+            going = {at for unit in units(found) if any(gone & set(found[at].ids) for at in unit) for at in unit}
+            return with_messages(session, [message for at, message in enumerate(found) if at not in going])
+
+        for session_id in files.ids(self.folder):
+            session = files.load_if_exists(self.folder, session_id)
+            if session and session.own and any(gone & set(message.ids) for message in messages_of(session)):
+                self._change_session(session_id, decide, now)
+        for session_id, name in queue.waiting(self.folder):
+            self._drop_queued(session_id, name, gone)
+
+    def _drop_queued(self, session_id: str, name: str, gone: set[str]) -> None:
+        from memctl.core.messages import Message
+
+        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
+            queued = queue.read(self.folder, session_id, name)
+            if queued is None or not queued.own or not gone & _ids_in(queued):
+                return
+            kept_states = tuple(state for state in queued.messages if not gone & set(Message.read(state).ids))
+            queue.put(self.folder, replace(queued, messages=kept_states))
 
     def _drop_waiting(self, session_id: str) -> None:
         """Take out of the queue what waits of a session: nothing is learned from it."""
@@ -252,7 +286,7 @@ class Sessions(Engine):
         messages = [message for message in messages if not message.is_unrecorded]
         if not messages:
             return session
-        name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
+        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
@@ -275,6 +309,24 @@ class Sessions(Engine):
         if run:
             self.conversations.delete_run(run)
         return there or bool(waiting)
+
+    def messages_in_use(self) -> set[str]:
+        """The runs of open sessions, the names of those whose files cannot be read, and the ids of messages from which
+        nothing was learned yet: none of it may be deleted for its age."""
+        found: set[str] = set()
+        for session_id in files.ids(self.folder):
+            try:
+                found.add(run_of(files.load(self.folder, session_id)) or session_id)
+            except MemctlError:
+                found.add(session_id)
+        for owner, name in queue.waiting(self.folder):
+            try:
+                queued = queue.read(self.folder, owner, name)
+            except MemctlError:
+                found.add(owner)
+                continue
+            found |= _ids_in(queued) if queued else set()
+        return found
 
     def _readable_run(self, session_id: str) -> str:
         """The run of a session; empty where it has none, or its file cannot be read."""
