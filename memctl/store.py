@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks,
+        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Contexts, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
-        LocalState,
+        Conflicts, LocalState,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -56,7 +56,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
-    "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
     "context.Contexts": ("build_context",),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
@@ -88,6 +87,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "history.History": ("past", "differences"),
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
+    "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
     "local_state.LocalState": ("unverified", "adopt"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
