@@ -20,7 +20,6 @@ from memctl.usecases.adding import Adding
 from memctl.usecases.asking import Asking
 from memctl.usecases.changing import Changing
 from memctl.usecases.conflicts import Conflicts
-from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
@@ -72,7 +71,7 @@ class Saved:
     against: tuple[Memory, ...] = ()
 
 
-class Saving(Adding, Changing, Conflicts, Sessions, Asking):
+class Saving(Adding, Changing, Conflicts, Asking):
     """Saving with a classification, and correcting what was saved."""
 
     def save(
