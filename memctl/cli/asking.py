@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memctl.core.kept import KeptMessage
-    from memctl.models import Filters, Memory, Query, QueryResult, Reflection
+    from memctl.models import Filters, Memory, Owned, Query, QueryResult, Reflection
     from memctl.selection import Selection
     from memctl.store import MemoryStore
 
@@ -65,7 +65,8 @@ def query(
     then, revision = options.time_or_revision(as_of)
     valid = options.end_of_day(valid_at)
     filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=valid, only=_part(only, revision))
-    with _asked(with_ or []) as (stores, ask):
+    with options.opened_with(with_) as (store, shared):
+        stores, ask = (list(shared.stores.values()), shared.query) if shared else ([store], store.query)
         options.check_categories(stores[0], category, *stores[1:])
         options.check_kinds(stores[0], kind, *stores[1:])
         top = top or stores[0].settings.query_top
@@ -108,22 +109,6 @@ def _of_revision(
     if strict and result.degraded:
         raise DegradedError("; ".join(result.degraded))
     return result
-
-
-@contextmanager
-def _asked(others: list[str]) -> Iterator[tuple[Sequence[MemoryStore], Callable[..., QueryResult]]]:
-    """The stores to ask, one's own first, and what asks them."""
-    if not others:
-        with options.opened() as store:
-            yield [store], store.query
-        return
-    from memctl.agent.shared import open_shared
-
-    with open_shared(current.store, current.user, others) as shared:
-        stores = list(shared.stores.values())
-        yield stores, shared.query
-        for store in stores:
-            render.stale_notice(store)
 
 
 def show(
@@ -209,13 +194,16 @@ def list_memories(
     ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many; 0 for all.", min=0)] = 50,
     offset: Annotated[int, typer.Option(help="How many to step over.", min=0)] = 0,
+    with_: options.With = None,
 ) -> None:
     """List memories.
+
+    With --with those of other users are listed too, as USER/ID.
 
     Example: memctl list --category preference --sort importance --limit 20
     """
     from memctl.errors import UsageError
-    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
+    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Owned
     from memctl.selection import SORTS, Selection
 
     if sort not in SORTS:
@@ -227,16 +215,22 @@ def list_memories(
     flags |= {"as_of": then, "valid_at": options.end_of_day(valid_at), "statuses": statuses}
     filters = _filters(category, kind, tag, since, until, **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
-    with options.opened() as store:
+    if with_ and (trash or revision):
+        raise UsageError("of others only the present memories are listed", hint="Leave --with out.")
+    with options.opened_with(with_) as (store, shared):
         if trash:
             _list_trash(store)
             return
-        options.check_categories(store, category)
-        options.check_kinds(store, kind)
+        others = list(shared.stores.values())[1:] if shared else []
+        options.check_categories(store, category, *others)
+        options.check_kinds(store, kind, *others)
+        if shared:
+            _print_list(shared.select(chosen), limit, offset, "the records" if then else "")
+            return
         found, origin = (
             (store.select(chosen), "the records" if then else "") if not revision else _listed(store, chosen, revision)
         )
-    _print_list(found[offset : offset + limit if limit else None], len(found), offset, origin)
+    _print_list([Owned(memory) for memory in found], limit, offset, origin)
 
 
 def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[Memory], str]:
@@ -245,18 +239,20 @@ def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[
     return found, str(past)
 
 
-def _print_list(page: list[Memory], total: int, offset: int, origin: str) -> None:
+def _print_list(found: Sequence[Owned], limit: int, offset: int, origin: str) -> None:
+    page = found[offset : offset + limit if limit else None]
     if current.json:
         told = {"as_of": origin} if origin else {}
-        render.as_json({"total": total, "offset": offset, **told, "memories": [render.memory_json(m) for m in page]})
+        shown = [{**render.memory_json(m.memory), **({"user": m.owner} if m.owner else {})} for m in page]
+        render.as_json({"total": len(found), "offset": offset, **told, "memories": shown})
         return
     if origin:
         render.warn(f"as of: {origin}")
     from memctl.cli.views import memory_table
 
-    memory_table(page)
-    if offset + len(page) < total and render.on_terminal():
-        render.say(f"{offset + 1}–{offset + len(page)} of {total}; more with --offset {offset + len(page)}")
+    memory_table([replace(owned.memory, memory_id=owned.name) for owned in page])
+    if offset + len(page) < len(found) and render.on_terminal():
+        render.say(f"{offset + 1}–{offset + len(page)} of {len(found)}; more with --offset {offset + len(page)}")
 
 
 def _list_trash(store: MemoryStore) -> None:

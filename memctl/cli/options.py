@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memctl.agent.shared import Shared
     from memctl.store import MemoryStore
 
 
@@ -206,6 +207,24 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
             render.stale_notice(store)
             if note := store.unbelieved():
                 render.warn(note)
+
+
+@contextmanager
+def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Shared | None]]:
+    """The store the global options mean; and with others' beside it, where any are named."""
+    if not others:
+        with opened() as store:
+            yield store, None
+        return
+    from memctl.agent.shared import open_shared
+    from memctl.cli import render
+
+    with open_shared(current.store, current.user, others) as shared:
+        for note in shared.own.untrusted:
+            render.warn(note)
+        yield shared.own, shared
+        for store in shared.stores.values():
+            render.stale_notice(store)
 
 
 def store_root() -> Path:

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
 from memctl.errors import RefusedError, UsageError
@@ -84,6 +85,8 @@ class Maintaining(Consolidating, Fading, Tasks):
             idle = [f"session {session_id} is idle: to be ended" for session_id in self.idle_sessions(now)]
             return [*idle, *(f"session {owner}: {name} waits" for owner, name in self.waiting())]
         over = [f"task {closed.task.id} is over: archived" for closed in self.finish_closed_tasks(now)]
+        taught = self.teach_tasks(now=now) if use_model else []
+        over += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
         flushed = self.flush_sessions(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
         told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
@@ -146,12 +149,19 @@ class Maintaining(Consolidating, Fading, Tasks):
             done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` brings them back for {days:g} days")
             if not dry_run:
                 self.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
-        gone = retention.count_removable(now) if dry_run else retention.remove_deleted(now)
-        if gone:
-            done.append(f"{counted(gone)}, deleted more than {days:g} days ago: removed for good")
+        done += self._clear_deleted(dry_run, now)
         if not dry_run:
             retention.announce(now)
         return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
+
+    def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
+        from memctl.conversations.retention import counted
+
+        days = self.settings.transcript_deleted_days
+        with nullcontext() if dry_run else self.gateway.locked():
+            messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
+        return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
         freed = 0 if dry_run else self._healed(self.index.compact)

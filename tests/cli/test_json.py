@@ -134,6 +134,7 @@ CALLS: tuple[tuple[str, ...], ...] = (
     ("git", "commit"),
     ("git", "log"),
     ("git", "settle"),
+    ("git", "transcripts"),
     ("user", "list"),
     ("user", "add", "bob"),
     ("user", "remove", "bob", "--yes"),
