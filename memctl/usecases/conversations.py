@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
+from memctl.core import kept
 from memctl.errors import ConflictError, UsageError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -46,7 +47,8 @@ class Conversations(Ending):
 
     def pause_session(self, session_id: str, wanted: bool = True, *, now: datetime | None = None) -> None:
         """Stop keeping what is said in a session, or go on with it. The window goes on as before."""
-        self._change_session(session_id, lambda session: paused(session, wanted), now or times.utc_now())
+        now = now or times.utc_now()
+        self._change_session(session_id, lambda session: paused(self._begun(session, now), wanted), now)
 
     def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
         """A new session with an empty file.
@@ -117,11 +119,18 @@ class Conversation:
         whole: list[Message] = []
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
+        wanted = keep and self.keep
+
         def decide(session: Session) -> Session:
-            whole[:] = identified([*messages_of(session), *new])
+            session = self.store._begun(session, now, durable=wanted)
+            held = kept.with_derived_ids(messages_of(session), self.session_id)
+            ids = self.store._sent_again(session, new) if wanted else []
+            again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
+            whole[:] = identified([*held, *again, *new[len(again) :]])
             added[:] = whole[len(whole) - len(new) :]
-            changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now) if keep and self.keep else changed
+            if wanted:
+                self.store._kept(session, added[len(again) :], now)
+            return with_messages(session, whole)
 
         if begins:
             self.store.close_idle(now)
