@@ -19,12 +19,12 @@ SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
 
 
-def list_conflicts(context: typer.Context, now: Now = None) -> None:
+def list_conflicts(context: typer.Context, with_: options.With = None, now: Now = None) -> None:
     """Show what contradicts what."""
     if context.invoked_subcommand:
         return
-    with options.opened() as store:
-        open_ones = store.conflicts(now=options.moment(now))
+    with options.opened_with(with_) as (store, shared):
+        open_ones = (shared or store).conflicts(now=options.moment(now))
     if current.json:
         found = [_found_json(f) for f in open_ones.found]
         messages = [_message_json(each) for each in open_ones.messages]
@@ -60,8 +60,11 @@ def _page(open_ones: OpenConflicts) -> None:
         render.say("no conflicts found")
         return
     render.say(f"{total} conflict{'' if total == 1 else 's'}; nothing was changed")
-    if total > len(merges) + len(open_ones.messages):
+    own = [found for found in open_ones.found if not any("/" in name for name in found.ids)]
+    if len(own) + len(open_ones.noted) > len(merges):
         render.say("settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both")
+    if len(own) < len(open_ones.found):
+        render.say("what another user says can be read, not changed: correct your own with `memctl edit`, or ask them")
     if merges:
         render.say("settle what a merge left with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT")
     if open_ones.messages:

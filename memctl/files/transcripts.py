@@ -6,6 +6,7 @@ other lock. A deletion is a line too, in the file of its message.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from memctl import times
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.errors import InvalidDataError, NotFoundError
@@ -134,6 +136,13 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LineEdit]) -> None:
         atomic.append(full, (_mended_end(full, before) if before else b"") + new, folder.root)
 
 
+def size(folder: UserFolder) -> int:
+    """How large the transcripts are with their attachments, in bytes."""
+    place = folder.transcripts
+    found = (path for path in place.rglob("*") if path.suffix in (".jsonl", ".txt")) if place.is_dir() else ()
+    return sum(path.lstat().st_size for path in found if path.is_file())
+
+
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.lstat()
@@ -231,6 +240,19 @@ def is_private_mark(data: bytes | None) -> bool:
     return b"*" in patterns and not any(pattern.startswith(b"!") for pattern in patterns)
 
 
+def privacy(folder: UserFolder) -> str:
+    """Whether git may see the transcripts: one of `PRIVATE`, `SHARED_HERE`, `UNMARKED`."""
+    if is_shared(folder):
+        return SHARED_HERE
+    marked = (folder.root / FOLDER / ".gitignore").exists() or not folder.transcripts.is_dir()
+    return PRIVATE if marked else UNMARKED
+
+
+PRIVATE, SHARED_HERE, UNMARKED = "private", "in git", "unmarked"
+"""Kept out of git; under git by a decision of this machine's user; in a folder that came without the mark: the next
+message marks it."""
+
+
 def is_shared(folder: UserFolder) -> bool:
     """Whether this machine's user put the transcripts under git."""
     decision = folder.transcripts_decision
@@ -251,6 +273,71 @@ def share(folder: UserFolder, wanted: bool) -> None:
     else:
         atomic.remove(folder.transcripts_decision)
         ensure_private(folder)
+
+
+# What this machine's user decided
+
+
+@dataclass(frozen=True)
+class Paused:
+    """What is not kept for now: nothing of what is said (`everything`), or nothing of what is said in some sessions."""
+
+    everything: bool = False
+    sessions: tuple[str, ...] = ()
+
+    def applies_to(self, session: str) -> bool:
+        return self.everything or session in self.sessions
+
+
+PAUSED = ".memctl/state/transcripts-paused"
+
+
+def read_paused(folder: UserFolder) -> Paused:
+    """What this machine's user paused."""
+    found = _decided(folder, PAUSED)
+    sessions = found.get("sessions", [])
+    return Paused(found.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ())
+
+
+def write_paused(folder: UserFolder, paused: Paused) -> None:
+    """Decide what is not kept from now on."""
+    decided = {"everything": paused.everything, "sessions": list(paused.sessions)}
+    _decide(folder, PAUSED, decided if paused != Paused() else None)
+
+
+RETENTION = ".memctl/state/transcripts-retention"
+
+
+def read_notice(folder: UserFolder) -> tuple[float, datetime] | None:
+    """After how many days messages are going to be deleted, and when that was announced; None where it was not."""
+    found = _decided(folder, RETENTION)
+    days, at = found.get("days"), found.get("at")
+    return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
+
+
+def write_notice(folder: UserFolder, days: float, at: datetime) -> None:
+    """Note that a deletion was announced."""
+    _decide(folder, RETENTION, {"days": days, "at": times.to_text(at)})
+
+
+def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
+    """A decision that this machine's user signed; nothing where there is none."""
+    full = folder.resolve(path)
+    data = atomic.read(full) if full.is_file() else None
+    if data is None or not folder.signer.verifies(path, data):
+        return {}
+    found = json.loads(data)
+    return found if isinstance(found, dict) else {}
+
+
+def _decide(folder: UserFolder, path: str, value: Mapping[str, Any] | None) -> None:
+    full = folder.resolve(path)
+    if value is None:
+        atomic.remove(full)
+        return
+    folder.signer.prepare()
+    atomic.make_directory(full.parent, folder.root)
+    atomic.replace(full, folder.signer.signed(path, json.dumps(value, ensure_ascii=False).encode()), root=folder.root)
 
 
 # Reading

@@ -48,15 +48,32 @@ class Answer:
 
 
 def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first, all of one moment."""
+    """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
     with index.snapshot():
-        return _answer(query, index, embedder, weights, now)
+        *narrow, whole = _questions(query, index)
+    for question in narrow:
+        vector, degraded = retrieve.vector_of(question, embedder)
+        with index.snapshot():
+            found = retrieve.retrieved(index, vector, question, query.filters, now)
+            if any(one.lexical > 0 or one.cosine > 0 for one in found):
+                return _answer(query, index, question, Retrieved(found, vector, degraded), weights, now)
+    vector, degraded = retrieve.vector_of(whole, embedder)
+    with index.snapshot():
+        found = retrieve.retrieved(index, vector, whole, query.filters, now)
+        return _answer(query, index, whole, Retrieved(found, vector, degraded), weights, now)
+
+
+def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:
+    """The question without the words that are everywhere, if there are any; then with them, if nothing is found."""
+    counts = index.term_counts(retrieve.question_terms(query.text))
+    frequent = retrieve.frequent(index, counts)
+    whole = retrieve.prepare(query.text, counts, index.total())
+    return (retrieve.prepare(query.text, counts, index.total(), frequent), whole) if frequent else (whole,)
 
 
 def _answer(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
+    query: Query, index: SqliteIndex, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
 ) -> Answer:
-    question, retrieved = _retrieved(query, index, embedder, now)
     ranking = _ranked(index, query, retrieved, weights, now)
     route = route_of(query.text)
     hits, entries = _hits(index, query, ranking, weights, now, route.present)
@@ -86,20 +103,6 @@ def _answer(
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
-
-
-def _retrieved(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, now: datetime
-) -> tuple[Question, Retrieved]:
-    """What may answer, without the words that are everywhere; with them where nothing is found so."""
-    counts = index.term_counts(retrieve.question_terms(query.text))
-    frequent = retrieve.frequent(index, counts)
-    question = retrieve.prepare(query.text, counts, index.total(), frequent)
-    found = retrieve.retrieved(index, embedder, question, query.filters, now)
-    if frequent and not any(one.lexical > 0 or one.cosine > 0 for one in found.candidates):
-        question = retrieve.prepare(query.text, counts, index.total())
-        found = retrieve.retrieved(index, embedder, question, query.filters, now)
-    return question, found
 
 
 @dataclass(frozen=True)

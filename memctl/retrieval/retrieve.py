@@ -117,22 +117,28 @@ class Retrieved:
     degraded: str = ""
 
 
+def vector_of(question: Question, embedder: Embedder | None) -> tuple[Vector, str]:
+    """The vector of a question, empty where there is none, and a sentence on why it could not be made."""
+    if embedder is None or not question.words:
+        return (), ""
+    try:
+        return embedder.embed_query(question.embedded), ""
+    except ProviderError as problem:
+        return (), f"full text only: {problem.message}. {problem.hint}".strip()
+
+
 def retrieved(
-    index: SqliteIndex, embedder: Embedder | None, question: Question, filters: Filters, now: datetime
-) -> Retrieved:
+    index: SqliteIndex, vector: Vector, question: Question, filters: Filters, now: datetime
+) -> Sequence[Candidate]:
     """Entries found by either signal, with the scores of both; as many of documents as of everything else."""
     pools = _pools(index, filters)
     words = (*question.words, *question.pieces)
     lexical = {s.rowid: s.score for pool in pools for s in index.full_text(words, pool, now, CANDIDATES)}
-    if embedder is None or not question.words:
-        return Retrieved(_joined(lexical, {}))
-    try:
-        vector = embedder.embed_query(question.embedded)
-    except ProviderError as problem:
-        return Retrieved(_joined(lexical, {}), (), f"full text only: {problem.message}. {problem.hint}".strip())
+    if not len(vector):
+        return _joined(lexical, {})
     cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, CANDIDATES)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
-    return Retrieved(_joined(lexical, cosines), vector)
+    return _joined(lexical, cosines)
 
 
 def strangers(index: SqliteIndex, vector: Vector, rows: Collection[int]) -> list[Candidate]:

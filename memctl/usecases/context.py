@@ -28,12 +28,13 @@ from memctl.usecases.asking import NONE, Asking
 from memctl.usecases.conversations import Conversations
 from memctl.usecases.tasks import Tasks
 
-TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, PROFILE = SECTIONS = (
+TASK, CONSTRAINTS, STRATEGIES, RELEVANT, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (
     "Current task",
     "Constraints and preferences",
     "What worked before",
     "Relevant memories",
     "From documents",
+    "Memories of other users",
     "About the user",
 )
 """In the order of injection (A): constraints and preferences, strategies, recent and relevant experience."""
@@ -115,6 +116,7 @@ class Contexts(Tasks, Conversations, Asking):
         receipt: bool = True,
         tools: Sequence[Mapping[str, Any]] = (),
         ask: bool = True,
+        others: Sequence[Hit] = (),
     ) -> ContextPack:
         """Gather what is known that matters for a question and pack it into a window.
 
@@ -130,6 +132,7 @@ class Contexts(Tasks, Conversations, Asking):
             tokenizer: instead of the setting's.
             tools: schemas of the tools that the model is given with the messages: they take room as well.
             ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
 
         Raises:
             UsageError: no such kind of task, or a budget that is too small for anything.
@@ -144,7 +147,7 @@ class Contexts(Tasks, Conversations, Asking):
             messages, task_state = self.conversation(session).openai(), self.task_text(session)
         counter = tokens.load(tokenizer or self.settings.tokenizer)
         answer = self._answer_to(question if recall else "", now)
-        pieces = self._pieces(answer, task_state, now, recall)
+        pieces = [*self._pieces(answer, task_state, now, recall), *map(_of_another, others)]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(as_text(tools)) if tools else 0
         allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
@@ -185,7 +188,11 @@ class Contexts(Tasks, Conversations, Asking):
 
     def _receipt(self, question: str, answer: QueryResult, pack: ContextPack, now: datetime) -> str:
         """Note what was given; what counts as used is what answered the question and was put in."""
-        given = [placed.name for placed in pack.placed if placed.how != OUT and placed.section not in (TASK, DOCUMENTS)]
+        given = [
+            placed.name
+            for placed in pack.placed
+            if placed.how != OUT and placed.section not in (TASK, DOCUMENTS, OTHERS)
+        ]
         used = {hit.memory.memory_id for hit in rank.used(answer.hits)} if answer.hits else set()
         return receipts.write(self.folder, question, given, [i for i in given if i in used], now)
 
@@ -258,6 +265,14 @@ _MOST = {
     "strategy": MOST_STRATEGIES, "preference": MOST_FACTS, "document": MOST_KNOWLEDGE,
     "fact": MOST_FACTS, "episode": MOST_EPISODES, "knowledge": MOST_KNOWLEDGE,
 }  # fmt: skip
+
+
+def _of_another(hit: Hit) -> Piece:
+    """What another user knows about the question; it says whose it is."""
+    named = replace(hit.memory, memory_id=f"{hit.owner}/{hit.memory.memory_id}")
+    why = f"answers the question (relevance {hit.relevance:.2f}), of another user"
+    shown = f"{label(named)}, of another user"
+    return Piece(OTHERS, named.memory_id, shown, hit.memory.content, hit.relevance, why, ANSWER, tuple)
 
 
 def _is_document(memory: Memory) -> bool:

@@ -23,7 +23,6 @@ from memctl.files.queue import Queued
 from memctl.files.sessions import Session
 from memctl.working.components import (
     in_run,
-    is_paused,
     messages_of,
     noting_queued,
     queued_in,
@@ -179,7 +178,7 @@ class Sessions(Engine):
 
     def _with_kept(self, before: Session, after: Session, now: datetime) -> Session:
         """A session that was changed as a whole, what is new in it kept, also where another program saved it."""
-        if not after.own or not self._keeps(after):
+        if not after.own or not self._keeps(after.session_id):
             return after
         try:
             earlier, messages = (kept.with_derived_ids(messages_of(each), each.session_id) for each in (before, after))
@@ -247,12 +246,13 @@ class Sessions(Engine):
     def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> None:
         """Keep messages that were added, in the session's run; call it with the session's lock held, before the window
         is written, and after `_begun`."""
-        if self._keeps(session):
+        if self._keeps(session.session_id):
             found = (kept.kept(message, session.session_id, run_of(session), now) for message in new)
             self.conversations.keep([message for message in found if message], now)
 
-    def _keeps(self, session: Session) -> bool:
-        return self.settings.keep_messages and not is_paused(session)
+    def _keeps(self, session_id: str) -> bool:
+        """Whether what is said in a session is kept: the setting, unless it is paused."""
+        return self.settings.keep_messages and not self.conversations.is_paused(session_id)
 
     def _begun(self, session: Session, now: datetime, *, durable: bool = False) -> Session:
         """The session in a run; call it with its lock held. What stands in one without a run is from another program,
@@ -267,7 +267,7 @@ class Sessions(Engine):
         if run_of(session):
             return session
         run = new_run(now)
-        if session.own and self._keeps(session):
+        if session.own and self._keeps(session.session_id):
             run = self._brought(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
         return files.write(self.folder, session, now) if durable and not session.digest else session
@@ -286,7 +286,7 @@ class Sessions(Engine):
     def _brought(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
         """Keep messages of another program or an earlier version, each once; returns the run they are in."""
         whole = identified(kept.with_derived_ids(messages, session_id))
-        found = (kept.kept(message, session_id, run, now) for message in whole)
+        found = (kept.kept(message, session_id, run, now) for message in whole if not message.is_unrecorded)
         return self.conversations.bring([message for message in found if message], now) or run
 
     def bring_queued(self, queued: Queued, now: datetime) -> None:
@@ -294,14 +294,14 @@ class Sessions(Engine):
         from memctl.conversations.service import new_run
         from memctl.core.messages import Message
 
-        if queued.own and not queued.kept and self.settings.keep_messages:
+        if queued.own and not queued.kept and self._keeps(queued.session_id):
             self._brought(queued.session_id, [*map(Message.read, queued.messages)], new_run(now), now)
 
     def _sent_again(self, session: Session, new: Sequence[Message]) -> list[str]:
         """The ids of messages that were kept, and did not reach the window before a process died, where a program that
         goes on says them again: they are the first of the new ones."""
         window = [each for message in messages_of(session) for each in message.ids]
-        if not run_of(session) or not self._keeps(session) or (not window and queued_in(session)):
+        if not run_of(session) or not self._keeps(session.session_id) or (not window and queued_in(session)):
             return []
         left = self.conversations.unacknowledged(run_of(session), window, len(new))
         same = [(each.role, each.text) for each in left] == [_said(message) for message in new[: len(left)]]
@@ -343,8 +343,12 @@ class Sessions(Engine):
             queue.remove(self.folder, session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
-        """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
-        name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
+        """Queue messages that leave a session, to be learned from; those that are not recorded are left out. It is
+        durable when this returns. Call it with the session's lock held."""
+        messages = [message for message in messages if not message.is_unrecorded]
+        if not messages:
+            return session
+        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
@@ -367,6 +371,24 @@ class Sessions(Engine):
         if run:
             self.conversations.delete_run(run)
         return there or bool(waiting)
+
+    def messages_in_use(self) -> set[str]:
+        """The runs of open sessions, the names of those whose files cannot be read, and the ids of messages from which
+        nothing was learned yet: none of it may be deleted for its age."""
+        found: set[str] = set()
+        for session_id in files.ids(self.folder):
+            try:
+                found.add(run_of(files.load(self.folder, session_id)) or session_id)
+            except MemctlError:
+                found.add(session_id)
+        for owner, name in queue.waiting(self.folder):
+            try:
+                queued = queue.read(self.folder, owner, name)
+            except MemctlError:
+                found.add(owner)
+                continue
+            found |= _ids_in(queued) if queued else set()
+        return found
 
     def _readable_run(self, session_id: str) -> str:
         """The run of a session; empty where it has none, or its file cannot be read."""
