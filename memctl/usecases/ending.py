@@ -128,6 +128,7 @@ class Ending(Compacting, Episodes):
         now = now or times.utc_now()
         compacted: dict[str, Compacted] = {}
         notes: list[str] = []
+        self.keep_earlier(now)
         ended = self.close_idle(now)
         for session_id in files.ids(self.folder):
             try:

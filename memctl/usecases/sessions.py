@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memctl import times
 from memctl.core import kept
 from memctl.engine import Engine
-from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError
+from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, RefusedError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -271,6 +271,16 @@ class Sessions(Engine):
             run = self._brought(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
         return files.write(self.folder, session, now) if durable and not session.digest else session
+
+    def keep_earlier(self, now: datetime) -> None:
+        """Keep the messages of sessions that have no run yet: those of earlier versions, and of other programs."""
+        for session_id in files.ids(self.folder):
+            try:
+                session = files.load_if_exists(self.folder, session_id)
+                if session and session.own and not run_of(session) and messages_of(session):
+                    self._change_session(session_id, lambda session: self._begun(session, now), now)
+            except (InvalidDataError, LockedError):
+                continue  # `memctl session list` and `doctor` say why
 
     def _earlier(self, session: Session) -> list[Message]:
         """The messages of a session from before it had a run: those that wait in the queue, those in its window."""
