@@ -13,6 +13,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
@@ -34,12 +35,12 @@ class _Hanging(http.server.BaseHTTPRequestHandler):
 @contextmanager
 def hanging() -> Iterator[str]:
     """The address of a server that never answers."""
-    handler = type("Hanging", (_Hanging,), {"over": threading.Event()})
-    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), handler) as server:
+    over = _Hanging.over = threading.Event()
+    with http.server.ThreadingHTTPServer(("127.0.0.1", 0), _Hanging) as server:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/v1"
-        handler.over.set()
+        over.set()
         server.shutdown()
 
 
@@ -55,7 +56,7 @@ def costs(model: Mapping[str, str]) -> dict[str, list[float]]:
     with tempfile.TemporaryDirectory() as folder, open_store(folder, "alice", create=True, environment=model) as store:
         memory = AgentMemory(store)
         for turn in range(TURNS):
-            timed("on_user_message", lambda: memory.on_user_message(f"I moved shop number {turn} to Porto."))
+            timed("on_user_message", partial(memory.on_user_message, f"I moved shop number {turn} to Porto."))
             timed("build_context", memory.build_context)
             timed("on_assistant_message", lambda: memory.on_assistant_message("Noted."))
         memory.on_task_start("Find the pager rota")
