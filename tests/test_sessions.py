@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -403,8 +404,10 @@ def test_large_output_is_laid_aside_and_can_be_read_back(store):
     )
     conversation.flush(now=NOW)
     shown = conversation.get()[2].whole_text
-    ref = shown.rsplit(": ", 1)[1].removesuffix("]")
-    assert len(shown) < 700
+    ref = re.search(r"characters more: (\S+)\]", shown)[1]
+    assert shown.startswith("row 0: value 0\n")
+    assert shown.endswith("row 3999: value 15992001"), "the end stays as well"
+    assert not store.is_over(conversation.get())
     assert store.read_offloaded(ref) == output
     store.end_session(now=NOW)
     with pytest.raises(NotFoundError):

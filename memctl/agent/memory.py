@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
+from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.background import Worker
@@ -57,6 +58,7 @@ class AgentMemory:
         session_id: two agents of one user hold two sessions.
         mode: `static`, `agent` or `both`.
         readable: stores of others that may be read, by tools and for contexts.
+        tools: the list of tools that the model gets, `core` or `all`.
         system: the agent's system prompt.
         budget: tokens of the model's window; the setting `context_tokens` where None.
         background: whether there is a thread; without, everything is done within the call.
@@ -69,6 +71,7 @@ class AgentMemory:
         session_id: str = MAIN,
         mode: str = BOTH,
         readable: Sequence[MemoryStore] = (),
+        tools: str = ALL,
         system: str = "",
         budget: int | None = None,
         background: bool = True,
@@ -77,17 +80,17 @@ class AgentMemory:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
         self.store, self.session_id, self.mode = store, session_id, mode
         self.system, self.budget = system, budget
-        self.toolbox = Toolbox(Shared(store, readable))
+        self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
-        self._conversation = store.conversation(session_id)
+        self._conversation = store.conversation(session_id, keep=mode != AGENT)
         self._turn = self.toolbox.shared.turn
         self._worker = Worker(store, self.problems.append) if background else None
-        self._began = False
         self._calls: set[str] = set()
         """Calls whose results are to come, and which began a step."""
         self._resumed = False
         self._limit = ""
         """Why the task ended by itself, until the next begins."""
+        self._began = False
 
     def __enter__(self) -> Self:
         return self
@@ -115,9 +118,9 @@ class AgentMemory:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._turn:
             added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
-            exchange = _last_exchange(self._conversation.get())
+            before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda store: self._record(store, exchange, now))
+            self._later(lambda store: self._record(store, exchange, before, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -167,17 +170,24 @@ class AgentMemory:
             self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
         self._began = True
         if over:
-            self._later(lambda store: store.conversation(self.session_id).flush(budget=self.budget, now=now), "window")
+            budget = self.budget
+            self._later(lambda store: store.conversation(self.session_id).flush(budget=budget, now=now), "window")
         if self._worker and self.store.embedder and self.store.embedder.slow:
             self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, store: MemoryStore, exchange: Sequence[Message], now: datetime | None = None) -> None:
-        """Facts and preferences of what the user said. Saying the same again is only counted."""
+    def _record(
+        self, store: MemoryStore, exchange: Sequence[Message], before: Sequence[Message], now: datetime | None = None
+    ) -> None:
+        """Facts and preferences of what the user said, which may correct what was said `before`. Saying the same again
+        is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
-        self.problems.extend(store.extract(said, command="exchange", now=now).notes)
+        said, earlier = (
+            [Utterance(message.role, message.text, message.time, message.id) for message in some]
+            for some in (exchange, before)
+        )
+        self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
 
     # The task
 
@@ -232,7 +242,9 @@ class AgentMemory:
 
     def _closed(self, close: Callable[..., Closed]) -> Closed:
         with self._turn:
-            closed = self._past_limit() or close(session_id=self.session_id, wait=self._worker is None)
+            if over := self._past_limit():
+                return over
+            closed = close(session_id=self.session_id, wait=self._worker is None)
         self._learn_later()
         return closed
 
@@ -259,11 +271,19 @@ class AgentMemory:
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
-        if pack.receipt and self.store.task(self.session_id):
-            with suppress(MemctlError):  # a memory that went in this moment is no reason to go without the context
-                used = self.store.receipt(pack.receipt).used
-                if used:
-                    self.store.note_task(used=used, session_id=self.session_id)
+        if not pack.receipt or not self.store.task(self.session_id):
+            return
+        with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail
+            used = [name for name in self.store.receipt(pack.receipt).used if self._is_memory(name)]
+            if used:
+                self.store.note_task(used=used, session_id=self.session_id)
+
+    def _is_memory(self, name: str) -> bool:
+        """Whether a receipt names a memory that is there; it names messages too."""
+        try:
+            return bool(self.store.full_id(name))
+        except MemctlError:
+            return False
 
     def tools(self, form: str = "openai") -> list[dict[str, Any]]:
         """The tools for function calling, in the form of `openai` or `anthropic`; none in the mode `static`."""
@@ -286,7 +306,7 @@ class AgentMemory:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes.
+        """The session is over: what was said becomes an episode and facts, but for the mode `agent`; its file goes.
 
         Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
         waits on disk, and whoever opens the memories next makes them if this process cannot.
@@ -355,11 +375,15 @@ class AgentMemory:
             self.problems.extend(learned.notes)
 
 
-def _last_exchange(messages: Sequence[Message]) -> list[Message]:
-    """What the user said last, and what was answered."""
-    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
-    said = [] if asked is None else messages[asked:]
-    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+_EARLIER = 6
+"""Messages before an exchange that a correction in it may be about."""
+
+
+def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What the user said last with what was answered, and what came just before it."""
+    spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
+    asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
+    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
 
 
 class AsyncAgentMemory:

@@ -340,6 +340,17 @@ def complete_id(incomplete: str) -> list[str]:
         return []
 
 
+def complete_shown_id(incomplete: str) -> list[str]:
+    """Ids of memories and, from the first letters on, of messages, for the shell."""
+    try:
+        with opened(quiet=True) as store:
+            store.refresh()
+            messages = store.conversations.ids_starting(incomplete)[:50] if incomplete else []
+            return [*store.index.ids_starting(incomplete), *messages]
+    except Exception:
+        return []
+
+
 def complete_client(incomplete: str) -> list[str]:
     """MCP clients, for the shell."""
     from memctl.agent.clients import CLIENTS
@@ -436,6 +447,13 @@ def complete_category(incomplete: str) -> list[str]:
         return []
 
 
+def complete_part(incomplete: str) -> list[str]:
+    """Parts of an answer, for the shell."""
+    from memctl.models import PARTS
+
+    return [part for part in PARTS if part.startswith(incomplete)]
+
+
 def complete_kind(incomplete: str) -> list[str]:
     """Kinds for the shell."""
     from memctl.models import KINDS
@@ -447,6 +465,9 @@ Id = Annotated[
     str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id, metavar="ID")
 ]
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="ID...")]
+ShownIds = Annotated[
+    list[str], typer.Argument(help="Ids of memories or messages.", autocompletion=complete_shown_id, metavar="ID...")
+]
 OptionalIds = Annotated[
     list[str] | None, typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="[ID...]")
 ]

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memctl.models import Memory
+from memctl.models import LAYER_MESSAGE, Memory
 from memctl.tagged import OPENERS
 
 TAG = "long_term_memory"
@@ -42,9 +42,17 @@ def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def label(memory: Memory) -> str:
-    """What stands before a memory in a prompt: category, day, id."""
-    day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    return ", ".join(part for part in (memory.category, day, memory.memory_id) if part)
+    """What stands before a memory in a prompt: category, day, id; before a message who said it, and when."""
+    said = memory.layer == LAYER_MESSAGE
+    first = f"message, {speaker_of(memory)}" if said else memory.category
+    day = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when and said else f"{memory.when:%Y-%m-%d}" if memory.when else ""
+    return ", ".join(part for part in (first, day, memory.memory_id) if part)
+
+
+def speaker_of(message: Memory) -> str:
+    """Who said a message: the role, with the name where there is one."""
+    role, name = str(message.metadata.get("role", "")), str(message.metadata.get("speaker", ""))
+    return f"{name} ({role})" if name else role
 
 
 def one_line(text: str) -> str:

@@ -80,8 +80,10 @@ class Closing(Ending, Strategies):
         from memctl.working import task_episodes, task_strategies
 
         recoveries = tuple(self._recorded_recoveries(task, now))
-        episode = self._completed(task_episodes.waiting_for_model(task_episodes.episode_of(task), untold), now)
-        told = bool(recoveries) and task_episodes.told_by_recoveries(task)
+        told = bool(recoveries) and not untold and task_episodes.told_by_recoveries(task)
+        taught = [found.memory.memory_id for found in recoveries] if told else []
+        drafted = task_episodes.waiting_for_model(task_episodes.episode_of(task, taught), untold)
+        episode = self._completed(drafted, now)
         proposal = None if told else task_strategies.strategy_of(task)
         noted = [self._completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
         blank = self._completed(_strategy_record(proposal), now) if proposal else None

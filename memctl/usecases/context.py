@@ -114,9 +114,9 @@ class Contexts(Tasks, Conversations, Asking):
         tokenizer: str = "",
         now: datetime | None = None,
         receipt: bool = True,
-        others: Sequence[Hit] = (),
         tools: Sequence[Mapping[str, Any]] = (),
         ask: bool = True,
+        others: Sequence[Hit] = (),
     ) -> ContextPack:
         """Gather what is known that matters for a question and pack it into a window.
 
@@ -130,9 +130,9 @@ class Contexts(Tasks, Conversations, Asking):
             budget: tokens of the whole window; the setting `context_tokens` where None.
             task: `simple`, `medium` or `complex`: how the window is divided.
             tokenizer: instead of the setting's.
-            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
             tools: schemas of the tools that the model is given with the messages: they take room as well.
             ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
 
         Raises:
             UsageError: no such kind of task, or a budget that is too small for anything.

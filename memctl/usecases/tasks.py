@@ -283,8 +283,8 @@ class Tasks(Teaching):
         approach: str = "",
         lessons: Sequence[str] = (),
         use_model: bool = True,
-        wait: bool = True,
         ended_by: str = "",
+        wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
         """End a task as `success`, `partial` or `failure`.

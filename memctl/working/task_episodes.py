@@ -35,8 +35,12 @@ SOURCE = "task_result"
 FEEDBACK_SOURCE = "user_feedback"
 
 
-def episode_of(task: Task) -> Memory:
-    """The episode of a task that is over, without an id (D's fields; C's and B's stand in the metadata)."""
+def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
+    """The episode of a task that is over, without an id (D's fields; C's and B's stand in the metadata).
+
+    Args:
+        taught: ids of strategies that say all there is to learn from it, so that nothing is made of it again.
+    """
     zh = tongue(task.original_request) == "zh"
     outcome = task.outcome or FAILURE
     about: dict[str, Any] = {
@@ -58,6 +62,7 @@ def episode_of(task: Task) -> Memory:
         "context": _shown_arguments(task.context),
         "knowledge_candidates": list(task.knowledge),
         "ended_by": task.ended_by,
+        "taught": list(taught),
     }
     return Memory(
         "",
