@@ -29,14 +29,15 @@ if TYPE_CHECKING:
     from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.reflecting import Reflecting
     from memctl.usecases.restoring import Restoring
+    from memctl.usecases.saving import Saving
     from memctl.usecases.strategies import Strategies
     from memctl.usecases.tasks import Tasks
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Contexts, Maintaining, Tasks,
+        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Contexts, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
-        LocalState,
+        Conflicts, LocalState,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -47,6 +48,7 @@ else:
 
 
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "restore", "purge"),
     "evaluating.Evaluating": ("evaluate", "checked_questions", "expected_memories", "questions_judged_good"),
@@ -54,7 +56,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
-    "conflicts.Conflicts": ("conflicts", "resolve_conflict", "resolve_merge"),
     "context.Contexts": ("build_context",),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
@@ -86,6 +87,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "history.History": ("past", "differences"),
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
+    "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
     "local_state.LocalState": ("unverified", "adopt"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""

@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any, Self, TypeVar
 
+from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
 from memctl.background import CLOSING, Worker
@@ -57,6 +58,7 @@ class AgentMemory:
         session_id: two agents of one user hold two sessions.
         mode: `static`, `agent` or `both`.
         readable: stores of others that may be read, by tools and for contexts.
+        tools: the list of tools that the model gets, `core` or `all`.
         system: the agent's system prompt.
         budget: tokens of the model's window; the setting `context_tokens` where None.
         background: whether there is a thread; without, everything is done within the call.
@@ -69,6 +71,7 @@ class AgentMemory:
         session_id: str = MAIN,
         mode: str = BOTH,
         readable: Sequence[MemoryStore] = (),
+        tools: str = ALL,
         system: str = "",
         budget: int | None = None,
         background: bool = True,
@@ -77,9 +80,9 @@ class AgentMemory:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
         self.store, self.session_id, self.mode = store, session_id, mode
         self.system, self.budget = system, budget
-        self.toolbox = Toolbox(Shared(store, readable))
+        self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
-        self._conversation = store.conversation(session_id)
+        self._conversation = store.conversation(session_id, keep=mode != AGENT)
         self._turn = self.toolbox.shared.turn
         self._worker = Worker(store, self.problems.append) if background else None
         self._calls: set[str] = set()
@@ -115,9 +118,9 @@ class AgentMemory:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._turn:
             added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
-            exchange = _last_exchange(self._conversation.get())
+            before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda store: self._record(store, exchange, now))
+            self._later(lambda store: self._record(store, exchange, before, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -173,12 +176,18 @@ class AgentMemory:
             self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, store: MemoryStore, exchange: Sequence[Message], now: datetime | None = None) -> None:
-        """Facts and preferences of what the user said. Saying the same again is only counted."""
+    def _record(
+        self, store: MemoryStore, exchange: Sequence[Message], before: Sequence[Message], now: datetime | None = None
+    ) -> None:
+        """Facts and preferences of what the user said, which may correct what was said `before`. Saying the same again
+        is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
-        self.problems.extend(store.extract(said, command="exchange", now=now).notes)
+        said, earlier = (
+            [Utterance(message.role, message.text, message.time, message.id) for message in some]
+            for some in (exchange, before)
+        )
+        self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
 
     # The task
 
@@ -216,7 +225,9 @@ class AgentMemory:
             if done.closed:
                 self._limit = f"the task ended as failed: {done.task.outcome_summary}"
                 self.problems.append(self._limit)
-            return done
+        if done.closed:
+            self._learn_later()
+        return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
         """The task is done: it becomes an episode, and teaches what worked. A model says more on it later.
@@ -295,7 +306,7 @@ class AgentMemory:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes.
+        """The session is over: what was said becomes an episode and facts, but for the mode `agent`; its file goes.
 
         Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
         waits on disk, and whoever opens the memories next makes them if this process cannot.
@@ -361,11 +372,15 @@ class AgentMemory:
             self.problems.extend(learned.notes)
 
 
-def _last_exchange(messages: Sequence[Message]) -> list[Message]:
-    """What the user said last, and what was answered."""
-    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
-    said = [] if asked is None else messages[asked:]
-    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+_EARLIER = 6
+"""Messages before an exchange that a correction in it may be about."""
+
+
+def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What the user said last with what was answered, and what came just before it."""
+    spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
+    asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
+    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
 
 
 class AsyncAgentMemory:

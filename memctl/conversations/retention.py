@@ -72,30 +72,6 @@ class Retention:
             longer = notice is not None and limit(days) >= limit(notice[0])
             transcripts.write_notice(folder, days, notice[1] if notice and longer else now)
 
-    def removable(self, now: datetime) -> datetime:
-        """What was deleted before this time goes for good."""
-        return now - timedelta(days=self._engine.settings.transcript_deleted_days)
-
-    def remove_deleted(self, now: datetime) -> int:
-        """Take out of the files what was deleted so long ago that nothing should bring it back; returns how many
-        messages that were.
-
-        Raises:
-            LockedError, StorageError: what was not done is done the next time.
-        """
-        engine, removed = self._engine, 0
-        with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
-            for path in transcripts.files(engine.folder):
-                removed += transcripts.remove_deleted(engine.folder, path, self.removable(now))
-        return removed
-
-    def count_removable(self, now: datetime) -> int:
-        """How many messages `remove_deleted` would take out."""
-        return sum(
-            transcripts.count_deleted(self._engine.folder, path, self.removable(now))
-            for path in transcripts.files(self._engine.folder)
-        )
-
 
 def limit(days: float) -> float:
     """The age in days from which a setting deletes."""

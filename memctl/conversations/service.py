@@ -21,6 +21,7 @@ from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
 from memctl.files.layout import UserFolder
 from memctl.files.transcripts import Paused
+from memctl.git import tracking
 from memctl.index.protocol import FileState, Found
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import Change, LineEdit, Memory
@@ -107,7 +108,8 @@ class Conversations:
             return
         engine = self._engine
         with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
-            added = transcripts.append(engine.folder, messages, now)
+            local = tracking.tracks_transcripts(engine.folder)
+            added = transcripts.append(engine.folder, messages, now, local=local)
         try:
             self._index(added)
         except (MemctlError, apsw.Error, OSError):
@@ -308,6 +310,27 @@ class Conversations:
         )
         return [*dict.fromkeys(fitting)]
 
+    def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
+        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more. Call
+        it with the user's lock held, so that no `undo` comes between.
+
+        Returns:
+            how many messages, and how many attachments.
+        """
+        from memctl.files import transcript_scan
+
+        engine = self._engine
+        folder = engine.folder
+        if dry_run or not folder.transcripts.is_dir():
+            return transcript_scan.finished(folder, before, dry_run=True), len(
+                transcript_scan.unused_attachments(folder)
+            )
+        with transcripts.locked(folder, timeout=engine.settings.lock_timeout):
+            messages = transcript_scan.finished(folder, before)
+            unused = transcript_scan.unused_attachments(folder)
+            transcript_scan.remove_attachments(folder, unused)
+        return messages, len(unused)
+
 
 def _made_from(memory: Memory, wanted: Sequence[tuple[str, int]], places: Mapping[str, tuple[str, int]]) -> bool:
     """Whether a memory names a part of a run in which one of the places that are wanted lies."""
@@ -319,7 +342,11 @@ def _made_from(memory: Memory, wanted: Sequence[tuple[str, int]], places: Mappin
 def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
     """The lines that delete messages; nothing for one that is not known."""
     places = {message_id: view.index.messages(message_id) for message_id in message_ids}
-    return tuple(LineEdit(found[0].path, kept.deletion(each, now)) for each, found in places.items() if found)
+    return tuple(
+        LineEdit(path, kept.deletion(message_id, now))
+        for message_id, found in places.items()
+        for path in dict.fromkeys(each.path for each in found)
+    )
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

@@ -16,6 +16,9 @@ from memctl.errors import InvalidDataError
 DELETED = "deleted"
 """The field of a line that says that the message with its id was deleted, and when."""
 
+FINAL = "final"
+"""Its field that says that the text is gone too, and nothing brings it back."""
+
 _KNOWN = frozenset(
     ("id", "session", "run", "role", "name", "at", "received", "text", "content", "source", "metadata", DELETED)
 )
@@ -141,9 +144,13 @@ def _content(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"content": [dict(block) for block in blocks]}
 
 
-def deletion(message_id: str, now: datetime) -> bytes:
-    """The line that says that a message was deleted: an old copy of the file brings it back no more."""
-    return line({"id": message_id, DELETED: times.to_text(now)})
+def deletion(message_id: str, now: datetime, *, final: bool = False) -> bytes:
+    """The line that says that a message was deleted: an old copy of the file brings it back no more.
+
+    Args:
+        final: its text was taken out, too.
+    """
+    return line({"id": message_id, DELETED: times.to_text(now)} | ({FINAL: True} if final else {}))
 
 
 def purged(message_id: str) -> bytes:
@@ -173,36 +180,14 @@ def line(value: Mapping[str, Any]) -> bytes:
 @dataclass(frozen=True)
 class Line:
     """A line that was read: where it begins in its file, in bytes, and what it says. `message` is None for a deletion,
-    whose message `deleted` names."""
+    whose message `deleted` names, with its time where that can be read; `final` says that the text is gone too."""
 
     offset: int
     raw: bytes
     message: KeptMessage | None = None
     deleted: str = ""
     deleted_at: datetime | None = None
-
-
-REMOVED = "removed"
-"""The field of a deletion whose message has been taken out of the file for good: nothing can bring it back."""
-
-
-def without_deleted(data: bytes, before: datetime) -> tuple[bytes, int]:
-    """A transcript without the messages that were deleted before a time, and how many these were."""
-    found = [line for line in lines(data) if line]
-    gone = {line.deleted for line in found if line.deleted_at and line.deleted_at < before}
-    gone &= {line.message.message_id for line in found if line.message}
-    if not gone:
-        return data, 0
-    left = (_without(raw, gone) for raw in data.split(b"\n"))
-    return b"\n".join(raw for raw in left if raw is not None), len(gone)
-
-
-def _without(raw: bytes, gone: set[str]) -> bytes | None:
-    """A line of a transcript from which messages are removed: None for a message, and a deletion that says so."""
-    found = next(lines(raw), None)
-    if found and found.message and found.message.message_id in gone:
-        return None
-    return line({**json.loads(raw), REMOVED: True}) if found and found.deleted in gone else raw
+    final: bool = False
 
 
 def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
@@ -229,7 +214,8 @@ def _read(raw: bytes, offset: int) -> Line | None:
     if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
         return None
     if DELETED in found:
-        return Line(offset, raw, deleted=message_id, deleted_at=_time(found[DELETED]))
+        final = found.get(FINAL) is True or found[DELETED] == PURGED
+        return Line(offset, raw, None, message_id, _time(found[DELETED]), final)
     message = decode(found)
     return Line(offset, raw, message) if message else None
 

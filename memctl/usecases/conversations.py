@@ -6,17 +6,15 @@ Adding a message writes it and returns. Making room, and making episodes and fac
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
 from memctl.errors import ConflictError, UsageError
-from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
-from memctl.files.queue import Queued
 from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.ending import Ending
@@ -37,8 +35,8 @@ class Conversations(Ending):
 
         Args:
             background: whether a thread makes room after a message that needs it; else the next flush does.
-            keep: whether the messages go into the transcript too, where they can be found when they have left the
-                window.
+            keep: whether the messages are recorded: they go into the transcript too, where they can be found when
+                they have left the window, and memories are learned from them. Else they are in the window alone.
 
         Raises:
             UsageError: it can be no session's id.
@@ -57,37 +55,8 @@ class Conversations(Ending):
             the ids that were deleted from the transcripts.
         """
         now = now or times.utc_now()
-        gone = frozenset(message_ids)
-        for session_id in dict.fromkeys([*self.session_ids(), *(owner for owner, _ in self.waiting())]):
-            self._leave_session(session_id, gone, now)
+        self.drop_from_windows(message_ids, now)
         return self.conversations.delete(message_ids, now=now)
-
-    def _leave_session(self, session_id: str, gone: frozenset[str], now: datetime) -> None:
-        """Take messages out of a session's window and queue, if they are there."""
-
-        def decide(session: Session) -> Session:
-            for name, queued in self._queued_with(session_id, gone):
-                self._requeue(name, queued, gone)
-            return with_messages(session, _left(messages_of(session), gone))
-
-        session = files.load_if_exists(self.folder, session_id)
-        in_window = session is not None and any(gone & set(message.ids) for message in messages_of(session))
-        if in_window or any(self._queued_with(session_id, gone)):
-            self._change_session(session_id, decide, now, foreign=True)
-
-    def _queued_with(self, session_id: str, gone: frozenset[str]) -> Iterator[tuple[str, Queued]]:
-        """What waits of a session and holds some of the messages."""
-        for _, name in queue.waiting(self.folder, session_id):
-            queued = queue.read(self.folder, session_id, name)
-            if queued and any(gone & set(message.ids) for message in _read(queued)):
-                yield name, queued
-
-    def _requeue(self, name: str, queued: Queued, gone: frozenset[str]) -> None:
-        left = _left(_read(queued), gone)
-        if left:
-            queue.put(self.folder, replace(queued, messages=tuple(message.state for message in left)))
-        else:
-            queue.remove(self.folder, queued.session_id, name)
 
     def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
         """A new session with an empty file.
@@ -132,7 +101,7 @@ class Conversation:
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
             allow_secret: keep it even if a part of it looks like a secret.
-            keep: whether it goes into the transcript.
+            keep: whether it is recorded.
 
         Raises:
             InvalidDataError: it is no message.
@@ -158,10 +127,12 @@ class Conversation:
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
         def decide(session: Session) -> Session:
-            whole[:] = identified([*messages_of(session), *new])
+            recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
+            marked = new if recorded else [message.with_note(recorded=False) for message in new]
+            whole[:] = identified([*messages_of(session), *marked])
             added[:] = whole[len(whole) - len(new) :]
             changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now, wanted=keep and self.keep)
+            return self.store._kept(changed, added, now, wanted=recorded)
 
         idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
@@ -267,20 +238,6 @@ class Conversation:
     def _wait(self) -> None:
         if self._worker:
             self._worker.wait(self.store.settings.llm_timeout)
-
-
-def _read(queued: Queued) -> list[Message]:
-    from memctl.core.messages import Message
-
-    return [Message.read(state) for state in queued.messages]
-
-
-def _left(messages: Sequence[Message], gone: frozenset[str]) -> list[Message]:
-    """Messages without some; a call of a tool leaves with its result."""
-    from memctl.working.window import units
-
-    stays = [unit for unit in units(messages) if not any(gone & set(messages[at].ids) for at in unit)]
-    return [messages[at] for at in sorted(at for unit in stays for at in unit)]
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:

@@ -82,7 +82,7 @@ class Ending(Compacting, Episodes):
                 return Ended(session_id, kept=found is not None)
             session = self._settled(found)
             messages = identified(messages_of(session))
-            said = spoken(messages)
+            said = spoken([message for message in messages if not message.is_unrecorded])
             enough = len(said) >= self.settings.session_least_messages
             if said:
                 session = self._enqueue(session, messages, reason, now)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
 from memctl.errors import RefusedError, UsageError
@@ -148,12 +149,19 @@ class Maintaining(Consolidating, Fading, Tasks):
             done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` brings them back for {days:g} days")
             if not dry_run:
                 self.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
-        gone = retention.count_removable(now) if dry_run else retention.remove_deleted(now)
-        if gone:
-            done.append(f"{counted(gone)}, deleted more than {days:g} days ago: removed for good")
+        done += self._clear_deleted(dry_run, now)
         if not dry_run:
             retention.announce(now)
         return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
+
+    def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
+        from memctl.conversations.retention import counted
+
+        days = self.settings.transcript_deleted_days
+        with nullcontext() if dry_run else self.gateway.locked():
+            messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
+        return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
         freed = 0 if dry_run else self._healed(self.index.compact)

@@ -237,7 +237,7 @@ class Sessions(Engine):
         wanted = wanted and self.settings.keep_messages and not self.conversations.is_paused(session.session_id)
         run = run_of(session)
         if not run:
-            run, new = new_run(now), messages_of(session)
+            run, new = new_run(now), [message for message in messages_of(session) if not message.is_unrecorded]
             session = in_run(session, run)
         if not wanted:
             return session
@@ -281,7 +281,11 @@ class Sessions(Engine):
             queue.remove(self.folder, session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
-        """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
+        """Queue messages that leave a session, to be learned from; those that are not recorded are left out. It is
+        durable when this returns. Call it with the session's lock held."""
+        messages = [message for message in messages if not message.is_unrecorded]
+        if not messages:
+            return session
         name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
