@@ -19,7 +19,7 @@ from memctl.context.budget import SHARES, allocate, lent
 from memctl.context.tokens import estimate
 from memctl.errors import UsageError
 from memctl.models import Memory
-from memctl.usecases.context import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
+from memctl.context.evidence import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

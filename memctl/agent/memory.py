@@ -17,12 +17,12 @@ from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
+from memctl.context.service import ContextPack
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
-from memctl.usecases.context import ContextPack
 from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
 from memctl.usecases.sessions import MAIN

@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import Now, current
 
 if TYPE_CHECKING:
-    from memctl.usecases.context import ContextPack
+    from memctl.context.service import ContextPack
 
 
 def context(
@@ -48,8 +48,8 @@ def context(
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
+    from memctl.context.service import FORMATS
     from memctl.errors import UsageError
-    from memctl.usecases.context import FORMATS
 
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}", hint=f"Formats: {', '.join(FORMATS)}.")

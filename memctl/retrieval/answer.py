@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -28,6 +29,7 @@ from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
+from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
 
@@ -89,17 +91,116 @@ def _answer(
 
 
 def _retrieved(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, now: datetime
+    query: Query,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    now: datetime,
+    limit: int = retrieve.CANDIDATES,
+    recent: str = "",
 ) -> tuple[Question, Retrieved]:
     """What may answer, without the words that are everywhere; with them where nothing is found so."""
     counts = index.term_counts(retrieve.question_terms(query.text))
     frequent = retrieve.frequent(index, counts)
     question = retrieve.prepare(query.text, counts, index.total(), frequent)
-    found = retrieve.retrieved(index, embedder, question, query.filters, now)
+    before = _said_before(index, recent)
+    found = retrieve.retrieved(index, embedder, question, query.filters, now, limit, before)
     if frequent and not any(one.lexical > 0 or one.cosine > 0 for one in found.candidates):
         question = retrieve.prepare(query.text, counts, index.total())
-        found = retrieve.retrieved(index, embedder, question, query.filters, now)
+        found = retrieve.retrieved(index, embedder, question, query.filters, now, limit, before)
     return question, found
+
+
+def _said_before(index: SqliteIndex, recent: str) -> Question | None:
+    if not recent.strip():
+        return None
+    counts = index.term_counts(set(retrieve.question_terms(recent)))
+    prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
+    return retrieve.rarest(prepared, retrieve.RECENT_WORDS)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What may belong into a context, best first, in one order.
+
+    Args:
+        hits: with their relevance as far as `JUDGED` goes, 0 beyond.
+        after: of messages and passages of one run, which stands right after which, by place (`place_of`).
+        strength: how well the best of them answer the question, absolute and in [0, 1].
+    """
+
+    hits: tuple[Hit, ...]
+    after: Mapping[str, str]
+    strength: float
+    present: bool = False
+    degraded: str = ""
+
+
+JUDGED = 12
+"""Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
+
+
+def evidence(
+    query: Query,
+    recent: str,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    weights: rank.Weights,
+    now: datetime,
+    known: Callable[[Hit], bool] = lambda hit: False,
+) -> Evidence:
+    """As many hits as a context has room for: `query.top` messages, and of memories and passages of documents what is
+    likely to matter. Unlike `answer`, nothing is left out for being like another hit or outside of the route.
+
+    Args:
+        recent: what was said before the question.
+        known: whether a hit stands in the window already: it says nothing new, and answers nothing.
+    """
+    with index.snapshot():
+        limit = max(retrieve.CANDIDATES, query.top)
+        question, retrieved = _retrieved(query, index, embedder, now, limit, recent)
+        ranking = _ranked(index, query, retrieved, weights, now)
+        present = route_of(query.text).present
+        hits, entries = _hits(index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present)
+        said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
+        others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
+        ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
+        judged = _judged(ordered, question, entries, weights)
+        return Evidence(tuple(judged), _after(index, entries), strength(judged), present, retrieved.degraded)
+
+
+def place_of(hit: Hit) -> str:
+    """What tells a hit from all others of its layer: a memory, a message, one of several passages."""
+    return hit.via if hit.memory.layer == LAYER_MESSAGE and hit.via else hit.memory.memory_id
+
+
+def _judged(
+    hits: Sequence[Hit],
+    question: Question,
+    entries: Mapping[tuple[str, str], tuple[Candidate, Found]],
+    weights: rank.Weights,
+) -> list[Hit]:
+    """The hits, the first of each part with their relevance."""
+    seen: Counter[str] = Counter()
+    found = []
+    for hit in hits:
+        seen[part := rank.part_of(hit)] += 1
+        if seen[part] <= JUDGED:
+            candidate, entry = entries[hit.memory.memory_id, hit.via]
+            covered, matched = retrieve.coverage(question, _words(hit.memory, entry))
+            hit = replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
+        found.append(hit)
+    return found
+
+
+def _after(index: SqliteIndex, entries: Mapping[tuple[str, str], tuple[Candidate, Found]]) -> dict[str, str]:
+    """Of the messages found, which stands right after which in its run."""
+    rows = {
+        candidate.rowid: via or name
+        for (name, via), (candidate, found) in entries.items()
+        if transcripts.is_transcript(found.path)
+    }
+    beside = index.neighbours([*rows]) if rows else []
+    return {rows[one.rowid]: rows[one.after] for one in beside if one.after in rows}
 
 
 @dataclass(frozen=True)
