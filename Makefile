@@ -5,7 +5,7 @@ FRAMEWORKS := .venv-frameworks
 BIN := $(VENV)/bin
 STAMP := $(VENV)/.installed
 
-.PHONY: demo test test-frameworks guarantees torture check bench bench-recall docs dist clean
+.PHONY: demo test test-frameworks guarantees torture check bench bench-recall bench-agent docs dist clean
 
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
@@ -45,6 +45,10 @@ bench: $(STAMP)
 # DATA is a folder with NAME/memories.jsonl and NAME/questions.jsonl; see docs/benchmarks.md.
 bench-recall: $(STAMP)
 	$(BIN)/python -m bench.recall $(DATA)
+
+# Whole dialogues through an agent's memory. ARGS as for `python -m bench.agent`: make bench-agent DATA=… ARGS='--questions 60'
+bench-agent: $(STAMP)
+	$(BIN)/python -m bench.agent $(DATA) $(ARGS)
 
 docs: $(STAMP)
 	$(BIN)/python scripts/make_reference.py

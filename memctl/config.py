@@ -124,15 +124,26 @@ class Settings:
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",
     )
-    conversation_tokens: int = _setting(8_000, "Tokens of a conversation from which room is made.", 100, 10**8)
-    conversation_messages: int = _setting(40, "Messages of a conversation from which room is made.", 2, 10**6)
+    conversation_tokens: int = _setting(
+        0,
+        "Tokens of a conversation from which room is made; 0 for half of `context_tokens`, or of the budget that an "
+        "agent's memory was given.",
+        0,
+        10**8,
+    )
+    conversation_messages: int = _setting(
+        0, "Messages of a conversation from which room is made; 0 for no limit: its tokens count.", 0, 10**6
+    )
     conversation_turns: int = _setting(
-        20, "Turns of a conversation from which room is made; one begins with a message of the user's.", 1, 10**6
+        0,
+        "Turns of a conversation from which room is made, 0 for no limit; one begins with a user's message.",
+        0,
+        10**6,
     )
     conversation_compact_to: float = _setting(0.8, "Share of these limits down to which room is made.", 0.1, 1)
     conversation_keep_last: int = _setting(10, "The last messages, which always stay in the window.", 1, 10**6)
     conversation_summary_share: float = _setting(
-        0.3, "The most that a summary may take of the tokens it replaces.", 0.05, 0.9
+        0.3, "The most that a summary may take of the tokens of all messages it stands for.", 0.05, 0.9
     )
     conversation_output_characters: int = _setting(
         500, "Characters from which the output of a tool is cut when room is made; the whole is laid aside.", 100, 10**6

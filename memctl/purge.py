@@ -11,8 +11,10 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from memctl.core import kept
+from memctl.core.kept import KeptMessage
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions
+from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts
 from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
@@ -103,7 +105,8 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     own = _reflections(view, named, gone, kept)
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
-    erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces))),))
+    said = (*_said(traces, gone),)
+    erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces), *said)),))
     changes = list(erase.changes(view.folder, erasure))
     touched = tuple(_touched(change, stored, named) for change in changes)
     return Plan(erasure, touched, {change.path: change.after for change in changes}, gone, kept, telling)
@@ -339,6 +342,58 @@ def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
             yield erase.line_name(path, line)
 
 
+# Transcripts
+
+
+def _said(traces: _Traces, gone: Sequence[Memory]) -> Iterator[str]:
+    """Lines of transcripts of the messages that tell of the memories, and the large texts that go with them.
+
+    A message that a memory was made from goes where it holds its text, or a word that stood only in memories that go;
+    so does one of the session of a memory of which nobody knows the messages. Any other goes where it holds the text,
+    or names one.
+    """
+    sources = _Sources(gone)
+    going: list[str] = []
+    staying: set[str] = set()
+    for path in transcripts.files(traces.folder):
+        for line in kept.lines(traces.read(traces.folder.root / path)):
+            if line is None or line.message is None:
+                continue
+            text = transcripts.whole(traces.folder, line.message).text
+            large = [f"{transcripts.ATTACHMENTS}{name}.txt" for name in transcripts.attachments_of(line.message)]
+            if _message_goes(line.message, text, sources.hold(line.message), traces):
+                yield erase.line_name(path, line.raw)
+                going += large
+            else:
+                staying.update(large)
+    yield from (path for path in dict.fromkeys(going) if path not in staying)
+
+
+def _message_goes(message: KeptMessage, text: str, source: bool, traces: _Traces) -> bool:
+    if message.message_id in traces.named or traces.name(text) or traces.stand_in(text):
+        return True
+    return source and (any(traces.texts.stand_in(each) for _, each in passages(text)) or traces.tell_by_a_word(text))
+
+
+class _Sources:
+    """The messages that memories were made from: each from a first to a last one of a run, in the order of the file."""
+
+    def __init__(self, memories: Sequence[Memory]) -> None:
+        pairs = {memory.memory_id: naming.listed(memory.metadata.get("said")) for memory in memories}
+        self._last = {pair[0]: pair[-1] for pair in pairs.values() if pair}
+        self._sessions = {memory.session_id for memory in memories if not pairs[memory.memory_id]} - {""}
+        self._open: dict[str, set[str]] = {}
+
+    def hold(self, message: KeptMessage) -> bool:
+        """Whether the message is one of them; asked of each message, in order."""
+        running = self._open.setdefault(message.run, set())
+        if message.message_id in self._last:
+            running.add(self._last[message.message_id])
+        inside = bool(running) or message.session in self._sessions
+        running.discard(message.message_id)
+        return inside
+
+
 # In words
 
 
@@ -446,7 +501,8 @@ def still_mentioned(
         name = path.relative_to(folder.root).as_posix()
         data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
         if data is not None:
-            some = frozenset() if path in (folder.memory_file, folder.operations) else ids  # these keep tombstones
+            keeps_ids = path in (folder.memory_file, folder.operations) or transcripts.is_transcript(name)
+            some = frozenset() if keeps_ids else ids  # of what was purged
             found += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
     return found
 

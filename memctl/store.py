@@ -61,7 +61,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
     "tasks.Tasks": (
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
-        *("close_task", "feedback_on_task", "end_session"),
+        *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
     ),
     "closing.Closing": ("finish_closed_tasks",),
     "conversations.Conversations": ("conversation", "create_session"),

@@ -366,7 +366,6 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         store.conversation(session).add(content, now=NOW)
         offloaded = sessions.offload(folder, session, f"{content}. " * 3)
         waiting = queue.id_of(session, [name], NOW)
-        queue.put(folder, queue.Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
         world.files[name] += [
             f"sessions/{session}.json",
             f"sessions/{session}.d/{offloaded.partition('/')[2]}.txt",
@@ -378,6 +377,10 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         world.put(name, f"{copy}-reflections__n{number}.md", f"# {word} by hand: {all_ids}\n")
         broken = json.dumps({"memory_id": name, "content": word, "tags": ids}, ensure_ascii=False)
         world.put(name, f".memctl/state/displaced/conflict-{number:012x}.json", f"<<<<<<< a\n{broken}\n")
+    for number, name in enumerate(ids):  # a session that begins learns from what waits
+        session, content = f"s{number}", str(records[number]["content"])
+        waiting = queue.id_of(session, [name], NOW)
+        queue.put(folder, queue.Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
     shared = folder.displaced / "hand-edit-99-memory.json"
     shared.write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
     write_by_hand(folder.knowledge / "ids.md", f"# {all_ids}\n")

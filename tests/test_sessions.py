@@ -35,6 +35,17 @@ from memctl.working.components import messages_of, task_of
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
+FORTY = "conversation_messages: 40\nconversation_turns: 20\n"
+"""A window that is full after 40 short messages."""
+
+
+@pytest.fixture
+def opener(opener, tmp_path):
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "memctl.yaml").write_text(FORTY)
+    return opener
+
+
 E_FORM = """{
   "sessionId": "user123",
   "components": {
@@ -423,7 +434,8 @@ def test_the_end_of_a_session(store):
     assert any("tea" in memory.content and memory.kind == "preference" for memory in store.all())
     assert store.session_ids() == []
     assert ended.learned[0].episode == episode
-    assert store.query("when is the payments-api deploy?", now=NOW).hits[0].memory.memory_id == episode.memory_id
+    hits = store.query("when is the payments-api deploy?", now=NOW).hits
+    assert {episode.memory_id, *episode.metadata["said"]} <= {hit.memory.memory_id for hit in hits[:6]}
     same_as_rebuilt(store)
 
 
@@ -444,7 +456,8 @@ def test_few_messages_are_not_worth_an_episode(store):
     for role, text in TALK[:3]:
         store.conversation().add(text, role, now=NOW)
     ended = store.end_session(now=NOW)
-    assert (ended.left_out, ended.learned, store.all()) == (3, (), [])
+    assert (ended.left_out, [each.episode for each in ended.learned], episodes(store)) == (3, [None], [])
+    assert len(store.conversations.runs()) == 1, "they are kept, and found"
 
 
 def test_what_was_evicted_is_learned_from_however_little_is_left(store):
@@ -493,7 +506,7 @@ def test_a_session_that_begins_ends_idle_ones(store):
     talk(store, "old")
     store.conversation("new").add("hi", now=NOW + timedelta(hours=1))
     assert store.session_ids() == ["new"]
-    assert len(queued(store)) == 1, "it is queued before it goes, and learned from by the next flush"
+    assert (len(episodes(store)), queued(store)) == (1, []), "what was said is learned from at once"
 
 
 def test_what_belongs_to_others_stays_when_a_session_is_idle(store):
@@ -605,7 +618,7 @@ def killed(root: Path, at: int) -> bool:
 def test_a_process_that_is_killed_anywhere_makes_one_episode_of_each(at, tmp_path):
     root, environment = tmp_path / "store", {"XDG_CACHE_HOME": str(tmp_path / "store" / ".cache")}
     root.mkdir()
-    (root / "memctl.yaml").write_text("model: none\n")
+    (root / "memctl.yaml").write_text(f"model: none\n{FORTY}")
     with open_store(root, user="alice", create=True, environment=environment) as store:
         long_talk(store)
     killed(root, at)

@@ -23,6 +23,7 @@ from memctl.errors import InvalidDataError
 from memctl.working import episodes, summary, topics, window
 from memctl.working.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
 
+FORTY = Limits(messages=40, turns=20)
 SMALL = Limits(tokens=300, messages=16, turns=6, keep_last=4, auto_messages=12, output_characters=160)
 
 
@@ -178,14 +179,14 @@ def chat(turns: int, text: str = "Message {n} about the deploy of service {n}.")
 
 
 def test_the_defaults_are_those_of_the_specification():
-    limits = Limits()
+    limits = FORTY
     assert (limits.tokens, limits.messages, limits.turns, limits.compact_to) == (8000, 40, 20, 0.8)
     assert (limits.keep_last, limits.output_characters, limits.acknowledgement_characters) == (10, 500, 20)
     assert (limits.auto_messages, limits.auto_share) == (30, 0.3)
 
 
 def test_it_goes_down_to_four_fifths_oldest_first():
-    done = compacted(chat(21), Limits())
+    done = compacted(chat(21), FORTY)
     assert len(done.messages) <= 32
     assert done.messages[0].id == "m0", "the first of the user's stays"
     assert [m.id for m in done.evicted] == [f"m{n}" for n in range(1, 1 + len(done.evicted))]
@@ -200,9 +201,9 @@ def test_the_summary_is_built_on_the_one_before():
         told.append(previous)
         return "- decided on plan 7" if budget > 10 else ""
 
-    first = compacted(chat(21), Limits(), summarize=summarize)
+    first = compacted(chat(21), FORTY, summarize=summarize)
     more = identified([*first.messages, *chat(10)], ids("later"))
-    second = compacted(more, Limits(), summarize=summarize)
+    second = compacted(more, FORTY, summarize=summarize)
     assert told == ["", "- decided on plan 7"]
     assert [m.noted["replaced"] for m in second.messages if m.is_summary] == [len(first.evicted) + len(second.evicted)]
 
@@ -255,7 +256,7 @@ def test_rules_cut_output_drop_acknowledgements_and_repeated_errors():
 
 def test_output_of_protected_messages_is_cut_only_if_nothing_else_helps():
     messages = identified([user("Start."), Message.of("tool", "y" * 40_000)], ids())
-    done = compacted(messages, Limits())
+    done = compacted(messages, FORTY)
     assert len(done.messages) == 2
     assert window.size(done.messages, estimate).tokens < 8000
     assert list(done.offloads.values()) == ["y" * 40_000]
@@ -270,34 +271,34 @@ def test_neighbours_of_one_role_become_one():
 
 
 def test_truncate_has_no_summary():
-    done = compacted(chat(21), Limits(), TRUNCATE)
+    done = compacted(chat(21), FORTY, TRUNCATE)
     assert not any(m.is_summary for m in done.messages)
     assert done.done == {"evicted": len(done.evicted)}
 
 
 def test_offload_lays_large_content_aside_before_anything_leaves():
     messages = identified([user("Start."), user("z" * 20_000), user("w" * 12_000), *chat(6)], ids())
-    done = compacted(messages, Limits(), OFFLOAD)
+    done = compacted(messages, FORTY, OFFLOAD)
     assert done.evicted == ()
     assert done.done == {"laid aside": 1}, "the oldest first, and no more than is needed"
 
 
 def test_auto_begins_early():
-    assert window.is_over(window.size(chat(15), estimate), Limits(), AUTO)
-    assert not window.is_over(window.size(chat(15), estimate), Limits(), SUMMARIZE)
-    done = compacted(chat(15), Limits(), AUTO)
+    assert window.is_over(window.size(chat(15), estimate), FORTY, AUTO)
+    assert not window.is_over(window.size(chat(15), estimate), FORTY, SUMMARIZE)
+    done = compacted(chat(15), FORTY, AUTO)
     assert len(done.messages) == 12, "the first, a summary, and the last ten"
     assert done.messages[1].is_summary
 
 
 def test_auto_lays_aside_what_is_still_large():
     messages = identified([*chat(12), Message.of("tool", "v" * 20_000)], ids())
-    done = compacted(messages, Limits(), AUTO)
+    done = compacted(messages, FORTY, AUTO)
     assert list(done.offloads.values()) == ["v" * 20_000]
 
 
 def test_a_summary_ranks_as_nobody_s_instruction():
-    done = compacted(chat(21), Limits())
+    done = compacted(chat(21), FORTY)
     assert done.messages[1].role == "assistant"
 
 
@@ -316,7 +317,7 @@ def test_a_prompt_s_fence_cannot_be_closed_from_inside():
 
 
 def test_many_messages_are_compacted_in_linear_steps():
-    done = compacted(chat(3000), Limits())
+    done = compacted(chat(3000), FORTY)
     assert len(done.messages) <= 32
 
 

@@ -115,6 +115,7 @@ def closed(found: Closed) -> str:
         f"kept as {found.episode.memory_id}" if found.episode else "",
         f"what it taught: {found.strategy.memory_id}" if found.strategy else "",
         *(f"a mended call: {each.memory.memory_id}" for each in found.recoveries),
+        *(f"kept apart as a candidate: {each.memory_id}" for each in found.knowledge),
     ]
     notes = (f"note: {note}" for note in found.notes)
     return _lines(f"The task is over: {found.task.outcome}.", *map(fence.one_line, (*learned, *notes)))

@@ -12,11 +12,15 @@ import secrets
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
+from dataclasses import replace
+from datetime import datetime
 from threading import RLock
 from typing import Any, Self, TypeVar
 
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
+from memctl.context.cut import text_of
+from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
@@ -75,7 +79,11 @@ class AgentMemory:
         self._lock = RLock()
         self._worker = ThreadPoolExecutor(1, thread_name_prefix="memctl") if background else None
         self._pending: list[Future[None]] = []
-        self._steps: set[str] = set()
+        self._calls: set[str] = set()
+        """Calls whose results are to come, and which began a step."""
+        self._resumed = False
+        self._limit = ""
+        """Why the task ended by itself, until the next begins."""
 
     def __enter__(self) -> Self:
         return self
@@ -85,21 +93,34 @@ class AgentMemory:
 
     # What is said
 
-    def on_user_message(self, text: str) -> Message:
-        """The user said something."""
-        return self._heard({"role": USER, "content": text})
+    def on_user_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
+        """The user said something, at `now` where it was not this moment.
 
-    def on_assistant_message(self, text: str) -> Message:
+        Steps of calls that have no result yet have failed: the model does not wait for these any more.
+
+        Args:
+            speaker: the name of the person, by which questions may ask for what was said.
+        """
+        with self._lock:
+            self._resumed = self._resumed and not self._calls
+            self._calls.clear()
+            self._resume()
+            return self._heard({"role": USER, "content": text}, now, speaker)
+
+    def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._lock:
-            added = self._heard({"role": ASSISTANT, "content": text})
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
             exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange))
+            self._later(lambda: self._record(exchange, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
-        """The model calls a tool; a step of the task at hand begins with it.
+        """The model calls a tool; a step of the task at hand begins with it, beside those of other calls under way.
+
+        A step that was begun with `on_task_step` goes on: calls belong to it. Where the task has taken too many steps
+        it ends, which `settle` and the notes of the next context say.
 
         Args:
             description: what the step is for; the tool's name where nobody says.
@@ -110,66 +131,95 @@ class AgentMemory:
         call_id = call_id or f"call_{secrets.token_hex(6)}"
         function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
         call = {"id": call_id, "type": "function", "function": function}
-        self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
-        task = self.task()
-        if task and all(step.status != "in_progress" for step in task.steps):
-            self.on_task_step(description or name, tool_name=name, args=arguments)
-            self._steps.add(call_id)
+        with self._lock:
+            self._resume()
+            self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
+            task = self.task()
+            if task and all(step.status != "in_progress" or step.call_id for step in task.steps):
+                begun = self.on_task_step(description or name, tool_name=name, args=arguments, call_id=call_id)
+                self._calls |= set() if begun.closed else {call_id}
         return call_id
 
     def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
         """A tool answered, or failed with `error`; the step that began with its call ends."""
-        added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
-        if call_id in self._steps:
-            self._steps.discard(call_id)
-            if self.task():
-                self.on_task_step(**({"error": error} if error else {"result": output}))
+        with self._lock:
+            added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
+            self._calls.discard(call_id)
+            task = self.task()
+            if task and any(step.call_id == call_id for step in task.steps):
+                with suppress(UsageError):  # its step has ended: this is its result once more
+                    self.on_task_step(call_id=call_id, **({"error": error} if error else {"result": output}))
         return added
 
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any]) -> Message:
+    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+        named = {"speaker": speaker} if speaker else None
         with self._lock:
-            added = self._conversation.add(self._masked(message))
-            over = self.store.is_over(self._conversation.get())
+            added = self._conversation.add(self._masked(message), now=now, metadata=named)
+            over = self.store.is_over(self._conversation.get(), budget=self.budget)
         if over:
-            self._later(lambda: self._conversation.flush())
+            self._later(lambda: self._conversation.flush(budget=self.budget, now=now))
         return added
 
-    def _record(self, exchange: Sequence[Message]) -> None:
+    def _record(self, exchange: Sequence[Message], now: datetime | None = None) -> None:
         """Facts and preferences of what the user said. Saying the same again is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange").notes)
+        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
+        self.problems.extend(self.store.extract(said, command="exchange", now=now).notes)
 
     # The task
 
     def task(self) -> Task | None:
-        """The task at hand; a process that crashed finds it again."""
+        """The task at hand; a process that crashed finds it again, the steps of its calls noted as interrupted."""
         with self._lock:
+            self._resume()
             return self.store.task(self.session_id)
+
+    def _resume(self) -> None:
+        """Once after a start: steps of calls that another process made and did not finish have failed."""
+        if not self._resumed:
+            self._resumed = True
+            self.store.interrupt_steps(self.session_id, waited_for=self._calls)
+
+    def _past_limit(self) -> Closed | None:
+        """What became of a task that ended by itself and that somebody still goes on with."""
+        return None if self.store.task(self.session_id) else self.store.task_past_limit(self.session_id)
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
         with self._lock:
+            self._limit = ""
             return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
-        """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error)."""
+        """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error).
+
+        A task that has taken too many steps ends as a failure: `closed` of the answer says so, now and later.
+        """
         with self._lock:
-            return self.store.step_task(self._masked(description), session_id=self.session_id, **more)
+            if over := self._past_limit():
+                return Stepped(over.task, over)
+            done = self.store.step_task(self._masked(description), session_id=self.session_id, **more)
+            if done.closed:
+                self._limit = f"the task ended as failed: {done.task.outcome_summary}"
+                self.problems.append(self._limit)
+            return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
-        """The task is done: it becomes an episode, and teaches what worked."""
+        """The task is done: it becomes an episode, and teaches what worked.
+
+        One that ended by itself, after too many steps, stays as it is; the `notes` of the answer say so.
+        """
         with self._lock:
-            return self.store.complete_task(summary, session_id=self.session_id, **more)
+            return self._past_limit() or self.store.complete_task(summary, session_id=self.session_id, **more)
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
-        """The task failed: it becomes an episode, and teaches why."""
+        """The task failed: it becomes an episode, and teaches why. One that ended by itself stays as it is."""
         with self._lock:
-            return self.store.fail_task(reason, session_id=self.session_id, **more)
+            return self._past_limit() or self.store.fail_task(reason, session_id=self.session_id, **more)
 
     # What the model gets
 
@@ -177,15 +227,20 @@ class AgentMemory:
         """The messages of the model's next call: system prompt, what is known (not in the mode `agent`), task, history.
 
         Args:
-            question: what to recall by; the user's last message where empty.
-            more: as `MemoryStore.build_context` (budget, task, tokenizer, now).
+            question: what to recall by; the user's last message where empty. It becomes a message of its own only where
+                the conversation waits for no answer.
+            more: as `MemoryStore.build_context` (budget, task, tokenizer, tools, now); `tools` beside memctl's own.
         """
         with self._lock:
-            last = next((m.text for m in reversed(self._conversation.get()) if m.role == USER), "")
-            given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, **more}
+            self._resume()
+            messages = self._conversation.openai()
+            last = next((text_of(m["content"]) for m in reversed(messages) if m["role"] == USER), "")
+            ask = bool(question) and not is_pending(messages)
+            given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, "ask": ask, **more}
+            given["tools"] = [*more.get("tools", ()), *self.tools()]
             pack = self.store.build_context(question or last, session=self.session_id, **given)
             self._note_reuse(pack)
-            return pack
+            return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
@@ -214,12 +269,12 @@ class AgentMemory:
         with self._lock:
             return self.store.maintain(**more)
 
-    def on_session_end(self) -> Ended:
+    def on_session_end(self, *, now: datetime | None = None) -> Ended:
         """The session is over: what was said becomes an episode and facts, and its file goes."""
         self.settle()
         with self._lock:
             try:
-                return self.store.end_session(self.session_id)
+                return self.store.end_session(self.session_id, now=now)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)

@@ -196,6 +196,8 @@ def _say_closed(done: Closed) -> None:
         render.say(f"  in {done.reflection}{edited}")
     for found in done.recoveries:
         render.say(f"recovery {found.memory.memory_id}: {render.one_line(found.memory.content, 200)}")
+    for candidate in done.knowledge:
+        render.say(f"candidate {candidate.memory_id}: {render.one_line(candidate.content, 200)}")
     for text in done.notes:
         render.warn(f"note: {text}")
 
@@ -212,6 +214,7 @@ def _closed_json(done: Closed) -> dict[str, Any]:
         "strategy": render.memory_json(done.strategy) if done.strategy else None,
         "reflection": done.reflection,
         "recoveries": [render.memory_json(found.memory) for found in done.recoveries],
+        "knowledge": [render.memory_json(candidate) for candidate in done.knowledge],
         "notes": list(done.notes),
     }
 

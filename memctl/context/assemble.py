@@ -5,19 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
-from typing import Any
 
 from memctl.context.fence import section, talk, utterance
 from memctl.context.tokens import Count
 from memctl.models import DOCUMENTS, MEMORIES, MESSAGES
 
 WHOLE, SUMMARY, EXCERPT, OUT = "whole", "summary", "excerpt", "left out"
-
-FIRST_MESSAGES, LAST_MESSAGES = 2, 5
-"""Messages that stay when the history does not fit, beside those of the system."""
-
-PER_MESSAGE = 4
-"""Tokens a message costs beside its text."""
 
 
 @dataclass(frozen=True)
@@ -229,63 +222,3 @@ def _utterances(run: Sequence[Placed]) -> list[tuple[str, str]]:
         else:
             found.append((message, placed.label, placed.text))
     return [(who, text) for _, who, text in found]
-
-
-# History
-
-
-def cost(message: Mapping[str, Any], count: Count) -> int:
-    """Tokens of one message, tool calls and results included."""
-    texts = [value for name, value in message.items() if name not in ("role", "time", "id")]
-    return PER_MESSAGE + sum(count(value if isinstance(value, str) else _as_text(value)) for value in texts if value)
-
-
-def _as_text(value: Any) -> str:
-    import json
-
-    return json.dumps(value, ensure_ascii=False, default=str)
-
-
-def trimmed(
-    messages: Sequence[Mapping[str, Any]], limit: int, count: Count
-) -> tuple[list[Mapping[str, Any]], list[int]]:
-    """The messages that fit: those of the system, the first two and the last five, then the newest before them.
-
-    A tool call and its results stay or go together. Where even those that should stay do not fit, the oldest of them
-    go first, those of the system last.
-
-    Returns:
-        the kept messages in order, and the positions of the others.
-    """
-    costs = [cost(message, count) for message in messages]
-    groups = _groups(messages)
-    total = len(messages)
-    protected = {i for i, m in enumerate(messages) if m.get("role") == "system"}
-    middle = [i for i in range(total) if i not in protected]
-    edges = {*middle[:FIRST_MESSAGES], *middle[-LAST_MESSAGES:]}
-    kept: set[int] = set()
-    left = limit
-
-    def take(group: Sequence[int]) -> None:
-        nonlocal left
-        price = sum(costs[i] for i in group if i not in kept)
-        if price <= left:
-            kept.update(group)
-            left -= price
-
-    for wanted in (protected, edges, set(range(total))):
-        for group in reversed(groups):
-            if wanted & set(group) and not set(group) <= kept:
-                take(group)
-    return [messages[i] for i in sorted(kept)], [i for i in range(total) if i not in kept]
-
-
-def _groups(messages: Sequence[Mapping[str, Any]]) -> list[list[int]]:
-    """Positions that stay or go together: a message with tool calls and the results that follow it."""
-    groups: list[list[int]] = []
-    for at, message in enumerate(messages):
-        if groups and (message.get("role") == "tool" or message.get("tool_call_id")):
-            groups[-1].append(at)
-        else:
-            groups.append([at])
-    return groups

@@ -17,6 +17,9 @@ SHARES: Mapping[str, tuple[float, float, float, float]] = {
 KNOWLEDGE_SHIFT = 0.10
 """Where documents are needed, memory takes so much from history."""
 
+LEAST_ROOM = 0.25
+"""Share of the window that is left for system, memory and history, however much the schemas of tools take."""
+
 LONG_SESSION, LONG_SESSION_SHIFT = 30, 0.05
 """In a session of more messages, history takes so much from the reserve."""
 
@@ -53,6 +56,16 @@ def allocate(total: int, task: str = "medium", *, knowledge: bool = False, messa
         history, reserve = history + LONG_SESSION_SHIFT, reserve - LONG_SESSION_SHIFT
     first, second, third = (int(total * share) for share in (system, memory, history))
     return Allocation(first, second, third, total - first - second - third)
+
+
+def with_tools(allocation: Allocation, tokens: int) -> Allocation:
+    """The parts beside tools whose schemas take so many tokens: what is beyond the reserve, all parts give up alike."""
+    room = allocation.total - allocation.reserve
+    left = max(room - max(0, tokens - allocation.reserve), min(room, int(allocation.total * LEAST_ROOM)))
+    if left == room:
+        return allocation
+    system, memory, history = (p * left // room for p in (allocation.system, allocation.memory, allocation.history))
+    return Allocation(system, memory, history, allocation.total - system - memory - history)
 
 
 def lent(allocation: Allocation, wanted: Mapping[str, int]) -> dict[str, int]:

@@ -9,6 +9,7 @@ from typing import Any
 
 from memctl import times
 from memctl.context.assemble import ANSWER, GUIDE, Piece, Said
+from memctl.context.cut import text_of
 from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.index.stopwords import is_stop
@@ -42,21 +43,16 @@ MAIN = "main"
 
 def recent_turns(question: str, messages: Sequence[Mapping[str, Any]], most: int, longest: int) -> str:
     """What the user and the assistant said right before a question, the newest last; no tools' output."""
-    said = [
-        str(m["content"]) for m in messages if m.get("role") in ("user", "assistant") and _is_text(m.get("content"))
-    ]
+    texts = [text_of(m.get("content")) for m in messages if m.get("role") in ("user", "assistant")]
+    said = [text for text in texts if text.strip()]
     if said and said[-1] == question:
         said.pop()
     return "\n".join(said[-most:])[-longest:]
 
 
-def _is_text(content: Any) -> bool:
-    return isinstance(content, str) and bool(content.strip())
-
-
 def texts_of(messages: Iterable[Mapping[str, Any]]) -> str:
     """What stands in the window already, in one text."""
-    return "\n".join(_flat(str(m["content"])) for m in messages if _is_text(m.get("content")))
+    return "\n".join(_flat(text_of(m.get("content"))) for m in messages if m.get("content"))
 
 
 def stands_in(hit: Hit, shown: str) -> bool:

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
 from memctl.config import CONTEXT
-from memctl.context import evidence, tokens
+from memctl.context import evidence, history, shown, tokens
 from memctl.context.assemble import (
     BACKGROUND,
     MUST,
@@ -17,22 +17,33 @@ from memctl.context.assemble import (
     SUMMARY,
     Piece,
     Placed,
-    cost,
     packed,
     rendered,
-    trimmed,
 )
 from memctl.context.assemble import EXCERPT as CUT
-from memctl.context.budget import HISTORY, MEMORY, MOST_MEMORY, SHARES, SYSTEM, Allocation, allocate, lent
+from memctl.context.budget import HISTORY, MEMORY, MOST_MEMORY, SHARES, SYSTEM, Allocation, allocate, lent, with_tools
+from memctl.context.cut import Cutter, as_text, cost, text_of
 from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, PROFILE, SECTIONS, TASK
 from memctl.context.fence import enclosed
-from memctl.context.shown import best_passage, text_of, with_reflection
+from memctl.context.history import Group
+from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
 from memctl.entries import memory_of
 from memctl.errors import UsageError
-from memctl.files import receipts, reflections
+from memctl.files import receipts, reflections, sessions
 from memctl.lifecycle.reflect import shortened
-from memctl.models import CANDIDATE, LAYER_REFLECTION, MEMORIES, SUPERSEDED, Filters, Hit, Memory, Query, Reranking
+from memctl.models import (
+    CANDIDATE,
+    LAYER_REFLECTION,
+    MEMORIES,
+    SUPERSEDED,
+    Filters,
+    Hit,
+    Memory,
+    Query,
+    Reranking,
+    Route,
+)
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
@@ -76,6 +87,7 @@ class ContextPack:
         receipt: names this answer for `feedback`.
         notes: what made it worse than it should be.
         reranked: what a reranker had to do with it, None where it had nothing.
+        offloads: whole texts of messages that were cut, by the reference in their place.
         strength: how well the best of what is known answers the question, 0 to 1; None where nothing was asked.
         open: whether that was enough to put in what was found.
     """
@@ -92,8 +104,17 @@ class ContextPack:
     receipt: str = ""
     notes: tuple[str, ...] = ()
     reranked: Reranking | None = None
+    offloads: Mapping[str, str] = field(default_factory=dict)
     strength: float | None = None
     open: bool = True
+
+    def anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` of a request to Anthropic's Messages API."""
+        from memctl.context.anthropic import converted
+        from memctl.working.summary import tongue
+
+        said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, tongue(said))
 
 
 @dataclass(frozen=True)
@@ -111,11 +132,7 @@ class Contexts:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
-    def build(self, question: str, **options: Any) -> ContextPack:
-        """Gather what is known that matters for a question and pack it into a window; see `build_context`."""
-        return self._store._healed(lambda: self._build(question, **options))
-
-    def _build(
+    def build(
         self,
         question: str,
         *,
@@ -131,33 +148,108 @@ class Contexts:
         tokenizer: str = "",
         now: datetime | None = None,
         receipt: bool = True,
+        tools: Sequence[Mapping[str, Any]] = (),
+        ask: bool = True,
+    ) -> ContextPack:
+        """Gather what is known that matters for a question and pack it into a window.
+
+        Args:
+            question: what the model will be asked; empty for the profile alone.
+            session: the session whose messages and task at hand belong to it.
+            messages: the history, as OpenAI-style messages, where there is no session.
+            task_state: the task at hand as Markdown, where there is no session.
+            recall: whether memories are looked for; history and task alone otherwise.
+            system: the system prompt.
+            budget: tokens of the whole window; the setting `context_tokens` where None.
+            memory_tokens: tokens of the recalled part; its share of the window where None.
+            gate: whether next to nothing is put in where nothing answers the question; the setting `context_gate`
+                where None.
+            task: `simple`, `medium` or `complex`: how the window is divided.
+            tokenizer: instead of the setting's.
+            tools: schemas of the tools that the model is given with the messages: they take room as well.
+            ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+
+        Raises:
+            UsageError: no such kind of task, or a budget that is too small for anything.
+        """
+        return self._store._healed(
+            lambda: self._build(
+                question, session, messages, task_state, recall, system, budget, memory_tokens, gate, task, tokenizer,
+                now or times.utc_now(), receipt, tools, ask,
+            )
+        )  # fmt: skip
+
+    def _build(
+        self,
+        question: str,
+        session: str,
+        messages: Sequence[Mapping[str, Any]],
+        task_state: str,
+        recall: bool,
+        system: str,
+        budget: int | None,
+        memory_tokens: int | None,
+        gate: bool | None,
+        task: str,
+        tokenizer: str,
+        now: datetime,
+        receipt: bool,
+        tools: Sequence[Mapping[str, Any]],
+        ask: bool,
     ) -> ContextPack:
         store = self._store
-        now = now or times.utc_now()
         total = store.settings.context_tokens if budget is None else budget
         _check(task, total, memory_tokens)
         if session:
             messages, task_state = store.conversation(session).openai(), store.task_text(session)
         counter = tokens.load(tokenizer or store.settings.tokenizer)
         found = self._recalled(question if recall else "", messages, now, _hits_for(total, memory_tokens))
-        gated = store.settings.context_gate if gate is None else gate
-        opened = not gated or found.evidence.strength >= store.settings.context_gate_strength
         asks = bool(recall and question.strip())
-        pieces = self._pieces(question, found.evidence, task_state, now, recall, opened or not asks, counter.count)
+        opened = not asks or self._opens(found.evidence, gate)
+        pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
-        allocation = allocate(total, task, knowledge=needs_documents, messages=len(messages))
-        pack = _assembled(question, system, messages, pieces, allocation, counter.count, memory_tokens)
-        notes = tuple(note for note in (counter.note, *found.degraded) if note)
+        schemas = counter.count(as_text(tools)) if tools else 0
+        allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
+        cutter = self._cutter(session, question, messages, counter.count)
+        turns = history.groups(messages, cutter.language)
+        turns = history.with_question(turns, messages, question) if ask else turns
+        pack = _assembled(turns, system, pieces, allocation, cutter, memory_tokens)
+        self._lay_aside(session, pack.offloads, now)
+        notes = (counter.note, *found.degraded, *_too_large(schemas, allocation), *pack.notes)
         written = self._receipt(question, found.evidence, pack, now) if receipt and recall else ""
         return replace(
             pack,
             tokenizer=counter.name,
-            notes=notes,
+            notes=tuple(filter(None, notes)),
             receipt=written,
             reranked=found.reranked,
             strength=found.evidence.strength if asks else None,
             open=opened,
         )
+
+    def _opens(self, found: Evidence, gate: bool | None) -> bool:
+        """Whether what was found answers the question well enough to be put in."""
+        settings = self._store.settings
+        gated = settings.context_gate if gate is None else gate
+        return not gated or found.strength >= settings.context_gate_strength
+
+    def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
+        """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
+        whole."""
+        from memctl.working.summary import tongue
+
+        said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
+        refer = (lambda text: sessions.reference(session, text)) if session else (lambda text: "")
+        return Cutter(count, refer, tongue("\n".join(said)))
+
+    def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
+        """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
+        store = self._store
+        known = set(sessions.offloaded(store.folder, session)) if offloads else set()
+        for ref, text in offloads.items():
+            if ref not in known:
+                with sessions.locked(store.folder, session, timeout=store.settings.lock_timeout):
+                    sessions.offload(store.folder, session, text)
 
     # Finding
 
@@ -170,13 +262,19 @@ class Contexts:
             return _Recalled(Evidence((), {}, 0.0), None, tuple(degraded))
         recent = evidence.recent_turns(question, messages, RECENT_MESSAGES, RECENT_CHARACTERS)
         query = Query(question, top=top, rerank=store.reranker_for(CONTEXT))
-        shown = evidence.texts_of([*messages, {"content": question}])
+        window = evidence.texts_of([*messages, {"content": question}])
         found: list[Evidence] = []
 
         def plain(asked: Query) -> Answer:
             found.append(
                 answering.evidence(
-                    asked, recent, store.index, embedder, store.weights, now, lambda hit: evidence.stands_in(hit, shown)
+                    asked,
+                    recent,
+                    store.index,
+                    embedder,
+                    store.weights,
+                    now,
+                    lambda hit: evidence.stands_in(hit, window),
                 )
             )
             return Answer(found[-1].hits, Route(), found[-1].degraded)
@@ -300,7 +398,7 @@ class Contexts:
             whole = with_reflection(memory, body)
             best = with_reflection(memory, best_passage(body, question, BEST_PASSAGE))
             return whole, lambda: [(CUT, best), *_beginning(whole)]
-        text = text_of(memory)
+        text = shown.text_of(memory)
 
         def forms() -> Iterable[tuple[str, str]]:
             if reflections.is_reference(memory.summary_md_ref):
@@ -321,7 +419,7 @@ class Contexts:
         its best passage."""
         memory = hit.memory
         if not hit.via.startswith(reflections.FOLDER) or memory.layer == LAYER_REFLECTION:
-            return text_of(memory)
+            return shown.text_of(memory)
         body = self.body(memory, hit.via)
         return with_reflection(memory, best_passage(body, question, LONG_BODY))
 
@@ -354,54 +452,50 @@ def _hits_for(total: int, memory_tokens: int | None) -> int:
 
 
 def _assembled(
-    question: str,
+    turns: Sequence[Group],
     system: str,
-    messages: Sequence[Mapping[str, Any]],
     pieces: Sequence[Piece],
     allocation: Allocation,
-    count: Count,
+    cutter: Cutter,
     memory_tokens: int | None = None,
 ) -> ContextPack:
     """Divide the window, fill it, and count the whole again: a tokenizer may count a whole higher than its parts."""
-    asked = [] if _is_last(question, messages) or not question.strip() else [{"role": "user", "content": question}]
-    prompt = [{"role": "system", "content": system}] if system else []
-    fixed = sum(cost(message, count) for message in (*prompt, *asked))
-    room = allocation.system + allocation.memory + allocation.history
-    if memory_tokens is not None:
-        room = max(room, fixed + memory_tokens + sum(cost(message, count) for message in messages))
-    if fixed > room:
-        raise UsageError(
-            f"the system prompt and the question take {fixed} tokens, more than the {room} there are",
-            hint="Give a larger --budget, or a shorter prompt.",
-        )
+    count = cutter.count
     frame = count(enclosed("")) + 8
     wanted = {
-        SYSTEM: fixed,
+        SYSTEM: cost({"role": "system", "content": system}, count) if system.strip() else 0,
         MEMORY: frame + sum(count(f"- [{p.label}] {p.text}") + 4 for p in pieces) + 8 * len(SECTIONS) if pieces else 0,
-        HISTORY: sum(cost(message, count) for message in messages),
+        HISTORY: history.total(turns, count),
     }
     granted = lent(allocation, wanted)
+    room = allocation.system + allocation.memory + allocation.history
     if memory_tokens is not None:
+        room += max(0, memory_tokens - granted[MEMORY])
         granted[MEMORY] = memory_tokens
     over = 0
     while True:
-        kept, left_out = trimmed(messages, max(0, granted[HISTORY] - over), count)
-        shown = evidence.texts_of([*kept, *asked])
+        prompt, shortened = history.prompt(system, granted[SYSTEM], cutter)
+        talk = history.fitted(turns, max(0, granted[HISTORY] - over), cutter)
+        shown = evidence.texts_of(talk.messages)
         fresh = [piece for piece in pieces if not (piece.said and evidence.repeats(piece.text, shown))]
         placed = packed(fresh, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
         sections = rendered(placed, SECTIONS)
         text = enclosed("\n\n".join(sections)) if sections else ""
         memory = [{"role": "system", "content": text}] if text else []
-        whole = [*prompt, *memory, *kept, *asked]
-        used = {SYSTEM: fixed, MEMORY: sum(cost(m, count) for m in memory), HISTORY: sum(cost(m, count) for m in kept)}
+        parts: dict[str, Sequence[Mapping[str, Any]]] = {SYSTEM: prompt, MEMORY: memory, HISTORY: talk.messages}
+        used = {name: sum(cost(message, count) for message in part) for name, part in parts.items()}
         excess = max(sum(used.values()) - room, used[MEMORY] - granted[MEMORY] if memory_tokens is not None else 0)
-        if excess <= 0 or not (memory or kept):
+        if excess <= 0 or not (memory or memory_tokens is None):
             return ContextPack(
-                text, tuple(whole), sum(used.values()), "", allocation, granted, used, tuple(placed), tuple(left_out)
-            )
+                text, (*prompt, *memory, *talk.messages), sum(used.values()), "", allocation, granted, used,
+                tuple(placed), talk.left_out, notes=(*shortened, *talk.notes), offloads=talk.offloads,
+            )  # fmt: skip
         over += excess
 
 
-def _is_last(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether the history ends with the question already."""
-    return bool(messages) and messages[-1].get("role") == "user" and messages[-1].get("content") == question
+def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
+    """A note where the schemas of tools leave too little room."""
+    if schemas <= allocation.reserve:
+        return ()
+    window = f"the window of {allocation.total:,}"
+    return (f"the tools' schemas take {schemas:,} tokens: this context does not fit beside them into {window}",)

@@ -4,24 +4,26 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import Any, Protocol
 
 import apsw
 
 from memctl import sync, times
+from memctl.config import Settings
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
+from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, Found
+from memctl.index.sqlite import SqliteIndex
 from memctl.models import Change, LineEdit, Memory
-
-if TYPE_CHECKING:
-    from memctl.engine import Engine
+from memctl.providers.base import Embedder
+from memctl.view import View
 
 RUN = "run_"
 
@@ -43,10 +45,23 @@ class Run:
     size: int
 
 
+class Files(Protocol):
+    """What this needs of a user's store: the files, their index, and the one way in which they change."""
+
+    folder: UserFolder
+    index: SqliteIndex
+    embedder: Embedder | None
+    settings: Settings
+
+    def refresh(self) -> Any: ...
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change: ...
+
+
 class Conversations:
     """What was said, as `store.conversations`. No method changes what is in a window."""
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Files) -> None:
         self._engine = engine
 
     # Keeping
@@ -143,13 +158,10 @@ class Conversations:
         now = now or times.utc_now()
         engine = self._engine
         engine.refresh()
-        places = {message_id: engine.index.messages(message_id) for message_id in dict.fromkeys(message_ids)}
-        lines = tuple(
-            LineEdit(found[0].path, kept.deletion(message_id, now)) for message_id, found in places.items() if found
-        )
-        if lines:
-            engine._apply(lambda view: Change(command or "delete messages", lines=lines), now)
-        return [message_id for message_id, found in places.items() if found]
+        known = [each for each in dict.fromkeys(message_ids) if engine.index.messages(each)]
+        if known:
+            engine.change(lambda view: Change(command or "delete messages", lines=deletions(view, known, now)), now)
+        return known
 
     def delete_run(self, run: str, *, now: datetime | None = None) -> list[str]:
         """Delete all messages of a run."""
@@ -175,6 +187,12 @@ class Conversations:
             if session in ("", memory.metadata.get("session")) and _in_period(memory.when, since, until)
         )
         return self.delete([*ids], now=now, command="delete messages")
+
+
+def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
+    """The lines that delete messages; nothing for one that is not known."""
+    places = {message_id: view.index.messages(message_id) for message_id in message_ids}
+    return tuple(LineEdit(found[0].path, kept.deletion(each, now)) for each, found in places.items() if found)
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

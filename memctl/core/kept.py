@@ -146,6 +146,15 @@ def deletion(message_id: str, now: datetime) -> bytes:
     return line({"id": message_id, DELETED: times.to_text(now)})
 
 
+def purged(message_id: str) -> bytes:
+    """The line that stands for a message that was purged: its id alone."""
+    return line({"id": message_id, DELETED: PURGED})
+
+
+PURGED = "purged"
+"""Stands for the time of a deletion that left nothing."""
+
+
 def line(value: Mapping[str, Any]) -> bytes:
     """A JSON object in one line. Half a character, as a cut emoji leaves it, is escaped; so are the line ends that only
     some programs take for such."""

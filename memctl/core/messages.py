@@ -192,11 +192,11 @@ def text_block(text: str) -> dict[str, str]:
     return {"type": "text", "text": text}
 
 
-def summary_message(text: str, message_id: str, at: datetime | None, replaced: int) -> Message:
+def summary_message(text: str, message_id: str, at: datetime | None, replaced: int, tokens: int) -> Message:
     """The message that stands for older ones. It is the assistant's: what it repeats of anybody must not rank as an
     instruction of the system, nor be learned as the user's own words."""
     message = Message.of(ASSISTANT, text, message_id=message_id, at=at)
-    return message.with_note(kind=SUMMARY, replaced=replaced)
+    return message.with_note(kind=SUMMARY, replaced=replaced, replaced_tokens=tokens)
 
 
 # Blocks

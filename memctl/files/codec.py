@@ -125,9 +125,12 @@ def _read_status(name: str, value: object) -> str:
     return str(value)
 
 
+_NO_LAYERS_OF_RECORDS = {LAYER_DOCUMENT: "passages of documents", LAYER_MESSAGE: "messages"}
+
+
 def _read_layer(name: str, value: object) -> str:
-    if value in (LAYER_DOCUMENT, LAYER_MESSAGE):
-        raise RecordError(f"field 'layer' must not be {value}, which passages of documents and messages have")
+    if isinstance(value, str) and value in _NO_LAYERS_OF_RECORDS:
+        raise RecordError(f"field 'layer' must not be {value}, which {_NO_LAYERS_OF_RECORDS[value]} have")
     return _read_text(name, value)
 
 

@@ -14,8 +14,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
+from memctl.core import kept
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, edit, journal, local_state, naming, sessions, signing
+from memctl.files import atomic, codec, document, edit, journal, local_state, naming, sessions, signing, transcripts
 from memctl.files.layout import TRASH, UserFolder
 from memctl.files.merge_values import CONFLICTS
 from memctl.files.naming import Ids, unlinked
@@ -63,6 +64,7 @@ def erase(folder: UserFolder, what: Erasure) -> list[str]:
             _write(folder, change)
             changed.append(change.path)
     changed += _erase_sessions(folder, what)
+    changed += _erase_transcripts(folder, what)
     for path in _inside(folder.cache):
         atomic.remove(path)
     return changed
@@ -70,7 +72,8 @@ def erase(folder: UserFolder, what: Erasure) -> list[str]:
 
 def changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
     """What `erase` does to each file: its content after it, None where it goes; the index apart."""
-    for step in (_memory_changes, _file_changes, _clean_changes, _temporary_changes, _session_changes):
+    steps = (_memory_changes, _file_changes, _clean_changes, _temporary_changes, _session_changes, _transcript_changes)
+    for step in steps:
         yield from step(folder, what)
 
 
@@ -428,6 +431,33 @@ def _erase_sessions(folder: UserFolder, what: Erasure) -> list[str]:
         for path in (*map(folder.resolve, changed), *left):
             atomic.remove(path)
     return changed
+
+
+def _erase_transcripts(folder: UserFolder, what: Erasure) -> list[str]:
+    """Lines of transcripts that go, under the lock of those who add to them."""
+    if not transcripts.files(folder):
+        return []
+    with transcripts.locked(folder, timeout=SESSION_TIMEOUT):
+        found = list(_transcript_changes(folder, what))
+        for change in found:
+            _write(folder, change)
+    return [change.path for change in found]
+
+
+def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+    for path in transcripts.files(folder):
+        data = atomic.read(folder.root / path) or b""
+        if (new := _by_line(data, lambda line, path=path: _said(path, line, what))) != data:  # type: ignore[misc]
+            yield FileEdit(path, data, new)
+
+
+def _said(path: str, line: bytes, what: Erasure) -> bytes:
+    """A message's line; where the message goes, the line that says so, so that an old copy does not bring it back."""
+    found = next(kept.lines(line), None)
+    going = line_name(path, line) in what.paths or (found and found.message and found.message.message_id in what.named)
+    if not going:
+        return line
+    return kept.purged(found.message.message_id) + b"\n" if found and found.message else b""
 
 
 def _inside(directory: Path) -> list[Path]:

@@ -46,7 +46,8 @@ _STEPS = re.compile(
 
 _ERASABLE = re.compile(
     rf"reflections/(?:{_SEEN}/)*{_SEEN}\.md|sessions/(?:{_SEEN}/)*{_SEEN}|\.memctl/state/(?:trash|drafts|displaced|unverified)/[^\0]+"
-    r"|(?:feedback|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
+    r"|(?:feedback|transcripts/[\w.-]+|\.memctl/state/(?:operations|receipts|receipts\.old))\.jsonl/[0-9a-f]{32}"
+    r"|transcripts/attachments/[0-9a-f]{32}\.txt"
 )
 """What a purge takes: files as a whole, and lines of logs, by their hash."""
 

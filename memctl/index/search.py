@@ -241,7 +241,7 @@ def _nearest_sketches(connection: apsw.Connection, packed: vectors.Packed, limit
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
     """Of the entries that pass the filter, those whose sketches are nearest."""
     if condition.by_path:
-        sql = f"""SELECT s.entry FROM sketches s WHERE +s.entry IN (SELECT e.rowid FROM entries e
+        sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
         WHERE {condition.condition}) ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
     else:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}

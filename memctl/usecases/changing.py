@@ -8,6 +8,8 @@ from datetime import datetime
 
 from memctl import housekeeping, secrets, times
 from memctl import purge as purging
+from memctl.conversations import derived
+from memctl.conversations.service import deletions
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
 from memctl.files.erase import Erasure
@@ -17,10 +19,11 @@ from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
 from memctl.usecases.reflecting import reflection_path, with_detail
+from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 
-class Changing(Asking):
+class Changing(Sessions, Asking):
     """Changes a person asks for."""
 
     def put(
@@ -94,22 +97,44 @@ class Changing(Asking):
         return reflections.parse(change.files[0].after or b"", change.files[0].path)
 
     def forget(
-        self, ids: Sequence[str], *, reason: str = forgetting.FORGOTTEN, now: datetime | None = None
+        self,
+        ids: Sequence[str],
+        *,
+        reason: str = forgetting.FORGOTTEN,
+        messages: bool = True,
+        now: datetime | None = None,
     ) -> list[Memory]:
-        """Move memories to the trash; `restore` and `undo` bring them back.
+        """Move memories to the trash, and delete the messages that say them with what else was made from these; `undo`
+        brings all of it back, `restore` the memories. The messages leave their windows and the queue too, so that
+        nothing is learned from them once more.
 
         A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
+
+        Args:
+            ids: of memories, or of messages.
+            messages: whether the messages go; else only the memories.
+
+        Returns:
+            the memories that went.
         """
         now = now or times.utc_now()
         allowed = self.settings.secrets == secrets.ALLOW
         reason = secrets.guarded(reason, secrets.ALLOW if allowed else secrets.MASK)
         self.refresh()
-        wanted = [self.full_id(given) for given in ids]
+        said = [given for given in ids if self.index.messages(given)]
+        wanted = [self.full_id(given) for given in ids if given not in said]
+        if messages:
+            view = self.view()
+            said += [each for memory_id in wanted for each in derived.sources(view, view.need(memory_id), now)]
+            self.drop_from_windows(said, now)
         gone: list[Memory] = []
 
         def decide(view: View) -> Change:
-            gone[:] = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
-            return housekeeping.to_trash("forget", view, gone, reason, now)
+            named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
+            once = {memory.memory_id: memory for memory in (*named, *derived.made_from(view, said, now))}
+            gone[:] = once.values()
+            trash = housekeeping.to_trash("forget", view, gone, reason, now)
+            return replace(trash, lines=deletions(view, said, now))
 
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone

@@ -38,6 +38,7 @@ class Closed:
         strategy: the record of what worked, or why it failed; None where nobody can say.
         reflection: the file of that strategy; `.proposed.md` where a person edited the strategy's own.
         recoveries: how failed calls of tools were mended on the way, recorded as error-recovery strategies.
+        knowledge: candidates for new knowledge, for a person to confirm or reject.
     """
 
     task: Task
@@ -45,6 +46,7 @@ class Closed:
     strategy: Memory | None = None
     reflection: str = ""
     recoveries: tuple[Recorded, ...] = ()
+    knowledge: tuple[Memory, ...] = ()
     notes: tuple[str, ...] = ()
 
 
@@ -74,7 +76,9 @@ class Closing(Ending, Strategies):
 
         recoveries = tuple(self._recorded_recoveries(task, now))
         episode = self._completed(task_episodes.episode_of(task), now)
-        proposal = task_strategies.strategy_of(task)
+        told = bool(recoveries) and task_episodes.told_by_recoveries(task)
+        proposal = None if told else task_strategies.strategy_of(task)
+        noted = [self._completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
         blank = self._completed(_strategy_record(proposal), now) if proposal else None
         result: list[Closed] = []
 
@@ -83,13 +87,15 @@ class Closing(Ending, Strategies):
                 result[:] = [Closed(task, recoveries=recoveries)]
                 return Change("task")
             # Together, so that they get different ids.
-            written, *fresh = view.unused([episode, *([blank] if blank else [])])
-            if proposal is None or not fresh:
-                result[:] = [Closed(task, written, recoveries=recoveries)]
-                return Change("task", (written,))
-            strategy, detail = strategy_change(view, proposal, fresh[0], written, now)
-            result[:] = [Closed(task, written, strategy, detail.path, recoveries)]
-            return Change("task", (written, strategy), files=(detail,))
+            new = [memory for memory in noted if not view.same_text(memory.content)]
+            written, *fresh = view.unused([episode, *new, *([blank] if blank else [])])
+            candidates = tuple(replace(memory, sources=(written.memory_id,)) for memory in fresh[: len(new)])
+            if proposal is None or not blank:
+                result[:] = [Closed(task, written, recoveries=recoveries, knowledge=candidates)]
+                return Change("task", (written, *candidates))
+            strategy, detail = strategy_change(view, proposal, fresh[-1], written, now)
+            result[:] = [Closed(task, written, strategy, detail.path, recoveries, candidates)]
+            return Change("task", (written, *candidates, strategy), files=(detail,))
 
         self._apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)

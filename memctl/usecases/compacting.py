@@ -24,33 +24,45 @@ if TYPE_CHECKING:  # the rules of windows cost every command's start, if they ar
 class Compacting(Sessions):
     """Conversations within limits."""
 
-    @property
-    def conversation_limits(self) -> Limits:
-        """The limits of a conversation, from the settings."""
+    def conversation_limits(self, budget: int | None = None) -> Limits:
+        """The limits of a conversation, from the settings.
+
+        Args:
+            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+        """
         from memctl.working.limits import Limits
 
         s = self.settings
+        half = (budget or s.context_tokens) // 2
+        chosen = s.conversation_tokens or half
         return Limits(
-            s.conversation_tokens, s.conversation_messages, s.conversation_turns, s.conversation_compact_to,
+            min(chosen, half) if budget else chosen,
+            s.conversation_messages, s.conversation_turns, s.conversation_compact_to,
             s.conversation_keep_last, s.conversation_summary_share, s.conversation_output_characters,
             s.conversation_acknowledgement_characters, s.auto_window_messages, s.auto_window_share,
         )  # fmt: skip
 
-    def is_over(self, messages: Sequence[Message], policy: str = "") -> bool:
-        """Whether a conversation is to be compacted."""
+    def is_over(self, messages: Sequence[Message], policy: str = "", *, budget: int | None = None) -> bool:
+        """Whether a conversation is to be compacted; `budget` as for `conversation_limits`."""
         from memctl.working import window
 
-        return window.is_over(
-            window.size(messages, self._count), self.conversation_limits, policy or self.settings.window_policy
-        )
+        limits = self.conversation_limits(budget)
+        return window.is_over(window.size(messages, self._count), limits, policy or self.settings.window_policy)
 
     def compact_session(
-        self, session_id: str = MAIN, *, policy: str = "", use_model: bool = True, now: datetime | None = None
+        self,
+        session_id: str = MAIN,
+        *,
+        policy: str = "",
+        budget: int | None = None,
+        use_model: bool = True,
+        now: datetime | None = None,
     ) -> tuple[Compacted, tuple[str, ...]]:
         """Make room in a conversation that is over a limit; what leaves is queued before it leaves.
 
         Args:
             policy: instead of the setting `window_policy`.
+            budget: as for `conversation_limits`.
 
         Returns:
             what was done, and notes on a model that could not help.
@@ -66,12 +78,13 @@ class Compacting(Sessions):
             raise UsageError(f"there is no window policy {policy!r}", hint=f"Policies: {', '.join(POLICIES)}.")
         now = now or times.utc_now()
         messages = messages_of(files.load(self.folder, session_id))
-        drafts, notes = self._model_summary(session_id, messages, policy) if use_model else ({}, ())
+        limits = self.conversation_limits(budget)
+        drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
         done: list[Compacted] = []
 
         def decide(session: Session) -> Session:
             found = identified(messages_of(session))
-            compacted = self._compacted(session.session_id, found, policy, self._summarizing(drafts))
+            compacted = self._compacted(session.session_id, found, policy, limits, self._summarizing(drafts))
             done[:] = [compacted]
             if compacted.messages == found:
                 return session
@@ -84,12 +97,14 @@ class Compacting(Sessions):
         self._change_session(session_id, decide, now)
         return done[0], notes
 
-    def _compacted(self, session_id: str, messages: Sequence[Message], policy: str, summarize: Summarize) -> Compacted:
+    def _compacted(
+        self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits, summarize: Summarize
+    ) -> Compacted:
         """What a compaction makes of messages."""
         from memctl.working import window
 
         return window.compact(
-            messages, self.conversation_limits, policy, self._count, summarize,
+            messages, limits, policy, self._count, summarize,
             lambda text: files.reference(session_id, text), new_ids(),
         )  # fmt: skip
 
@@ -103,7 +118,7 @@ class Compacting(Sessions):
         return summarize
 
     def _model_summary(
-        self, session_id: str, messages: Sequence[Message], policy: str
+        self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits
     ) -> tuple[dict[str, str], tuple[str, ...]]:
         """A model's summary of what is about to leave, by what that is; asked outside of any lock.
 
@@ -120,8 +135,8 @@ class Compacting(Sessions):
         try:
             if self.llm is None:
                 return {}, ()
-            self._compacted(session_id, messages, policy, remember)
-            if not wanted or not window.needs_model(wanted[0][1], self.conversation_limits, self._count):
+            self._compacted(session_id, messages, policy, limits, remember)
+            if not wanted or not window.needs_model(wanted[0][1], limits, self._count):
                 return {}, ()
             previous, gone, budget = wanted[0]
             answer = self.llm.complete(summary.asked(previous, _clean(gone), budget))

@@ -201,12 +201,16 @@ class Conversation:
 
         return size(self.get(), self.store._count)
 
-    def flush(self, *, now: datetime | None = None) -> Compacted | None:
-        """Make room now, if there is need; None where there is none. Waits for the thread."""
+    def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
+        """Make room now, if there is need; None where there is none. Waits for the thread.
+
+        Args:
+            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+        """
         self._wait()
-        if not self.store.is_over(self.get()):
+        if not self.store.is_over(self.get(), budget=budget):
             return None
-        return self.store.compact_session(self.session_id, now=now)[0]
+        return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
         """Wait for the thread and end it."""

@@ -16,7 +16,7 @@ from memctl.context.tokens import estimate
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError, ProviderError
 from memctl.files import knowledge
-from memctl.models import ACTIVE, Filters, Hit, Memory, Problem, Query
+from memctl.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.retrieval import metrics
 from memctl.retrieval.metrics import Judgement
 from memctl.retrieval.rank import Weights
@@ -218,7 +218,7 @@ class Evaluating(Learning):
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
     ) -> Iterator[str]:
         """A note where evidence cannot be in any answer: the figures then say less about the search."""
-        entries = [memory_of(found) for found in self.index.matching(Filters(), now)]
+        entries = [memory_of(found) for found in self.index.matching(Filters(only=MEMORIES), now)]
         ids = {memory.memory_id for memory in entries}
         wanted = {one for of in evidence for one in of}
         texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []

@@ -8,12 +8,13 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import secrets, times
+from memctl.conversations.derived import SAID
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
 from memctl.lifecycle import adding, facts
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
-from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.models import ACTIVE, CANDIDATE, MEMORIES, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.usecases.learning import REJECTED
 from memctl.view import View
@@ -58,7 +59,7 @@ class Extracting(Engine):
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
         found, origin, notes = self._proposals(said, now, use_model)
         found, withheld = _guarded(found, self.secret_policy(allow_secret))
-        drawn = [self._drawn(proposal, now) for proposal in found]
+        drawn = [_from(self._drawn(proposal, now), said) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
 
@@ -112,6 +113,15 @@ class Extracting(Engine):
             replace(memory, category=category), now, self.gateway.ids(now, datetime.now(UTC)), given
         )
         return adding.check(memory, self.settings.categories)
+
+
+def _from(memory: Memory, said: Sequence[Utterance]) -> Memory:
+    """The memory with the id of the message that says it, where that is known."""
+    from memctl.lifecycle.extraction.clauses import squashed
+
+    wanted = squashed(memory.content)
+    found = next((each.message for each in reversed(said) if each.message and wanted in squashed(each.content)), "")
+    return replace(memory, metadata={**memory.metadata, SAID: [found, found]}) if found else memory
 
 
 def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:
@@ -186,7 +196,7 @@ def _recalled(view: View, memory: Memory, now: datetime) -> bool:
     wanted = squashed(memory.content)
     counts = view.index.term_counts(list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256])
     rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
-    rows = [scored.rowid for scored in view.index.full_text(rarest, Filters(), now, _LOOKED_AT)]
+    rows = [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
     raws = (found.raw for found in view.index.found(rows) if found.path == document.FILE_NAME)
     held = ([squashed(sentence) for sentence in split(document.decode_raw(raw).content)] for raw in raws)
     return any(len(sentences) > 1 and wanted in sentences for sentences in held)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import secrets
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
@@ -240,6 +240,36 @@ class Sessions(Engine):
         found = (kept.kept(message, session.session_id, run, now) for message in new)
         self.conversations.keep([message for message in found if message], now)
         return session
+
+    def drop_from_windows(self, message_ids: Sequence[str], now: datetime) -> None:
+        """Take messages, with the calls and results that belong to them, out of every window and out of the queue."""
+        from memctl.working.window import units
+
+        if not message_ids:
+            return
+        gone = set(message_ids)
+
+        def decide(session: Session) -> Session:
+            found = identified(messages_of(session))
+            going = {at for unit in units(found) if any(gone & set(found[at].ids) for at in unit) for at in unit}
+            return with_messages(session, [message for at, message in enumerate(found) if at not in going])
+
+        for session_id in files.ids(self.folder):
+            session = files.load_if_exists(self.folder, session_id)
+            if session and session.own and any(gone & set(message.ids) for message in messages_of(session)):
+                self._change_session(session_id, decide, now)
+        for session_id, name in queue.waiting(self.folder):
+            self._drop_queued(session_id, name, gone)
+
+    def _drop_queued(self, session_id: str, name: str, gone: set[str]) -> None:
+        from memctl.core.messages import Message
+
+        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
+            queued = queue.read(self.folder, session_id, name)
+            if queued is None or not queued.own or not gone & _ids_in(queued):
+                return
+            kept_states = tuple(state for state in queued.messages if not gone & set(Message.read(state).ids))
+            queue.put(self.folder, replace(queued, messages=kept_states))
 
     def _drop_waiting(self, session_id: str) -> None:
         """Take out of the queue what waits of a session: nothing is learned from it."""

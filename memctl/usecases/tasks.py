@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import secrets
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -20,7 +20,7 @@ from memctl.usecases.closing import Closed, Closing
 from memctl.usecases.ending import Ended
 from memctl.usecases.sessions import MAIN
 from memctl.view import View
-from memctl.working.components import task_of, with_task
+from memctl.working.components import noting_task, task_of, with_task
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
     from memctl.working.tasks import Task
@@ -50,6 +50,7 @@ class Tasks(Closing):
         trigger_summary: str = "",
         target: str = "",
         tags: Sequence[str] = (),
+        context: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> Task:
         """Begin a task in a session, which begins with it where there is none.
@@ -59,6 +60,7 @@ class Tasks(Closing):
             plan: its steps, as far as they are known.
             trigger_type: `user_request`, `alert` or `scheduled`.
             target: what it acts on, such as a service: episodes on one target become knowledge.
+            context: what else is known at its beginning, by name; shown with the task, and kept in its episode.
 
         Raises:
             ConflictError: the session has a task that is not over.
@@ -79,6 +81,7 @@ class Tasks(Closing):
         task = tasks.start(
             f"task_{now:%Y%m%d}_{secrets.token_hex(6)}", check_session_id(session_id), request, now, goal=goal,
             plan=plan, trigger_type=trigger_type, trigger_summary=trigger_summary, target=target, tags=tags,
+            context=redacted(plain(context or {}), held_secrets(plain(context or {}))),
         )  # fmt: skip
 
         def begin(session: Session) -> Session:
@@ -142,13 +145,18 @@ class Tasks(Closing):
         args: Mapping[str, Any] | None = None,
         result: str | None = None,
         error: str | None = None,
+        call_id: str = "",
         now: datetime | None = None,
     ) -> Stepped:
         """Begin a step, finish it, or both.
 
         With a description a step begins, the planned one or a new one; without, the next of the plan, or the one under
         way. With a result or an error it is finished. A secret in the arguments, the result or the error is masked.
-        A task that has taken as many steps as the setting `task_iterations` says is archived as a failure instead.
+        A task that has taken as many steps as the setting `task_iterations` says is archived as a failure when another
+        is to begin.
+
+        Args:
+            call_id: of the call of a tool that the step is: steps of several calls may be under way at once.
 
         Raises:
             RefusedError: the description holds what looks like a secret, and the setting `secrets` is `refuse`.
@@ -164,21 +172,38 @@ class Tasks(Closing):
         secret = held_secrets(plain(args or {}))
         given = redacted(plain(args or {}), secret)
         told = {"result": redacted_text(result or "", secret), "error": redacted_text(error or "", secret)}
-        limit = self.settings.task_iterations
-        if tasks.is_exhausted(self._need_task(session_id, now), limit):
-            words = f"after {limit} steps it was not done"
-            return self._archived(self.close_task("failure", summary=words, session_id=session_id, now=now))
+        ends = result is not None or error is not None
+        begins = not ends or bool(description.strip() or tool_name or given)
+        limit, held = self.settings.task_iterations, self._need_task(session_id, now)
+        if tasks.is_exhausted(held, limit) and (begins or not (call_id or tasks.is_under_way(held))):
+            words = tasks.exhausted_reason(held, limit)
+            closed = self.close_task(
+                "failure", summary=words, session_id=session_id, ended_by=tasks.STEP_LIMIT, now=now
+            )
+            return Stepped(closed.task, closed)
 
         def move(task: Task) -> Task:
-            ends = result is not None or error is not None
-            if description.strip() or not ends or tool_name or given:
-                task = tasks.begin_step(task, now, description, tool_name=tool_name, args=given)
-            return tasks.finish_step(task, now, **told) if ends else task
+            if begins:
+                task = tasks.begin_step(task, now, description, tool_name=tool_name, args=given, call_id=call_id)
+            return tasks.finish_step(task, now, **told, call_id=call_id) if ends else task
 
         return Stepped(self._change_task(session_id, move, now))
 
-    def _archived(self, closed: Closed) -> Stepped:
-        return Stepped(closed.task, closed)
+    def interrupt_steps(
+        self, session_id: str = MAIN, *, waited_for: Collection[str] = (), now: datetime | None = None
+    ) -> Task | None:
+        """Note steps of calls that got no result as failed, because the process that made the calls died.
+
+        Args:
+            waited_for: ids of calls whose results are to come.
+        """
+        from memctl.working import tasks
+
+        now = now or times.utc_now()
+        held = self.task(session_id, now=now)
+        if held is None or tasks.interrupted(held, now, waited_for) == held:
+            return held
+        return self._change_task(session_id, lambda task: tasks.interrupted(task, now, waited_for), now)
 
     def note_task(
         self,
@@ -255,6 +280,7 @@ class Tasks(Closing):
         approach: str = "",
         lessons: Sequence[str] = (),
         use_model: bool = True,
+        ended_by: str = "",
         now: datetime | None = None,
     ) -> Closed:
         """End a task as `success`, `partial` or `failure`.
@@ -272,15 +298,16 @@ class Tasks(Closing):
         self._need_own(session_id)
         held = self._need_task(session_id, now)
         told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
-        over = closed(held, outcome, now, summary=told, approach=redacted_text(approach), lessons=said)
+        said_how = redacted_text(approach)
+        over = closed(held, outcome, now, summary=told, approach=said_how, lessons=said, ended_by=ended_by)
         taught, notes = self._taught(over) if use_model else (over, ())
 
-        def close(task: Task) -> Task:
-            if task != held:
+        def close(session: Session) -> Session:
+            if task_of(session) != held:
                 raise ConflictError("the task was changed by someone else in the meantime", hint="Try again.")
-            return taught
+            return with_task(noting_task(session, held), taught)
 
-        self._change_task(session_id, close, now)
+        self._change_session(session_id, close, now)
         return replace(self._archive(taught, now), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
@@ -318,6 +345,22 @@ class Tasks(Closing):
             outcome = "partial" if done else "failure"
             self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, now=now)
         return super().end_session(session_id, use_model=use_model, now=now)
+
+    def task_past_limit(self, session_id: str = MAIN) -> Closed | None:
+        """The session's last task with what became of it, where it took too many steps and none was begun since."""
+        from memctl.working import tasks
+
+        held = self.task(session_id)
+        episode = None if held else self._episode_if_any("", session_id)
+        if episode is None or episode.metadata.get("ended_by") != tasks.STEP_LIMIT:
+            return None
+        about = {name: str(episode.metadata.get(name) or "") for name in ("task_description", "outcome_summary")}
+        task = tasks.Task(
+            episode.external_id, session_id, about["task_description"], about["task_description"], status=tasks.FAILED,
+            outcome=tasks.FAILURE, outcome_summary=about["outcome_summary"], ended_by=tasks.STEP_LIMIT,
+            completed_at=episode.occurred_at,
+        )  # fmt: skip
+        return Closed(task, episode, notes=(tasks.over_already(task),))
 
     # The user's word
 
@@ -360,7 +403,18 @@ class Tasks(Closing):
         return replace(made, sources=(episode.memory_id,))
 
     def _episode_of(self, task_id: str, session_id: str) -> Memory:
-        """The episode of a task, or of the session's last."""
+        """The episode of a task, or of the session's last.
+
+        Raises:
+            NotFoundError: there is none.
+        """
+        found = self._episode_if_any(task_id, session_id)
+        if found is None:
+            which = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
+            raise NotFoundError(which, hint="`memctl task list` shows those at hand; --task names one that is over.")
+        return found
+
+    def _episode_if_any(self, task_id: str, session_id: str) -> Memory | None:
         self.refresh()
         found = [
             memory
@@ -368,7 +422,4 @@ class Tasks(Closing):
             if memory.kind == "episode" and memory.external_id.startswith("task_")
             and (memory.external_id.startswith(task_id) if task_id else memory.session_id == session_id)
         ]  # fmt: skip
-        if not found:
-            which = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
-            raise NotFoundError(which, hint="`memctl task list` shows those at hand; --task names one that is over.")
-        return found[-1]
+        return found[-1] if found else None

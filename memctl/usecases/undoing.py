@@ -15,6 +15,7 @@ from memctl.lifecycle import past, undoing
 from memctl.lifecycle.past import Key
 from memctl.lifecycle.undoing import REDO, UNDO, Step
 from memctl.models import Change
+from memctl.usecases import reopening
 from memctl.usecases.history import present_value
 from memctl.view import View
 
@@ -75,6 +76,8 @@ class Undoing(Engine):
             while len(taken) < count:
                 decide(self.view()) if dry_run else self._healed(lambda: self.gateway.apply(decide, now))
                 taken.append(walk.taken(pretend=dry_run))
+                if not dry_run:
+                    reopening.follow(self.folder, what, taken[-1], now, timeout=self.settings.lock_timeout)
         except NotFoundError as problem:
             return Taken(tuple(taken), self._at_the_end(problem))
         except MemctlError as problem:

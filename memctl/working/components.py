@@ -18,6 +18,8 @@ if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start,
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
 """Components memctl writes: the conversation, what it notes of it, and the task at hand."""
 
+_BEFORE = "task_before"
+
 
 def memory_component(session: Session) -> str:
     """The name of the component that holds the conversation: memctl's own, else the first of another program's."""
@@ -107,6 +109,22 @@ def _noting(session: Session, name: str, value: Any) -> Session:
     if not value:
         kept.pop(name)
     return session.with_component(OWN, kept or None)
+
+
+def noting_task(session: Session, task: Task) -> Session:
+    """The session with a task noted as it was before it was closed: taking that back brings it back."""
+    from memctl.working.task_state import to_state
+
+    return _noting(session, _BEFORE, to_state(task))
+
+
+def task_before(session: Session, task_id: str) -> Task | None:
+    """A task of this id as it was before it was closed; None where the session does not know any more."""
+    from memctl.working.task_state import from_state
+
+    own = session.components.get(OWN)
+    state = own.get(_BEFORE) if isinstance(own, Mapping) else None
+    return from_state(state) if isinstance(state, Mapping) and state.get("id") == task_id else None
 
 
 def is_needed(session: Session) -> bool:

@@ -9,6 +9,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from itertools import takewhile
 from typing import Any
 
 from memctl.core.messages import SYSTEM, USER, Message
@@ -103,17 +104,31 @@ def by_rules(messages: Sequence[Message]) -> Draft:
     """An episode in the words of the conversation: what was asked, and what came of it."""
     said = spoken(messages)
     language = tongue("\n".join(message.text for message in said))
-    outcomes = [text for m in said if m.role != USER for text in sentences(m.text) if _OUTCOME.search(text)]
-    outcomes += [text for m in said if m.role == USER for text in sentences(m.text) if _is_outcome_of_user(text)]
+    outcomes = _outcomes(said)
     tools = [call for message in said for call in message.calls]
     preference = any(_PREFERENCE.search(message.text) for message in said if message.role == USER)
     return Draft(
-        _summary(said, outcomes, language),
+        _summary(said, language),
         tuple(key_topics([message.text for message in said])),
         tuple(dict.fromkeys(shortened(f"{c.name}({_arguments(c.input)})", 120) for c in tools))[:_MOST],
         tuple(dict.fromkeys(shortened(text, 160) for text in outcomes))[:_MOST],
         WITH_PREFERENCE if preference else WITH_TOOLS if tools else IMPORTANCE,
     )
+
+
+def _outcomes(said: Sequence[Message]) -> list[str]:
+    """Sentences that say what came of something: the others' first, then the user's own."""
+    found = [text for m in said if m.role != USER for text in sentences(m.text) if _OUTCOME.search(text)]
+    return found + [text for m in said if m.role == USER for text in sentences(m.text) if _is_outcome_of_user(text)]
+
+
+def _following(said: Sequence[Message], at: int, text: str) -> Sequence[Message]:
+    """What was said after a sentence of the user's: what came before it is no answer. A question is answered before the
+    user speaks again."""
+    later = said[at + 1 :]
+    if not _QUESTION.search(text):
+        return later
+    return list(takewhile(lambda message: message.role != USER, later))
 
 
 def _is_outcome_of_user(text: str) -> bool:
@@ -126,14 +141,18 @@ def _arguments(given: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
-def _summary(said: Sequence[Message], outcomes: Sequence[str], language: str) -> str:
-    """The user's most telling sentence, then the last outcome, as far as there is room."""
+def _summary(said: Sequence[Message], language: str) -> str:
+    """The user's most telling sentence, then the last outcome that came after it, as far as there is room."""
     limit = LONGEST[language]
-    own = [text for m in said if m.role == USER for text in sentences(m.text) if not _GREETING.match(text)]
+    own = [
+        (at, text) for at, m in enumerate(said) if m.role == USER for text in sentences(m.text)
+        if not _GREETING.match(text)
+    ]  # fmt: skip
     others = [text for m in said for text in sentences(m.whole_text)]
     calls = [call.name for message in said for call in message.calls]
-    first = max(own, key=lambda text: min(len(telling(text)), 8), default="") or (others or calls or ["…"])[0]
-    last = next((text for text in reversed(outcomes) if text != first), "")
+    asked_at, first = max(own, key=lambda pair: min(len(telling(pair[1])), 8), default=(-1, ""))
+    first = first or (others or calls or ["…"])[0]
+    last = next((text for text in reversed(_outcomes(_following(said, asked_at, first))) if text != first), "")
     joint = "→" if language == "zh" else " → "
     if last and len(first) + len(joint) + len(last) > limit:
         room = max(limit // 2, limit - len(last) - len(joint))

@@ -11,11 +11,16 @@ aside first (E); E's automatic compression, which acts early: merge, summarize, 
 
 @dataclass(frozen=True)
 class Limits:
-    """The numbers of a window (formulas, working memory); `docs/settings.md` says what each means."""
+    """The numbers of a window (formulas, working memory); `docs/settings.md` says what each means.
+
+    Args:
+        messages, turns: 0 for no limit.
+        summary_most: share of the window's tokens that a summary takes at most, however much it stands for.
+    """
 
     tokens: int = 8_000
-    messages: int = 40
-    turns: int = 20
+    messages: int = 0
+    turns: int = 0
     compact_to: float = 0.8
     keep_last: int = 10
     summary_share: float = 0.3
@@ -23,3 +28,4 @@ class Limits:
     acknowledgement_characters: int = 20
     auto_messages: int = 30
     auto_share: float = 0.3
+    summary_most: float = 0.25

@@ -1,7 +1,7 @@
 """The rolling summary that stands for messages which left the window, made by rules or asked of a language model.
 
-It is built on the summary before it and takes at most 30 % of what it replaces (B): decisions and their reasons, facts
-and figures, preferences and corrections, and how the task stands.
+It is built on the summary before it and takes at most 30 % of all that it and those before it replaced (B): decisions
+and their reasons, facts and figures, preferences and corrections, and how the task stands.
 """
 
 from __future__ import annotations
@@ -90,10 +90,13 @@ def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Cou
     lines = _lines(previous, replaced, language)
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
     chosen: dict[int, str] = {}
+    left = budget - count(HEADS[language])
     for at in ranked:
-        tried = {**chosen, at: lines[at][1]}
-        if count(_written(tried, language)) <= budget:
-            chosen = tried
+        if (price := count(f"\n- {lines[at][1]}")) <= left:
+            chosen[at] = lines[at][1]
+            left -= price
+    while chosen and count(_written(chosen, language)) > budget:  # a tokenizer may count a whole higher than its parts
+        chosen.popitem()
     if chosen and count(_written(chosen, language)) >= LEAST_SHARE * budget:
         return _written(chosen, language)
     return _filled(chosen, [(at, lines[at][1]) for at in ranked if at not in chosen], language, budget, count)

@@ -5,11 +5,12 @@ A language model may say how it was done and what was learned, as far as nobody 
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
-from memctl.models import Memory
+from memctl.models import CANDIDATE, Memory
 from memctl.working.summary import NUMBER, shortened, telling, tongue
 from memctl.working.tasks import (
     COMPLETED,
@@ -54,7 +55,9 @@ def episode_of(task: Task) -> Memory:
         "key_topics": key_topics([task.original_request, task.outcome_summary, *task.decisions]),
         "memories_used": list(task.memories_used),
         "findings": {name: cut(text, SHOWN_NOTE) for name, text in task.scratchpad.items()},
+        "context": _shown_arguments(task.context),
         "knowledge_candidates": list(task.knowledge),
+        "ended_by": task.ended_by,
     }
     return Memory(
         "",
@@ -91,9 +94,18 @@ def _content(task: Task, outcome: str, zh: bool) -> str:
 def _episode_step(step: Step) -> dict[str, Any]:
     found = {
         "description": step.description, "tool_name": step.tool_name, "status": step.status,
+        "args": _shown_arguments(step.args),
         "result": cut(step.result, SHOWN_RESULT), "error": cut(step.error, SHOWN_RESULT),
     }  # fmt: skip
     return {name: value for name, value in found.items() if value}
+
+
+def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
+    """Arguments of a step as its episode keeps them: long values cut, as text."""
+    texts = {
+        name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in args.items()
+    }
+    return {name: args[name] if len(text) <= SHOWN_RESULT else cut(text, SHOWN_RESULT) for name, text in texts.items()}
 
 
 def approach_of(task: Task) -> str:
@@ -123,6 +135,34 @@ def recoveries(task: Task) -> list[tuple[Step, Step]]:
         if step.tool_name and step.status == FAILED and (after := next(later, None)) and after.status == COMPLETED:
             found.append((step, after))
     return found
+
+
+KNOWLEDGE_CONFIDENCE = 0.5
+"""Confidence of what one task found worth knowing: the least that knowledge may have (formulas)."""
+
+
+def knowledge_of(task: Task, text: str) -> Memory:
+    """A candidate for new knowledge that a task noted, without an id: a person confirms or rejects it."""
+    about = {"task_id": task.id, "topic": shortened(task.target or task.goal, 120), "target": task.target}
+    return Memory(
+        "",
+        text,
+        kind="knowledge",
+        category="work",
+        tags=task.tags,
+        confidence=KNOWLEDGE_CONFIDENCE,
+        status=CANDIDATE,
+        source=SOURCE,
+        session_id=task.session_id,
+        metadata={name: value for name, value in about.items() if value},
+    )
+
+
+def told_by_recoveries(task: Task) -> bool:
+    """Whether all that a task teaches is how calls were corrected: then its error-recovery strategies say it."""
+    worked = {id(step) for step in task.steps if step.status == COMPLETED}
+    corrected = {id(after) for _, after in recoveries(task)}
+    return bool(worked) and worked <= corrected and not (task.approach or task.lessons or task.outcome == FAILURE)
 
 
 def feedback_episode(

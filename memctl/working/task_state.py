@@ -13,7 +13,7 @@ from memctl.working.tasks import STATUSES, Step, Task
 
 _TIMES = ("started_at", "updated_at", "completed_at")
 _LISTS = ("decisions", "memories_used", "knowledge", "tags", "lessons")
-_STEP_TEXTS = ("description", "tool_name", "result", "error", "status")
+_STEP_TEXTS = ("description", "tool_name", "result", "error", "status", "call_id")
 
 
 def to_state(task: Task) -> dict[str, Any]:
@@ -23,12 +23,15 @@ def to_state(task: Task) -> dict[str, Any]:
     found |= {name: list(found[name]) for name in _LISTS}
     found |= {name: dict(found[name]) for name in ("scratchpad", "context")}
     found["steps"] = [_step_state(step) for step in task.steps]
+    if not task.ended_by:
+        del found["ended_by"]
     return {**found, **task.extra}
 
 
 def _step_state(step: Step) -> dict[str, Any]:
     found: dict[str, Any] = {f.name: getattr(step, f.name) for f in fields(step) if f.name != "extra"}
     found |= {name: _moment(found[name]) for name in _TIMES if name in found}
+    found = {name: value for name, value in found.items() if value or name != "call_id"}
     return {**found, "args": dict(step.args), **step.extra}
 
 

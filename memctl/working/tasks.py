@@ -6,13 +6,13 @@ process, should this one die; `task_episodes` and `task_strategies` make memorie
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.working.summary import shortened
+from memctl.working.summary import shortened, tongue
 
 PENDING, IN_PROGRESS, COMPLETED, FAILED = STATUSES = ("pending", "in_progress", "completed", "failed")
 SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
@@ -26,9 +26,25 @@ LONGEST_KEPT = 4_000
 """Characters of a result or a note that are kept: the rest belongs into a file."""
 
 
+STEP_LIMIT = "step_limit"
+"""What ended a task that took too many steps."""
+
+EXHAUSTED: Mapping[str, str] = {"en": "after {} steps it was not done", "zh": "{} 步之后仍未完成"}
+OVER_ALREADY: Mapping[str, str] = {
+    "en": "the task ended before this, as failed: {}; nothing was changed, begin the next one",
+    "zh": "任务在此之前已经结束（失败）：{}；未作任何改动，请开始下一个任务",
+}
+INTERRUPTED: Mapping[str, str] = {
+    "en": "interrupted before the tool answered",
+    "zh": "在工具返回之前中断",
+}
+"""Errors that memctl itself notes, by language."""
+
+
 @dataclass(frozen=True)
 class Step:
-    """A step of the plan."""
+    """A step of the plan. `call_id` is of the call of a tool that it began with; empty where a person or a program
+    began it."""
 
     description: str
     tool_name: str = ""
@@ -38,6 +54,7 @@ class Step:
     status: str = PENDING
     started_at: datetime | None = None
     completed_at: datetime | None = None
+    call_id: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -58,6 +75,7 @@ class Task:
         decisions: what was decided, in order.
         memories_used: ids of the memories that were drawn on.
         knowledge: what may be worth knowing beyond this task.
+        ended_by: `step_limit` where it took too many steps; empty where somebody ended it.
         extra: fields memctl does not know.
     """
 
@@ -86,6 +104,7 @@ class Task:
     lessons: tuple[str, ...] = ()
     outcome: str = ""
     outcome_summary: str = ""
+    ended_by: str = ""
     extra: Mapping[str, Any] = field(default_factory=dict)
 
     @property
@@ -119,6 +138,7 @@ def start(
     trigger_summary: str = "",
     target: str = "",
     tags: Sequence[str] = (),
+    context: Mapping[str, Any] | None = None,
 ) -> Task:
     """A task that begins.
 
@@ -135,6 +155,7 @@ def start(
         request.strip(),
         goal.strip() or request.strip(),
         steps=tuple(Step(text.strip()) for text in plan if text.strip()),
+        context=dict(context or {}),
         started_at=now,
         updated_at=now,
         trigger_type=trigger_type,
@@ -145,15 +166,25 @@ def start(
 
 
 def begin_step(
-    task: Task, now: datetime, description: str = "", *, tool_name: str = "", args: Mapping[str, Any] | None = None
+    task: Task,
+    now: datetime,
+    description: str = "",
+    *,
+    tool_name: str = "",
+    args: Mapping[str, Any] | None = None,
+    call_id: str = "",
 ) -> Task:
     """Begin a step: the planned one of this description, a new one, or with no description the next of the plan.
+
+    Args:
+        call_id: of the call of a tool; steps of several calls may be under way at once.
 
     Raises:
         UsageError: the task is over, or no step waits.
     """
     _must_be_open(task)
-    waiting = [at for at, step in enumerate(task.steps) if step.status in (PENDING, IN_PROGRESS)]
+    joinable = (PENDING,) if call_id else (PENDING, IN_PROGRESS)
+    waiting = [at for at, step in enumerate(task.steps) if step.status in joinable]
     named = [at for at in waiting if task.steps[at].description == description.strip()]
     if not description.strip() and not waiting:
         raise UsageError("no step waits", hint="Say what is done next: `memctl task step TEXT`.")
@@ -169,18 +200,22 @@ def begin_step(
         args=dict(args) if args else known.args,
         status=IN_PROGRESS,
         started_at=known.started_at or now,
+        call_id=call_id or known.call_id,
     )
     return replace(task, steps=tuple(steps), current_step=at, updated_at=now)
 
 
-def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "") -> Task:
+def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "", call_id: str = "") -> Task:
     """Note how the step at hand ended: with an error it failed. A notable result goes to the scratchpad, too.
+
+    Args:
+        call_id: the step that began with this call, also where it was taken for interrupted.
 
     Raises:
         UsageError: the task is over, or there is no step to finish.
     """
     _must_be_open(task)
-    at = task.next_step
+    at = _of_call(task, call_id) if call_id else task.next_step
     if at < 0:
         raise UsageError("no step is under way", hint="Begin one: `memctl task step TEXT`.")
     step = task.steps[at]
@@ -193,8 +228,31 @@ def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "")
         completed_at=now,
     )
     steps = (*task.steps[:at], ended, *task.steps[at + 1 :])
-    moved = replace(task, steps=steps, current_step=at, iteration=task.iteration + 1, updated_at=now)
+    rounds = task.iteration + (not step.is_finished)
+    moved = replace(task, steps=steps, current_step=at, iteration=rounds, updated_at=now)
     return note(moved, now, f"step_{at + 1}_finding", cut(result, SHOWN_NOTE)) if is_notable(result) else moved
+
+
+def _of_call(task: Task, call_id: str) -> int:
+    """Place of the step that began with a call and has no result; -1 where there is none."""
+    waiting = (
+        at
+        for at, step in enumerate(task.steps)
+        if step.call_id == call_id and (step.status == IN_PROGRESS or step.error in INTERRUPTED.values())
+    )
+    return max(waiting, default=-1)
+
+
+def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> Task:
+    """The task with the steps failed whose calls nobody waits for: the process died between a call and its result.
+
+    Args:
+        waited_for: ids of calls whose results are to come.
+    """
+    for step in task.steps:
+        if step.status == IN_PROGRESS and step.call_id and step.call_id not in waited_for:
+            task = finish_step(task, now, error=INTERRUPTED[tongue(task.original_request)], call_id=step.call_id)
+    return task
 
 
 def is_notable(result: str) -> bool:
@@ -240,8 +298,24 @@ def drew_on(task: Task, now: datetime, ids: Iterable[str]) -> Task:
 
 
 def is_exhausted(task: Task, iterations: int) -> bool:
-    """Whether it may take no further step: it is archived as a failure."""
-    return task.is_open and task.iteration >= iterations
+    """Whether it may begin no further step: it is archived as a failure. Calls under way count as taken."""
+    calls = sum(step.status == IN_PROGRESS and bool(step.call_id) for step in task.steps)
+    return task.is_open and task.iteration + calls >= iterations
+
+
+def is_under_way(task: Task) -> bool:
+    """Whether a step has begun and not ended."""
+    return any(step.status == IN_PROGRESS for step in task.steps)
+
+
+def over_already(task: Task) -> str:
+    """What is said of a task that ended by itself when somebody goes on with it, in its language."""
+    return OVER_ALREADY[tongue(task.original_request)].format(task.outcome_summary)
+
+
+def exhausted_reason(task: Task, iterations: int) -> str:
+    """Why a task ended that took too many steps, in its language."""
+    return EXHAUSTED[tongue(task.original_request)].format(iterations)
 
 
 def closed(
@@ -252,6 +326,7 @@ def closed(
     summary: str = "",
     approach: str = "",
     lessons: Sequence[str] = (),
+    ended_by: str = "",
 ) -> Task:
     """A task that is over; its steps that were under way have failed with it, or are done with it.
 
@@ -274,6 +349,7 @@ def closed(
         lessons=tuple(dict.fromkeys((*task.lessons, *told))),
         completed_at=now,
         updated_at=now,
+        ended_by=ended_by,
     )  # fmt: skip
 
 
@@ -309,7 +385,8 @@ def rendered(task: Task, iterations: int) -> str:
         lines += [f"       Result: {one_line(step.result, SHOWN_RESULT)}"] if step.result else []
         lines += [f"       Error: {one_line(step.error, SHOWN_RESULT)}"] if step.error else []
     decisions = {str(number): text for number, text in enumerate(task.decisions, 1)}
-    for heading, notes in (("Scratchpad", task.scratchpad), ("Decisions", decisions)):
+    context = {name: str(value) for name, value in task.context.items()}
+    for heading, notes in (("Context", context), ("Scratchpad", task.scratchpad), ("Decisions", decisions)):
         lines += ["", f"### {heading}:"] if notes else []
         lines += [f"  - {one_line(name, 80)}: {one_line(text, SHOWN_NOTE)}" for name, text in notes.items()]
     return "\n".join(lines)

@@ -1,7 +1,8 @@
 """The window of a conversation: what stays, what leaves, and what stands in its place (systems B, C and E).
 
-System messages, the first of the user's and the last ones always stay; a call of a tool and its result stay or leave
-together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be laid aside.
+System messages, the first and the last of the user's and the last ones always stay; a call of a tool and its result
+stay or leave together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be
+offloaded.
 """
 
 from __future__ import annotations
@@ -83,20 +84,17 @@ def is_over(found: Size, limits: Limits, policy: str) -> bool:
 
 
 def _within(found: Size, limits: Limits, share: float) -> bool:
-    return (
-        found.messages <= limits.messages * share
-        and found.turns <= limits.turns * share
-        and found.tokens <= limits.tokens * share
-    )
+    counted = ((found.messages, limits.messages), (found.turns, limits.turns))
+    return found.tokens <= limits.tokens * share and all(not most or held <= most * share for held, most in counted)
 
 
 def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
-    """Places of the messages that stay: the system's, the first of the user's, the last ones, and what is paired with
-    any of them."""
+    """Places of the messages that stay: the system's, the first and the last of the user's (what the agent is working
+    on, however many calls ago), the last ones, and what is paired with any of them."""
     own = [at for at, message in enumerate(messages) if not message.is_summary]
-    first = next((at for at in own if messages[at].role == USER), None)
+    users = [at for at in own if messages[at].role == USER]
     staying = {at for at in own if messages[at].role == SYSTEM}
-    staying |= {first} if first is not None else set()
+    staying |= {*users[:1], *users[-1:]}
     staying |= set(own[-keep_last:] if keep_last else ())
     return frozenset(at for unit in units(messages) if staying & set(unit) for at in unit)
 
@@ -232,6 +230,10 @@ class _Work:
         for at in places:
             self._change(at, shortened_output(self.messages[at], self.limits.output_characters, self._aside), "cut")
 
+    def _cut_middles(self, characters: int) -> None:
+        for at, message in enumerate(self.messages):
+            self._change(at, shortened_output(message, characters, self._aside, ends=True), "cut")
+
     def _aside(self, text: str) -> str:
         ref = self.refer(text)
         self.offloads[ref] = text
@@ -269,7 +271,7 @@ class _Work:
     def evict(self, *, leaves_room: bool) -> None:
         """The oldest leave until what stays, and the summary to come, fits."""
         free, left = set(self.evictable()), self.size
-        tokens = self.earlier.tokens(self.count) if self.earlier else 0
+        tokens = self._replaced_before()
         going: list[int] = []
         for unit in units(self.messages):
             extra = self._allowed(tokens) if leaves_room else 0
@@ -284,8 +286,18 @@ class _Work:
         self.leave(going, "evicted")
 
     def _allowed(self, tokens: int) -> int:
-        """Tokens of a summary in the place of so many."""
-        return int(self.limits.summary_share * tokens) if tokens >= LEAST_SUMMARIZED else 0
+        """Tokens of a summary in the place of so many, all that earlier ones stood for included."""
+        most = int(self.limits.summary_most * self.limits.tokens)
+        return min(int(self.limits.summary_share * tokens), most) if tokens >= LEAST_SUMMARIZED else 0
+
+    def _replaced_before(self) -> int:
+        """Tokens of the messages that the summary before stands for; of one that does not say, as many as it may."""
+        if self.earlier is None:
+            return 0
+        noted = self.earlier.noted.get("replaced_tokens")
+        if isinstance(noted, int) and noted > 0:
+            return noted
+        return int(self.earlier.tokens(self.count) / self.limits.summary_share)
 
     def leave(self, places: Sequence[int], what: str) -> None:
         """Take messages out of the window."""
@@ -302,13 +314,14 @@ class _Work:
         """The summary takes its place, built on the one before."""
         earlier, gone = self.earlier, self.gone
         before = earlier.tokens(self.count) if earlier else 0
-        budget = min(self._allowed(before + sum(message.tokens(self.count) for message in gone)), self._room())
+        tokens = self._replaced_before() + sum(message.tokens(self.count) for message in gone)
+        budget = min(self._allowed(tokens), self._room())
         text = write(earlier.text if earlier else "", gone, budget) if gone and budget > 0 else ""
         if text and self.count(text) <= budget:
             replaced = earlier.noted.get("replaced", 0) if earlier else 0
             known = replaced if isinstance(replaced, int) else 0
             message_id = earlier.id if earlier else next(new_id)
-            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone)))
+            self._put(summary_message(text, message_id, gone[-1].time, known + len(gone), tokens))
             self._note("summarized", len(gone))
         elif earlier and before <= self._room():
             self._put(earlier)
@@ -316,7 +329,7 @@ class _Work:
     def _room(self) -> int:
         """Tokens that are left for a summary: of the target where anything can be kept, else of the limit."""
         held = self.size
-        if held.messages + 1 > self.limits.messages:
+        if 0 < self.limits.messages <= held.messages:
             return 0
         target = int(self.limits.tokens * self.limits.compact_to) - held.tokens
         return target if target > 0 else self.limits.tokens - held.tokens
@@ -327,9 +340,13 @@ class _Work:
         self.order.insert(at, self.place)
 
     def squeeze(self) -> None:
-        """What is protected is too much alone: its tools' output is cut, and the summary goes."""
-        if not self.fits(1.0):
-            self._cut_outputs(range(len(self.messages)))
+        """What is protected is too much alone: output of tools is cut, no more than is needed, and the summary goes."""
+        before, done = list(self.messages), dict(self.done)
+        for times in (32, 16, 8, 4, 2, 1):
+            if self.fits(1.0):
+                return
+            self.messages, self.done = list(before), dict(done)
+            self._cut_middles(times * self.limits.output_characters)
         if not self.fits(1.0):
             self._keep([at for at, message in enumerate(self.messages) if not message.is_summary])
 
@@ -348,20 +365,24 @@ def _is_error(message: Message) -> bool:
     return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)
 
 
-def shortened_output(message: Message, characters: int, aside: Callable[[str], str]) -> Message:
-    """The message with long answers of tools cut, each with a reference to the whole."""
+def shortened_output(message: Message, characters: int, aside: Callable[[str], str], *, ends: bool = False) -> Message:
+    """The message with long answers of tools cut, each with a reference to the whole.
+
+    Args:
+        ends: whether half of what stays is the end of the answer.
+    """
     if message.role == TOOL and not message.results:
-        return shortened_texts(message, characters, aside)
-    return _each(message, lambda block: _cut_result(block, characters, aside))
+        return shortened_texts(message, characters, aside, ends=ends)
+    return _each(message, lambda block: _cut_result(block, characters, aside, ends))
 
 
-def shortened_texts(message: Message, characters: int, aside: Callable[[str], str]) -> Message:
+def shortened_texts(message: Message, characters: int, aside: Callable[[str], str], *, ends: bool = False) -> Message:
     """The message with every long text in it cut."""
 
     def short(block: Mapping[str, Any]) -> Mapping[str, Any]:
         if is_text(block) and _is_long(block["text"], characters):
-            return {**block, "text": _cut(block["text"], characters, aside)}
-        return _cut_result(block, characters, aside)
+            return {**block, "text": _cut(block["text"], characters, aside, ends)}
+        return _cut_result(block, characters, aside, ends)
 
     return _each(message, short)
 
@@ -372,26 +393,30 @@ def _each(message: Message, change: Callable[[Mapping[str, Any]], Mapping[str, A
     return message if blocks == list(message.blocks) else message.with_blocks(blocks)
 
 
-def _cut_result(block: Mapping[str, Any], characters: int, aside: Callable[[str], str]) -> Mapping[str, Any]:
+def _cut_result(
+    block: Mapping[str, Any], characters: int, aside: Callable[[str], str], ends: bool
+) -> Mapping[str, Any]:
     if not is_result(block) or not _is_long(output_text(block), characters):
         return block
-    return with_output(block, _cut(output_text(block), characters, aside))
+    return with_output(block, _cut(output_text(block), characters, aside, ends))
 
 
-_CUT_END = re.compile(r"\n\.\.\.\[output truncated, \d+ characters more: \S+\]$")
+_CUT_MARK = re.compile(r"\n\.\.\.\[output truncated, \d+ characters more: \S+\](?:$|\.\.\.\n)")
 
 
 def _is_long(text: str, characters: int) -> bool:
     """What was cut once is not long."""
-    return len(_CUT_END.sub("", text)) > characters
+    return len(_CUT_MARK.sub("", text)) > characters
 
 
-def _cut(text: str, characters: int, aside: Callable[[str], str]) -> str:
-    """The beginning, and where the whole is; the text itself where that would be no shorter."""
-    end = f"\n...[output truncated, {len(text) - characters} characters more: "
-    if len(text) <= characters + len(end) + LONGEST_REFERENCE:
+def _cut(text: str, characters: int, aside: Callable[[str], str], ends: bool) -> str:
+    """The beginning, where the whole is, and with `ends` the end; the text itself where that would be no shorter."""
+    mark = f"\n...[output truncated, {len(text) - characters} characters more: "
+    if len(text) <= characters + len(mark) + LONGEST_REFERENCE:
         return text
-    return f"{text[:characters]}{end}{aside(text)}]"
+    tail = characters // 2 if ends else 0
+    last = f"...\n{text[-tail:]}" if tail else ""
+    return f"{text[: characters - tail]}{mark}{aside(text)}]{last}"
 
 
 def _mergeable(one: Message, other: Message) -> bool:

@@ -44,13 +44,15 @@ def found(
     work = [m for m in in_order(active) if m.kind == "episode" and outcome_of(m) and _approach(m)]
     bags = [(m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work]
     own = {m.memory_id: m for m in active if m.kind == "strategy" and own_text(m)}
+    taught = [frozenset(m.sources) for m in active if m.kind == "strategy" and m.subcategory == "task"]
     made = []
     for group in grouping.similar(bags, rules.skill_likeness, _SKILL_LEAST * rules.skill_likeness):
         fresh = [m for m in group if not is_marked(m, SKILL_IN, buried)]
         named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, buried)]
         held = own.get(most_common(named)) if named else None
         enough = sum(outcome_of(m) == "success" for m in fresh) >= rules.least
-        if fresh and (held or enough):
+        known = not held and any({m.memory_id for m in fresh} <= sources for sources in taught)
+        if fresh and (held or enough) and not known:  # one strategy of a task that was done again and again is enough
             made.append(skill(held, fresh, everything, now))
     return made
 

@@ -1,0 +1,82 @@
+"""A context's messages in the form of Anthropic's API: one system text, turns that alternate. Pure functions."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from memctl.context.cut import arguments_of, text_of
+from memctl.context.history import ASSISTANT, SYSTEM, TOOL, USER, WORDS
+
+_NO_ID = re.compile(r"[^a-zA-Z0-9_-]")
+_DATA = re.compile(r"data:(?P<type>[\w/+.-]+);base64,(?P<data>.+)", re.DOTALL)
+LONGEST_NAME = 128
+
+
+def converted(messages: Sequence[Mapping[str, Any]], language: str = "en") -> dict[str, Any]:
+    """`system` and `messages` of a request, from messages as `history` gives them.
+
+    Neighbours of one role become one turn; results of tools stand first in the user's turn after their calls. A
+    conversation that would begin with the assistant gets a first turn that says that something is left out.
+    """
+    system = "\n\n".join(text_of(m.get("content")) for m in messages if m["role"] == SYSTEM)
+    ids = _Ids()
+    turns: list[dict[str, Any]] = []
+    for message in messages:
+        role = ASSISTANT if message["role"] == ASSISTANT else USER
+        blocks = [] if message["role"] == SYSTEM else _blocks(message, ids)
+        if blocks and turns and turns[-1]["role"] == role:
+            turns[-1]["content"] += blocks
+        elif blocks:
+            turns.append({"role": role, "content": blocks})
+    if turns and turns[0]["role"] == ASSISTANT:
+        turns.insert(0, {"role": USER, "content": [_text(WORDS[language]["opening"])]})
+    return {"system": system, "messages": turns} if system else {"messages": turns}
+
+
+class _Ids:
+    """Ids of calls in the characters that Anthropic allows, each once."""
+
+    def __init__(self) -> None:
+        self.known: dict[str, str] = {}
+
+    def of(self, call_id: str) -> str:
+        if call_id not in self.known:
+            plain = _NO_ID.sub("_", call_id) or "_"
+            found, number = plain, 1
+            while found in self.known.values():
+                number += 1
+                found = f"{plain}_{number}"
+            self.known[call_id] = found
+        return self.known[call_id]
+
+
+def _blocks(message: Mapping[str, Any], ids: _Ids) -> list[dict[str, Any]]:
+    content = message.get("content")
+    if message["role"] == TOOL:
+        return [{"type": "tool_result", "tool_use_id": ids.of(message["tool_call_id"]), "content": text_of(content)}]
+    parts = [_text(content)] if isinstance(content, str) else [_part(part) for part in content or ()]
+    said = [part for part in parts if part and (part["type"] != "text" or part["text"].strip())]
+    return [*said, *(_call(call, ids) for call in message.get("tool_calls") or ())]
+
+
+def _call(call: Mapping[str, Any], ids: _Ids) -> dict[str, Any]:
+    name = _NO_ID.sub("_", call["function"]["name"])[:LONGEST_NAME]
+    return {"type": "tool_use", "id": ids.of(call["id"]), "name": name, "input": json.loads(arguments_of(call))}
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text.rstrip()}  # a last turn of the assistant's may not end in a blank
+
+
+def _part(part: Mapping[str, Any]) -> dict[str, Any] | None:
+    """A text or an image; None for sound and files, which have no form there."""
+    if part.get("type") == "text":
+        return _text(part["text"])
+    address = part.get("image_url")
+    url = str(address.get("url", "") if isinstance(address, Mapping) else address or "")
+    if found := _DATA.fullmatch(url):
+        return {"type": "image", "source": {"type": "base64", "media_type": found["type"], "data": found["data"]}}
+    return {"type": "image", "source": {"type": "url", "url": url}} if url else None

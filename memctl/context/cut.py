@@ -1,0 +1,210 @@
+"""Cutting messages that are too large in their middle: the beginning says what it is, the end often asks."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memctl.context.tokens import Count
+
+Refer = Callable[[str], str]
+"""The reference under which a text can be read; empty where there is none."""
+
+PER_MESSAGE = 4
+"""Tokens a message costs beside its text."""
+
+LONGEST_COUNTED = 6_000
+"""Characters by which a part that is no text (an image) is counted at most: models do not count its base64."""
+
+MOST_CHARACTERS_PER_TOKEN = 12
+"""No tokenizer is expected to put more characters into a token, on average."""
+
+MARKS: Mapping[str, tuple[str, str]] = {
+    "en": (
+        "\n[... {left} characters left out here; read_offloaded reads the whole: {ref} ...]\n",
+        "\n[... {left} characters left out here ...]\n",
+    ),
+    "zh": (
+        "\n[……此处省略 {left} 个字符；用 read_offloaded 读全文：{ref} ……]\n",
+        "\n[……此处省略 {left} 个字符……]\n",
+    ),
+}
+"""What stands in the place of the middle, by language: with a reference and without."""
+
+_LEAST_ARGUMENT = 8
+"""Tokens below which an argument is not cut further."""
+
+
+@dataclass
+class Cutter:
+    """Cuts texts, and keeps what a reader needs to find the rest.
+
+    Args:
+        language: of the marks.
+        offloads: whole texts by the reference that stands in the cut one.
+        left: characters left out of the text that was cut last.
+    """
+
+    count: Count
+    refer: Refer = lambda text: ""
+    language: str = "en"
+    offloads: dict[str, str] = field(default_factory=dict)
+    left: int = 0
+
+    def text(self, text: str, room: int) -> str:
+        """The text within `room` tokens: whole, or its beginning, a mark and its end."""
+        if self.count(text) <= room:
+            return text
+        kept, mark = self._marked(text, room)
+        self.left = len(text) - kept
+        return _halves(text, kept, mark.format(left=self.left))
+
+    def _marked(self, text: str, room: int) -> tuple[int, str]:
+        """How many characters fit, and beside which mark: the one that says most and leaves half of the room."""
+        with_reference, plain = MARKS[self.language]
+        ref = self.refer(text)
+        for mark in (*([with_reference.replace("{ref}", ref)] if ref else []), plain):
+            if self.count(mark) * 2 <= room:
+                if mark != plain:
+                    self.offloads[ref] = text
+                return self._fitting(text, room, mark), mark
+        return self._fitting(text, room, "…"), "…"
+
+    def _fitting(self, text: str, room: int, mark: str) -> int:
+        low, high = 0, min(len(text), max(0, room) * MOST_CHARACTERS_PER_TOKEN)
+        while low < high:
+            middle = (low + high + 1) // 2
+            shown = _halves(text, middle, mark.format(left=len(text) - middle))
+            low, high = (middle, high) if self.count(shown) <= room else (low, middle - 1)
+        return low
+
+    # Messages
+
+    def message(self, message: Mapping[str, Any], room: int) -> Mapping[str, Any]:
+        """The message within about `room` tokens: its text is cut, then the arguments of its calls."""
+        fixed = self.bare(message)
+        calls = self._calls_cost(message)
+        spare = max(0, room - fixed - min(calls, max(0, room - fixed) // 2))
+        found = {**message, "content": self._content(message["content"], spare)} if message.get("content") else message
+        if calls:
+            left = max(0, room - fixed - self.count(text_of(found.get("content"))))
+            found = {**found, "tool_calls": self._calls(message["tool_calls"], left)}
+        return found
+
+    def bare(self, message: Mapping[str, Any]) -> int:
+        """Tokens of a message without its text and its arguments: these cannot be saved."""
+        stripped = {name: value for name, value in message.items() if name not in ("content", "tool_calls")}
+        calls = [_with_arguments(call, "") for call in message.get("tool_calls") or ()]
+        return cost({**stripped, **({"tool_calls": calls} if calls else {})}, self.count)
+
+    def _content(self, content: Any, room: int) -> Any:
+        """Content within its room; parts that are no text go where they do not fit beside half of it."""
+        text = text_of(content)
+        if isinstance(content, str) or content is None:
+            return self.text(text, room) if text else content
+        others = [part for part in content if not _is_text(part)]
+        weight = sum(_part_cost(part, self.count) for part in others)
+        kept = others if weight + min(self.count(text), room // 2) <= room else []
+        cut = self.text(text, room - (weight if kept else 0)) if text else ""
+        if not kept:
+            return cut or "…"
+        return [*([{"type": "text", "text": cut}] if cut else []), *kept]
+
+    def _calls_cost(self, message: Mapping[str, Any]) -> int:
+        return sum(self.count(arguments_of(call)) for call in message.get("tool_calls") or ())
+
+    def _calls(self, calls: Sequence[Mapping[str, Any]], room: int) -> list[Mapping[str, Any]]:
+        costs = [self.count(arguments_of(call)) for call in calls]
+        most = level(costs, room)
+        return [
+            call if price <= most else _with_arguments(call, self.arguments(arguments_of(call), most))
+            for call, price in zip(calls, costs, strict=True)
+        ]
+
+    def arguments(self, text: str, room: int) -> str:
+        """Arguments within their room, still a JSON object: long values are cut, else all of them go."""
+        given = _object(text)
+        values = {name: value if isinstance(value, str) else as_text(value) for name, value in given.items()}
+        share = room
+        while given and share >= _LEAST_ARGUMENT:
+            most = level([self.count(value) for value in values.values()], share)
+            cut = {name: given[name] if self.count(v) <= most else self.text(v, most) for name, v in values.items()}
+            if self.count(as_text(cut)) <= room:
+                return as_text(cut)
+            share = share * 2 // 3  # names, quotes and escapes cost as well
+        return "{}"
+
+
+def _halves(text: str, kept: int, mark: str) -> str:
+    """So many characters of a text, half from its beginning and half from its end."""
+    head = kept // 2
+    return f"{text[:head]}{mark}{text[len(text) - (kept - head) :]}"
+
+
+def level(costs: Sequence[int], room: int) -> int:
+    """The most that each may take so that all fit: what needs less leaves more to the others."""
+    left, waiting = room, sorted(costs)
+    for at, price in enumerate(waiting):
+        share = left // (len(waiting) - at)
+        if price > share:
+            return max(0, share)
+        left -= price
+    return max(waiting, default=0)
+
+
+# What a message holds
+
+
+def cost(message: Mapping[str, Any], count: Count) -> int:
+    """Tokens of one message, tool calls and results included."""
+    texts = [(name, value) for name, value in message.items() if name not in ("role", "time", "id") and value]
+    return PER_MESSAGE + sum(_value_cost(name, value, count) for name, value in texts)
+
+
+def _value_cost(name: str, value: Any, count: Count) -> int:
+    if name == "content" and isinstance(value, list):
+        return sum(_part_cost(part, count) for part in value)
+    return count(value if isinstance(value, str) else as_text(value))
+
+
+def _part_cost(part: Any, count: Count) -> int:
+    return count(part["text"]) if _is_text(part) else count(as_text(part)[:LONGEST_COUNTED])
+
+
+def text_of(content: Any) -> str:
+    """What is text in a message's content, a line each part."""
+    if isinstance(content, str):
+        return content
+    return "\n".join(part["text"] for part in content or () if _is_text(part))
+
+
+def _is_text(part: Any) -> bool:
+    return isinstance(part, Mapping) and part.get("type", "text") == "text" and isinstance(part.get("text"), str)
+
+
+def arguments_of(call: Mapping[str, Any]) -> str:
+    """The arguments of a call, as JSON text."""
+    function = call.get("function")
+    found = function.get("arguments", "") if isinstance(function, Mapping) else ""
+    return found if isinstance(found, str) else as_text(found)
+
+
+def _with_arguments(call: Mapping[str, Any], arguments: str) -> dict[str, Any]:
+    function = call.get("function")
+    known = function if isinstance(function, Mapping) else {}
+    return {**call, "function": {**known, "arguments": arguments}}
+
+
+def _object(text: str) -> Mapping[str, Any]:
+    try:
+        found = json.loads(text)
+    except (ValueError, RecursionError):
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def as_text(value: Any) -> str:
+    """A value as JSON, as it weighs in a prompt."""
+    return json.dumps(value, ensure_ascii=False, default=str)

@@ -1,0 +1,382 @@
+"""The history of a conversation as a model's server accepts it, within its part of the window. Pure functions.
+
+A call of a tool is followed by its results and by nothing else; the question stands where the user asked it. What does
+not fit is cut in its middle or left out, the oldest first.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from memctl.context.cut import Cutter, arguments_of, cost, level, text_of
+from memctl.context.tokens import Count
+
+FIRST_MESSAGES, LAST_MESSAGES = 2, 5
+"""Messages that stay when the history does not fit, beside those of the system."""
+
+MOST_OF_NOW, MOST_OF_ONE = 0.8, 0.25
+"""Shares of the history's room: what the question and the last step take at most where there is more, and what any
+other message takes before it is cut."""
+
+SYSTEM, USER, ASSISTANT, TOOL = "system", "user", "assistant", "tool"
+_KNOWN = {SYSTEM: SYSTEM, "developer": SYSTEM, USER: USER, TOOL: TOOL}
+_PARTS = ("text", "image_url", "input_audio", "file")
+
+WORDS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "closing": "No result: the run was interrupted before this tool answered. "
+        "Whether the call took effect is not known.",
+        "empty": "(no output)",
+        "opening": "(Earlier messages are left out.)",
+    },
+    "zh": {
+        "closing": "没有结果：运行在该工具返回之前中断，无法确定此次调用是否已经生效。",
+        "empty": "（无输出）",
+        "opening": "（此前的消息已省略。）",
+    },
+}
+"""What is added to a history, by language."""
+
+
+@dataclass(frozen=True)
+class Group:
+    """Messages that stay or go together: one, or calls of tools with their results.
+
+    Args:
+        places: positions of its messages in the history that was given; none for what was added.
+    """
+
+    messages: tuple[Mapping[str, Any], ...]
+    places: tuple[int, ...] = ()
+
+    @property
+    def role(self) -> str:
+        return str(self.messages[0]["role"])
+
+    def cost(self, count: Count) -> int:
+        return sum(cost(message, count) for message in self.messages)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """A history within its room.
+
+    Args:
+        left_out: positions of messages that did not fit.
+        offloads: whole texts of what was cut, by the reference in the cut text.
+        notes: what was cut, a sentence each.
+    """
+
+    messages: tuple[Mapping[str, Any], ...] = ()
+    left_out: tuple[int, ...] = ()
+    offloads: Mapping[str, str] = field(default_factory=dict)
+    notes: tuple[str, ...] = ()
+
+
+# What a server accepts
+
+
+def groups(messages: Sequence[Mapping[str, Any]], language: str = "en") -> list[Group]:
+    """The messages in an order and form that OpenAI's servers accept.
+
+    Results follow their call; calls made without waiting for a result are one message with several calls; ids are
+    unique. A call without a result gets one that says so. Results without a call, and messages without content, are
+    left out.
+    """
+    found = _Paired(WORDS[language])
+    for place, message in enumerate(messages):
+        found.add(message, place)
+    return found.groups()
+
+
+@dataclass
+class _Calls:
+    """Calls that are made together, with the results so far by the id of their call."""
+
+    message: dict[str, Any]
+    places: list[int]
+    wanted: list[tuple[str, str]] = field(default_factory=list)
+    """The id each call came with, and the one it has."""
+    results: dict[str, Mapping[str, Any]] = field(default_factory=dict)
+
+    def unanswered(self, given: str) -> str:
+        return next((own for came, own in self.wanted if came == given and own not in self.results), "")
+
+
+class _Paired:
+    """A history being put in order."""
+
+    def __init__(self, words: Mapping[str, str]) -> None:
+        self.words = words
+        self.found: list[_Calls | Group] = []
+        self.by_id: dict[str, list[_Calls]] = {}
+        self.ids: set[str] = set()
+
+    def add(self, message: Mapping[str, Any], place: int) -> None:
+        if message.get("tool_call_id") is not None or message.get("role") == TOOL:
+            self._result(message, place)
+        elif message.get("tool_calls"):
+            self._calls(message, place)
+        elif (content := _content(message)) is not None:
+            role = str(message.get("role", "")).strip().lower()
+            plain = {**message, "role": _KNOWN.get(role, ASSISTANT), "content": content}
+            self.found.append(Group(({n: v for n, v in plain.items() if n != "tool_calls"},), (place,)))
+
+    def _result(self, message: Mapping[str, Any], place: int) -> None:
+        given = str(message.get("tool_call_id", ""))
+        for calls in reversed(self.by_id.get(given, ())):
+            if own := calls.unanswered(given):
+                output = text_of(message.get("content")).strip() and text_of(message.get("content"))
+                calls.results[own] = {"role": TOOL, "tool_call_id": own, "content": output or self.words["empty"]}
+                calls.places.append(place)
+                return
+
+    def _calls(self, message: Mapping[str, Any], place: int) -> None:
+        last = self.found[-1] if self.found else None
+        content = _content(message)
+        if isinstance(last, _Calls) and not last.results:  # called before an answer came: in parallel
+            calls = last
+            calls.places.append(place)
+            said = "\n".join(filter(None, (text_of(calls.message["content"]), text_of(content))))
+            calls.message["content"] = said or None
+        else:
+            kept = {name: value for name, value in message.items() if name != "tool_calls"}
+            calls = _Calls({**kept, "role": ASSISTANT, "content": content, "tool_calls": []}, [place])
+            self.found.append(calls)
+        for call in message["tool_calls"]:
+            self._call(calls, call if isinstance(call, Mapping) else {})
+
+    def _call(self, calls: _Calls, call: Mapping[str, Any]) -> None:
+        came = str(call.get("id") or "")
+        own = self._unique(came or "call")
+        function = call.get("function")
+        name = str(function.get("name") or "") if isinstance(function, Mapping) else ""
+        arguments = _valid(arguments_of(call))
+        made = {"id": own, "type": "function", "function": {"name": name or "unknown", "arguments": arguments}}
+        calls.message["tool_calls"].append(made)
+        calls.wanted.append((came, own))
+        known = self.by_id.setdefault(came, [])
+        if not known or known[-1] is not calls:
+            known.append(calls)
+
+    def _unique(self, wanted: str) -> str:
+        found, number = wanted, 1
+        while found in self.ids:
+            number += 1
+            found = f"{wanted}_{number}"
+        self.ids.add(found)
+        return found
+
+    def groups(self) -> list[Group]:
+        return [each if isinstance(each, Group) else self._closed(each) for each in self.found]
+
+    def _closed(self, calls: _Calls) -> Group:
+        missing = {"role": TOOL, "content": self.words["closing"]}
+        results = [calls.results.get(own, {**missing, "tool_call_id": own}) for _, own in calls.wanted]
+        return Group((calls.message, *results), tuple(sorted(calls.places)))
+
+
+def _valid(arguments: str) -> str:
+    """Arguments as JSON of an object: servers read them, and models at times write something else."""
+    try:
+        if isinstance(json.loads(arguments or "{}"), dict):
+            return arguments or "{}"
+    except (ValueError, RecursionError):
+        pass
+    return json.dumps({"malformed": arguments}, ensure_ascii=False)
+
+
+def _content(message: Mapping[str, Any]) -> Any:
+    """Content that a server takes; None where there is none."""
+    content = message.get("content")
+    if isinstance(content, str):
+        return content if content.strip() else None
+    parts = [part for part in map(_part, content or ()) if part is not None]
+    texts = [part for part in parts if part.get("type") == "text"]
+    if message.get("role") != USER:  # only a user's message may hold anything but text
+        return "\n".join(part["text"] for part in texts) or None
+    return parts or None
+
+
+def _part(part: Any) -> dict[str, Any] | None:
+    """A part of a user's message in OpenAI's form, an image of Anthropic's too; None for what no server knows."""
+    if isinstance(part, str):
+        part = {"type": "text", "text": part}
+    if not isinstance(part, Mapping):
+        return None
+    kind = part.get("type", "text")
+    if kind == "image" and (url := _image_url(part.get("source"))):
+        return {"type": "image_url", "image_url": {"url": url}}
+    if kind == "text":
+        text = part.get("text")
+        return {"type": "text", "text": text} if isinstance(text, str) and text.strip() else None
+    return dict(part) if kind in _PARTS and part.get(kind) else None
+
+
+def _image_url(source: Any) -> str:
+    if not isinstance(source, Mapping):
+        return ""
+    if source.get("type") == "base64" and source.get("data"):
+        return f"data:{source.get('media_type', 'image/png')};base64,{source['data']}"
+    return str(source.get("url") or "")
+
+
+# The question
+
+
+def asked(question: str, messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the history asks this already: it is what the user said last, and no answer follows it."""
+    said = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
+    last = next((at for at in range(len(said) - 1, -1, -1) if said[at].get("role") == USER), None)
+    if last is None or text_of(said[last].get("content")).strip() != question.strip():
+        return False
+    return is_pending(said[last:])
+
+
+def is_pending(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether the model is to speak next: what was said last is the user's, a tool's, or a call."""
+    said = [message for message in messages if message.get("role") in (USER, ASSISTANT, TOOL)]
+    return bool(said) and (said[-1].get("role") != ASSISTANT or bool(said[-1].get("tool_calls")))
+
+
+def with_question(found: Sequence[Group], messages: Sequence[Mapping[str, Any]], question: str) -> list[Group]:
+    """The history with the question at its end, unless the history asks it already."""
+    if not question.strip() or asked(question, messages):
+        return list(found)
+    return [*found, Group(({"role": USER, "content": question},))]
+
+
+# What fits
+
+
+def fitted(found: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
+    """The messages that fit into `limit` tokens.
+
+    The question (what the user said last) and the last step stay, cut in their middle where they are too large; then
+    come the system's messages, the first two and the last five, and the newest before them.
+    """
+    costs = [group.cost(cutter.count) for group in found]
+    if sum(costs) <= limit:
+        return Fitted(tuple(message for group in found for message in group.messages))
+    work = _Fitting(found, costs, limit, cutter)
+    work.keep_now()
+    for wanted in (_of_system(found), _edges(found), range(len(found))):
+        for at in sorted(wanted, reverse=True):
+            work.take(at)
+    return work.result()
+
+
+class _Fitting:
+    """A history being brought into its room."""
+
+    def __init__(self, found: Sequence[Group], costs: Sequence[int], limit: int, cutter: Cutter) -> None:
+        self.found, self.costs, self.cutter = found, costs, cutter
+        self.limit = self.left = limit
+        self.kept: dict[int, Group] = {}
+        self.cuts: dict[int, list[tuple[str, int, int]]] = {}
+
+    def keep_now(self) -> None:
+        """Keep the question and the last step. Where both do not fit even when cut, the question alone."""
+        last = len(self.found) - 1
+        question = next((at for at in range(last, -1, -1) if self.found[at].role == USER), None)
+        for wanted in ({last} | ({question} if question is not None else set()), {question}):
+            places = sorted(at for at in wanted if at is not None)
+            most = self.limit if len(places) == len(self.found) else int(self.limit * MOST_OF_NOW)
+            shorter = self._within(places, most) or self._within(places, self.limit)
+            if shorter:
+                for at, group in shorter.items():
+                    self._keep(at, group)
+                return
+
+    def _within(self, places: Sequence[int], room: int) -> dict[int, Group]:
+        """Some groups, their largest messages cut so that together they fit; empty where they cannot."""
+        messages = [message for at in places for message in self.found[at].messages]
+        most = level([cost(message, self.cutter.count) for message in messages], room)
+        for share in (1.0, 0.7, 0.4):  # a cut may save less than it should: names and ids stay
+            cut = {at: self._cut(at, max(1, int(most * share))) for at in places}
+            if sum(group.cost(self.cutter.count) for group in cut.values()) <= room:
+                return cut
+        return {}
+
+    def _cut(self, at: int, most: int) -> Group:
+        """A group with each message of more than `most` tokens cut."""
+        self.cuts[at] = []
+        shorter = tuple(self._cut_message(at, message, most) for message in self.found[at].messages)
+        return Group(shorter, self.found[at].places)
+
+    def _cut_message(self, at: int, message: Mapping[str, Any], most: int) -> Mapping[str, Any]:
+        if cost(message, self.cutter.count) <= most:
+            return message
+        cut = self.cutter.message(message, most)
+        before, after = _characters(message), _characters(cut)
+        if after < before:
+            self.cuts[at].append((str(message["role"]), before - after, before))
+        return cut
+
+    def take(self, at: int) -> None:
+        """Keep one more group, if it fits, cut where it holds much more than its share."""
+        if at in self.kept or self.left <= 0:
+            return
+        most = max(1, int(self.limit * MOST_OF_ONE))
+        group = self._cut(at, most) if self.costs[at] > min(self.left, 2 * most) else self.found[at]
+        if group.cost(self.cutter.count) <= self.left:
+            self._keep(at, group)
+
+    def _keep(self, at: int, group: Group) -> None:
+        self.kept[at] = group
+        self.left -= group.cost(self.cutter.count)
+
+    def result(self) -> Fitted:
+        kept = [self.kept[at] for at in sorted(self.kept)]
+        messages = tuple(message for group in kept for message in group.messages)
+        gone = (place for at, group in enumerate(self.found) if at not in self.kept for place in group.places)
+        cuts = [cut for at in sorted(self.kept) for cut in self.cuts.get(at, ())]
+        shown = "\n".join(map(_shown, messages))
+        offloads = {ref: text for ref, text in self.cutter.offloads.items() if ref in shown}
+        return Fitted(messages, tuple(sorted(gone)), offloads, tuple(_note(*cut) for cut in cuts))
+
+
+def _shown(message: Mapping[str, Any]) -> str:
+    return "\n".join([text_of(message.get("content")), *map(arguments_of, message.get("tool_calls") or ())])
+
+
+def _characters(message: Mapping[str, Any]) -> int:
+    return len(_shown(message))
+
+
+_OF = {USER: "a message of the user", ASSISTANT: "a message of the assistant", TOOL: "a tool's result"}
+
+
+def _note(role: str, left: int, whole: int) -> str:
+    what = _OF.get(role, "a message of the system")
+    return f"{what} was cut in its middle: {left:,} of {whole:,} characters left out"
+
+
+def _of_system(found: Sequence[Group]) -> list[int]:
+    return [at for at, group in enumerate(found) if group.role == SYSTEM]
+
+
+def _edges(found: Sequence[Group]) -> set[int]:
+    """Groups that hold the first two and the last five messages which are not the system's."""
+    middle = [at for at, group in enumerate(found) if group.role != SYSTEM for _ in group.messages]
+    return {*middle[:FIRST_MESSAGES], *middle[-LAST_MESSAGES:]}
+
+
+def total(found: Iterable[Group], count: Count) -> int:
+    """Tokens of a whole history."""
+    return sum(group.cost(count) for group in found)
+
+
+def prompt(system: str, room: int, cutter: Cutter) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:
+    """The system prompt as messages, cut in its middle where it is larger than its room, and a note that says so."""
+    if not system.strip():
+        return [], ()
+    whole = {"role": SYSTEM, "content": system}
+    if cost(whole, cutter.count) <= room:
+        return [whole], ()
+    cut = {"role": SYSTEM, "content": cutter.text(system, max(1, room - cutter.bare(whole)))}
+    left = f"{cutter.left:,} of {len(system):,} characters left out"
+    return [cut], (f"the system prompt was cut in its middle: {left}",)
