@@ -393,24 +393,27 @@ class Contexts:
         self, memory: Memory, hit: Hit | None, question: str
     ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
         """A memory's text, and what to try where the whole does not fit."""
-        if hit and hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION:
-            body = self.body(memory, hit.via)
-            whole = with_reflection(memory, body)
-            best = with_reflection(memory, best_passage(body, question, BEST_PASSAGE))
-            return whole, lambda: [(CUT, best), *_beginning(whole)]
-        text = shown.text_of(memory)
+        matched = bool(hit and hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION)
+        body = self.body(memory, hit.via) if hit and matched else ""
+        text = with_reflection(memory, body)
 
         def forms() -> Iterable[tuple[str, str]]:
-            if reflections.is_reference(memory.summary_md_ref):
-                body = self.body(memory)
-                if body and len(body) < len(text):
-                    yield SUMMARY, body
-            yield from _beginning(text)
+            best = best_passage(body, question, BEST_PASSAGE)
+            if matched:
+                yield CUT, with_reflection(memory, best)
+            if (summary := body or self.body(memory)) and len(summary) < len(memory.content):
+                yield SUMMARY, summary
+            if matched:
+                yield CUT, f"{shortened(memory.content, EXCERPT_CHARACTERS)}\n{best}"
+            if len(text) > EXCERPT_CHARACTERS:
+                yield CUT, shortened(text, EXCERPT_CHARACTERS)
 
         return text, forms
 
     def body(self, memory: Memory, path: str = "") -> str:
         """The text of a memory's reflection, empty where it has none that can be read."""
+        if not reflections.is_reference(path or memory.summary_md_ref):
+            return ""
         found, _ = self._store.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
         return found.body.strip() if found else ""
 
@@ -422,11 +425,6 @@ class Contexts:
             return shown.text_of(memory)
         body = self.body(memory, hit.via)
         return with_reflection(memory, best_passage(body, question, LONG_BODY))
-
-
-def _beginning(text: str) -> Iterable[tuple[str, str]]:
-    if len(text) > EXCERPT_CHARACTERS:
-        yield CUT, shortened(text, EXCERPT_CHARACTERS)
 
 
 def _why(memory: Memory) -> str:

@@ -172,8 +172,8 @@ def _lexical(
 def _with_recent(question: Mapping[int, float], recent: Mapping[int, float]) -> dict[int, float]:
     """Scores of the question with a share of those of what was said before it, each measured by its best."""
     best, other = max(question.values(), default=0.0), max(recent.values(), default=0.0)
-    if not best:
-        return dict(recent)
+    if not (best and other):
+        return dict(question or recent)
     rows = question.keys() | recent.keys()
     return {row: question.get(row, 0.0) + RECENT_SHARE * best / other * recent.get(row, 0.0) for row in rows}
 
