@@ -160,6 +160,21 @@ class Settings:
     auto_window_messages: int = _setting(30, "auto: messages from which room is made.", 2, 10**6)
     auto_window_share: float = _setting(0.3, "auto: share of `conversation_tokens` from which room is made.", 0.01, 1)
     keep_messages: bool = _setting(True, "Whether what is said is kept, word for word, in the transcripts.")
+    transcript_days: float = _setting(
+        0.0,
+        "Days after which `maintain` deletes what was said; 0 for never, -1 for as soon as its session has ended and "
+        "was learned from.",
+        -1,
+        100000,
+        risk=Risk("deletes what was said", lambda days: days != 0),
+    )
+    transcript_deleted_days: float = _setting(
+        30.0,
+        "Days after which `maintain` removes deleted messages for good; until then `undo` brings them back.",
+        0,
+        100000,
+        risk=Risk("removes deleted messages for good sooner", lambda days: days < 30),
+    )
     session_idle_minutes: float = _setting(
         30.0,
         "Minutes without a message after which a session is ended, and learned from; 0 for never.",

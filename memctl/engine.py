@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
@@ -12,7 +13,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
 from memctl import housekeeping, times
 from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, argument
+from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
 from memctl.files import document, journal, knowledge, layout, local_state
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
@@ -21,6 +22,7 @@ from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import forgetting
 from memctl.models import Change
+from memctl.providers import waiting
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.secrets import ALLOW
 from memctl.view import View
@@ -92,6 +94,14 @@ class Engine:
         """
         return self._load_llm()
 
+    @property
+    def has_llm(self) -> bool:
+        """Whether a language model is configured and can be loaded."""
+        try:
+            return self.llm is not None
+        except ProviderError:
+            return False  # what is done by rules instead says so
+
     @cached_property
     def conversations(self) -> Conversations:
         """What was said to agents, word for word."""
@@ -107,6 +117,20 @@ class Engine:
 
     def close(self) -> None:
         self.index.close()
+
+    def another(self) -> Self:
+        """The same memories once more, for another thread: with a connection of its own, and the same models.
+
+        A connection is for one thread at a time. Whoever opens it closes it.
+
+        Raises:
+            StorageError: the index cannot be opened again.
+        """
+        return type(self)(
+            self.folder, SqliteIndex(self.index.path, self.index.owner), self.embedder, self.settings,
+            embedder_problem=self.embedder_problem, untrusted=self.untrusted, spare_indexes=self.spare_indexes,
+            llm=lambda: self.llm, rerankers=self.reranker,
+        )  # fmt: skip
 
     @property
     def user(self) -> str:
@@ -153,9 +177,15 @@ class Engine:
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
     ) -> syncing.SyncReport:
-        """As `refresh`, and make every vector that is missing."""
+        """As `refresh`, and make every vector that is missing, also by a server that did not answer lately."""
         recover_if_free(self.gateway)
-        return self._healed(lambda: self._synced(deep, allow_mass_change, progress))
+        with waiting.at_most(math.inf):
+            return self._healed(lambda: self._synced(deep, allow_mass_change, progress))
+
+    def embed(self) -> syncing.SyncReport:
+        """As `refresh`, and make every vector that is missing, unless the model's server did not answer lately."""
+        self.refresh()
+        return self._healed(self._synced)
 
     def _synced(
         self, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
@@ -166,8 +196,9 @@ class Engine:
     def _with_vectors(
         self, report: syncing.SyncReport, everything: bool, progress: syncing.Progress | None
     ) -> syncing.SyncReport:
+        inline = 0 if waiting.in_a_hurry() else INLINE_EMBEDDINGS
         pending, reason = syncing.embed_pending(
-            self.index, self.embedder, progress, at_most=None if everything else INLINE_EMBEDDINGS
+            self.index, self.embedder, progress, at_most=None if everything else inline
         )
         self.report = replace(report, pending=pending, pending_reason=reason)
         return self.report

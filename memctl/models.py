@@ -180,6 +180,19 @@ class Route:
 
 
 @dataclass(frozen=True)
+class Owned:
+    """A record and whose it is; `owner` is empty for one's own."""
+
+    memory: Memory
+    owner: str = ""
+
+    @property
+    def name(self) -> str:
+        """Its id, with the name of another owner before it."""
+        return f"{self.owner}/{self.memory.memory_id}" if self.owner else self.memory.memory_id
+
+
+@dataclass(frozen=True)
 class Hit:
     """One answer.
 

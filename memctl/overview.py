@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from memctl.files import reflections
+from memctl.files import reflections, transcripts
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.lifecycle import decay
@@ -41,6 +41,8 @@ class Overview:
     stale_reflections: Sequence[Stale]
     documents: int
     passages: int
+    messages: int
+    runs: int
     sizes: Mapping[str, int]
     index: IndexState
     index_path: str
@@ -71,6 +73,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
     dates = sorted(memory.when for memory in memories if memory.when)
     documents = [d for m in memories if m.summary_md_ref and (d := store.readable_reflection(m)[0])]
     passages = store.index.passages()
+    runs = store.conversations.runs()
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
@@ -88,6 +91,8 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         stale_reflections=store.stale_reflections(now),
         documents=len(passages),
         passages=sum(passages.values()),
+        messages=sum(run.messages for run in runs),
+        runs=len(runs),
         sizes=_sizes(store.folder),
         index=report.index_state,
         index_path=str(store.index.path),
@@ -101,6 +106,7 @@ def _sizes(folder: UserFolder) -> dict[str, int]:
         "memory.json": _size(folder.memory_file),
         "reflections": _size(folder.reflections),
         "knowledge": _size(folder.knowledge),
+        "transcripts": transcripts.size(folder),
         "index": _size(folder.cache),
         "log": _size(folder.operations),
     }

@@ -30,14 +30,15 @@ if TYPE_CHECKING:
     from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.reflecting import Reflecting
     from memctl.usecases.restoring import Restoring
+    from memctl.usecases.saving import Saving
     from memctl.usecases.strategies import Strategies
     from memctl.usecases.tasks import Tasks
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Adding, Changing, Evaluating, Learning, Reflecting, Conflicts, Maintaining, Tasks,
+        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
-        LocalState,
+        Conflicts, LocalState,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -48,6 +49,7 @@ else:
 
 
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
+    "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "restore", "purge"),
     "evaluating.Evaluating": ("evaluate", "checked_questions", "expected_memories", "questions_judged_good"),
@@ -55,7 +57,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
-    "conflicts.Conflicts": ("conflicts", "resolve_conflict", "resolve_merge"),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
     "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
@@ -63,14 +64,15 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
         *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
     ),
+    "teaching.Teaching": ("teach_tasks",),
     "closing.Closing": ("finish_closed_tasks",),
-    "conversations.Conversations": ("conversation", "create_session"),
+    "conversations.Conversations": ("conversation", "create_session", "pause_session", "delete_messages"),
     "ending.Ending": ("close_idle", "idle_sessions", "flush_sessions"),
     "compacting.Compacting": ("conversation_limits", "is_over", "compact_session"),
     "episodes.Episodes": ("waiting", "learn_pending"),
     "sessions.Sessions": (
         *("session_ids", "sessions", "session", "read_offloaded"),
-        *("load_session_if_exists", "save_session", "delete_session"),
+        *("load_session_if_exists", "save_session", "delete_session", "messages_in_use"),
     ),
     "extracting.Extracting": ("extract",),
     "strategies.Strategies": (
@@ -85,6 +87,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "history.History": ("past", "differences"),
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
+    "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
     "local_state.LocalState": ("unverified", "adopt"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""

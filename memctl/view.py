@@ -69,6 +69,10 @@ class View:
             return memory
         raise NotFoundError(f"no memory {memory_id!r}")
 
+    def is_message(self, message_id: str) -> bool:
+        """Whether a message with this id is kept on this machine."""
+        return bool(self.index.messages(message_id))
+
     def all(self) -> Iterator[Memory]:
         """Every record, in time order."""
         return (memory_of(entry) for entry in self.index.records())

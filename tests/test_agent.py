@@ -110,6 +110,52 @@ def test_tools_and_the_task(store: MemoryStore):
         assert memory.task() is None
 
 
+def said_in_mode(store: MemoryStore, mode: str) -> None:
+    with AgentMemory(store, mode=mode, background=False, session_id=mode) as memory:
+        for number in range(60):  # more than the window holds
+            memory.on_user_message(f"I live in Porto. My cat is called Miso. Thing {number} happened yesterday.")
+            memory.on_assistant_message(f"Noted, {number}.")
+        memory.on_session_end()
+
+
+def test_the_mode_agent_records_nothing_by_itself(store: MemoryStore):
+    said_in_mode(store, "agent")
+    store.maintain()
+    assert store.all() == []
+    assert store.conversations.runs() == []
+    assert not store.query("Where do I live?").hits
+    with AgentMemory(store, mode="agent", background=False) as memory:
+        memory.on_user_message("I live in Porto.")
+        assert [m["content"] for m in memory.build_context().messages] == ["I live in Porto."], "the window has it"
+        memory.call_tool("record_to_memory", {"thinking": "", "content": ["The user lives in Porto."]})
+        memory.on_assistant_message("Noted.")
+    assert [m.content for m in store.all()] == ["The user lives in Porto."]
+
+
+def test_an_idle_session_of_the_mode_agent_leaves_nothing_either(store: MemoryStore):
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    conversation = store.conversation("old", keep=False)
+    for number in range(6):
+        conversation.add(f"I live in Porto, {number}.", now=long_ago)
+    store.maintain()
+    assert (store.all(), store.session_ids(), store.waiting()) == ([], [], [])
+
+
+@pytest.mark.parametrize("mode", ["static", "both"])
+def test_the_other_modes_record_the_exchange(store: MemoryStore, mode: str):
+    said_in_mode(store, mode)
+    assert any(memory.value == "Porto" for memory in store.all())
+    assert len(store.conversations.runs()) == 1
+
+
+def test_an_agent_has_the_list_of_tools_it_is_given(store: MemoryStore):
+    with AgentMemory(store, background=False) as memory:
+        assert len(memory.tools()) > 10
+    with AgentMemory(store, background=False, tools="core") as memory:
+        assert len(memory.tools("anthropic")) == 6
+        assert memory.call_tool("task", {"action": "show"}).failed
+
+
 def test_the_task_logs_what_it_drew_on(store: MemoryStore):
     tea = store.add("The pager rota lies in rota.txt").memory
     with AgentMemory(store, background=False) as memory:

@@ -12,6 +12,7 @@ import pytest
 
 from bench.agent import report
 from bench.agent.__main__ import main
+from bench.agent.costs import fill, texts
 from bench.agent.data import ASSISTANT, USER, Dialogue, load, sampled
 from bench.agent.measure import DEFAULT, Asked, Foreign, asked, measured
 from bench.agent.score import content_words, items, scores, words
@@ -316,3 +317,32 @@ def test_the_command_prints_every_system_and_writes_every_answer(data: Path, tmp
 def test_a_folder_without_sets_is_said_to_be_one(tmp_path: Path, capsys) -> None:
     assert main([str(tmp_path)]) == 2
     assert "--set" in capsys.readouterr().err
+
+
+# Costs
+
+
+def test_made_up_messages_are_as_long_as_real_ones() -> None:
+    lengths = sorted(map(len, texts(2_000)))
+    assert 105 <= lengths[1_000] <= 121
+    assert 118 <= sum(lengths) / 2_000 <= 134
+    assert len(set(texts(500))) == 500
+
+
+@pytest.mark.parametrize("sessions", [1, 5])
+def test_a_filled_store_holds_its_messages_in_so_many_runs(sessions: int, tmp_path: Path) -> None:
+    said = [*texts(60)]
+    with open_store(tmp_path, user="a", create=True) as store:
+        fill(store, said, sessions)
+        runs = store.conversations.runs()
+        kept = [message.text for run in runs for message in store.conversations.run(run.run)]
+        assert (len(runs), kept[-60:]) == (sessions, said)
+        assert store.query(said[30], receipt=False).hits[0].memory.content == said[30]
+
+
+def test_the_costs_are_printed_for_each_shape(capsys) -> None:
+    assert main(["costs", "--messages", "60", "--sessions", "1", "3", "--tries", "1"]) == 0
+    out = capsys.readouterr().out
+    for shape in ("60 in one session", "60 in 3 sessions"):
+        assert f"`on_user_message`, {shape}" in out
+        assert f"… found when it returns, {shape} | 2 of 2 | " in out

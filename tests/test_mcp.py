@@ -26,7 +26,7 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from memctl import MemoryStore, distribution
-from memctl.agent.schemas import TOOLS
+from memctl.agent.schemas import TOOLS, listed
 from memctl.context.tokens import estimate
 
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
@@ -151,7 +151,7 @@ def calling(number: int, name: str, **given: Any) -> dict[str, Any]:
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_over_stdio(stores: Mapping[str, MemoryStore], tmp_path: Path, mode: str):
     async def work() -> None:
-        async with over_stdio(tmp_path / "store", "--with", "team", mode=mode) as client:
+        async with over_stdio(tmp_path / "store", "--with", "team", "--tools", "all", mode=mode) as client:
             await _everything(client, stores)
 
     run(work)
@@ -162,7 +162,7 @@ def test_a_client_over_stdio(stores: Mapping[str, MemoryStore], tmp_path: Path, 
 @pytest.mark.parametrize("mode", ["auto", "legacy"])
 def test_a_client_over_http(stores: Mapping[str, MemoryStore], serve: Callable[..., Served], mode: str):
     async def work() -> None:
-        async with serve("--with", "team").client(mode) as client:
+        async with serve("--with", "team", "--tools", "all").client(mode) as client:
             await _everything(client, stores)
 
     run(work)
@@ -178,7 +178,7 @@ async def _everything(client: Client, stores: Mapping[str, MemoryStore]) -> None
 async def _tools(client: Client) -> None:
     listed = await client.list_tools()
     assert [tool.name for tool in listed.tools] == [tool.name for tool in TOOLS]
-    assert estimate(listed.model_dump_json(by_alias=True, exclude_none=True)) < 2_500
+    assert estimate(listed.model_dump_json(by_alias=True, exclude_none=True)) < 2_700
     for theirs, ours in zip(listed.tools, TOOLS, strict=True):
         assert theirs.annotations
         assert theirs.annotations.read_only_hint == ours.read_only
@@ -224,6 +224,49 @@ async def _prompts(client: Client) -> None:
     assert "data, never instructions" in client.instructions
 
 
+def test_without_a_word_a_client_gets_the_short_list(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    """What an assistant saves is what it meant: a rule is a rule, one city is active, and the answer says so."""
+    store = stores["alice"]
+
+    async def work() -> None:
+        async with over_stdio(tmp_path / "store") as client:
+            tools = (await client.list_tools()).tools
+            assert [tool.name for tool in tools] == [tool.name for tool in listed("core")]
+            assert (await client.call_tool("task", {"action": "show"})).is_error
+            prompt = (await client.get_prompt("memory")).messages[0].content.text
+            assert set(re.findall(r"`(\w+)`", prompt)) <= {tool.name for tool in tools}
+            await text_of(client, "record_to_memory", thinking="", content=["Never push to main without asking Mei"])
+            for city in ("Porto", "Lisbon", "Berlin"):
+                told = await text_of(client, "record_to_memory", thinking="", content=[f"Alice lives in {city}"])
+            assert "city = Berlin" in told
+            assert "Alice lives in Lisbon" in told
+            context = await text_of(client, "get_context", question="May I push this branch?")
+            assert "asking Mei" in context
+            tea = store.all()[0].memory_id
+            given = {"id": tea, "content": "Alice drinks tea at noon", "tags": ["drinks"], "pin": True}
+            assert f"changed: {tea}" in await text_of(client, "update_memory", **given)
+            assert "moved to the trash" in await text_of(
+                client, "forget_memory", text="forget that Alice lives in Berlin"
+            )
+
+    run(work)
+    kept = {m.content: m for m in store.all() if m.status == "active"}
+    assert set(kept) == {"Alice drinks tea at noon", "Never push to main without asking Mei"}
+    assert "constraint" in kept["Never push to main without asking Mei"].tags
+    assert (kept["Alice drinks tea at noon"].tags, kept["Alice drinks tea at noon"].pinned) == (("drinks",), True)
+    same_as_rebuilt(store)
+
+
+def test_install_names_the_list_of_tools(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    call = command(tmp_path / "store", "install", "cursor", "--tools", "all")
+    done = subprocess.run(call, check=True, capture_output=True, text=True)
+    assert '"--tools",\n        "all"' in done.stdout
+    done = subprocess.run(command(tmp_path / "store", "--tools", "some"), check=False, capture_output=True, text=True)
+    assert (done.returncode, "Lists: core, all" in done.stderr) == (2, True)
+    misplaced = command(tmp_path / "store", "--tools", "all", "install", "cursor")
+    assert subprocess.run(misplaced, check=False, capture_output=True).returncode == 2
+
+
 @pytest.mark.parametrize("name", ["cursor", "codex"])
 def test_a_client_starts_what_install_wrote(stores: Mapping[str, MemoryStore], tmp_path: Path, name: str):
     call = [*command(tmp_path / "store", "install", name, "--with", "team", "--write")]
@@ -251,7 +294,7 @@ def test_a_user_who_is_not_granted_is_refused(stores: Mapping[str, MemoryStore],
     teams = f"team/{stores['team'].all()[0].memory_id}"
 
     async def work() -> None:
-        async with over_stdio(tmp_path / "store", "--with", "team") as client:
+        async with over_stdio(tmp_path / "store", "--with", "team", "--tools", "all") as client:
             for name, given in (
                 ("search_memory", {"query": "tea", "user": "bob"}),
                 ("show_memory", {"id": f"bob/{bobs}"}),
@@ -387,7 +430,7 @@ async def _crowd(clients: list[Client], calls: int) -> list[str]:
             elif n % 4 == 1:
                 assert f"thing {n - 1}" in await text_of(client, "retrieve_from_memory", keywords=[f"thing {n - 1}"])
             else:
-                assert not (await client.call_tool("search_memory", {"query": "tea"})).is_error
+                assert not (await client.call_tool("retrieve_from_memory", {"keywords": ["tea"]})).is_error
 
     async with anyio.create_task_group() as group:
         for number, client in enumerate(clients):
@@ -514,7 +557,7 @@ def test_a_client_that_dies_in_the_middle(stores: Mapping[str, MemoryStore], tmp
     assert "Traceback" not in told
     assert code == 0
     kept = {memory.memory_id for memory in stores["alice"].all()}
-    assert {message["result"]["content"][0]["text"].split(": ")[1] for message in heard} <= kept
+    assert {message["result"]["content"][0]["text"].split(": ")[1].partition(";")[0] for message in heard} <= kept
     assert left_over(stores["alice"].folder.root) == []
     same_as_rebuilt(stores["alice"])
 
@@ -533,7 +576,7 @@ def test_a_server_that_is_killed_loses_nothing_it_acknowledged(
     assert pipes.process.wait(timeout=20) == -number
     pipes.end()
     kept = {memory.memory_id for memory in stores["alice"].all()}
-    assert {message["result"]["content"][0]["text"].split(": ")[1] for message in heard} <= kept
+    assert {message["result"]["content"][0]["text"].split(": ")[1].partition(";")[0] for message in heard} <= kept
     stores["alice"].add("the lock is free")
     assert left_over(stores["alice"].folder.root) == []
     same_as_rebuilt(stores["alice"])

@@ -357,6 +357,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         body = f"---\nmemory_id: {json.dumps(name)}\ntags: {json.dumps(ids)}\n---\n\n# {world.words[name]}\n\n{all_ids} {MADE}\n"
         world.put(name, f"reflections/n{number}.md", body)
     filled(store, records)
+    queued: dict[str, str] = {}
     for number, name in enumerate(ids):
         word, content = world.words[name], str(records[number]["content"])
         store.put(replace(store.get(name), importance=0.7), now=NOW)
@@ -365,7 +366,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         session = f"s{number}"
         store.conversation(session).add(content, now=NOW)
         offloaded = sessions.offload(folder, session, f"{content}. " * 3)
-        waiting = queue.id_of(session, [name], NOW)
+        waiting = queued[name] = queue.id_of(folder, session, [name], NOW)
         world.files[name] += [
             f"sessions/{session}.json",
             f"sessions/{session}.d/{offloaded.partition('/')[2]}.txt",
@@ -379,7 +380,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         world.put(name, f".memctl/state/displaced/conflict-{number:012x}.json", f"<<<<<<< a\n{broken}\n")
     for number, name in enumerate(ids):  # a session that begins learns from what waits
         session, content = f"s{number}", str(records[number]["content"])
-        waiting = queue.id_of(session, [name], NOW)
+        waiting = queued[name]
         queue.put(folder, queue.Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
     shared = folder.displaced / "hand-edit-99-memory.json"
     shared.write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import stat
 import subprocess
@@ -29,6 +30,7 @@ from memctl.errors import (
     StorageError,
     UsageError,
 )
+from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
 from memctl.working.components import messages_of, task_of
@@ -402,8 +404,10 @@ def test_large_output_is_laid_aside_and_can_be_read_back(store):
     )
     conversation.flush(now=NOW)
     shown = conversation.get()[2].whole_text
-    ref = shown.rsplit(": ", 1)[1].removesuffix("]")
-    assert len(shown) < 700
+    ref = re.search(r"characters more: (\S+)\]", shown)[1]
+    assert shown.startswith("row 0: value 0\n")
+    assert shown.endswith("row 3999: value 15992001"), "the end stays as well"
+    assert not store.is_over(conversation.get())
     assert store.read_offloaded(ref) == output
     store.end_session(now=NOW)
     with pytest.raises(NotFoundError):
@@ -902,3 +906,34 @@ def test_the_example_of_the_file_format_is_a_session():
     assert task
     assert task.is_open
     assert f"modulo {files.STRIPES}" in page
+
+
+# The order of what waits
+
+
+@pytest.mark.parametrize(
+    "said", [("I work at Acme.", "I work at Borax now."), ("我在阿里巴巴工作。", "我现在在腾讯工作。")]
+)
+def test_batches_of_one_second_are_learned_in_order(store, said):
+    """Twenty sessions queued within a second, the current one last; a hash of the messages would order them by chance."""
+    first, last = said
+    for n in range(20):
+        texts = [last if n == 19 else f"{first} ({n})", "Noted.", f"That was number {n}.", "Well said."]
+        roles = ["user", "assistant"] * 2
+        store.conversation(f"s{n}").extend([Message.of(r, t) for r, t in zip(roles, texts, strict=True)], now=NOW)
+    for n in range(20):
+        store._close(f"s{n}", "ended", NOW)
+    assert [session for session, _ in store.waiting()] == [f"s{n}" for n in range(20)]
+    learned = store.learn_pending(now=NOW)
+    assert [one.session_id for one in learned] == [f"s{n}" for n in range(20)]
+    assert not store.waiting()
+
+
+def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch):
+    monkeypatch.setattr(queue, "_MOST_IN_A_SECOND", 2)
+    names = []
+    for n in range(5):
+        names.append(queue.id_of(store.folder, "main", [f"m{n}"], NOW))
+        queue.put(store.folder, queue.Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},)))
+    assert len(set(names)) == 5
+    assert [name for _, name in store.waiting()][:2] == names[:2]

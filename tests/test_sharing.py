@@ -18,11 +18,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore
+from memctl.agent.memory import AgentMemory
 from memctl.agent.schemas import TOOLS
 from memctl.agent.shared import Shared, merged, open_shared
 from memctl.agent.tools import Toolbox
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
-from memctl.models import Hit, Memory
+from memctl.models import Filters, Hit, Memory
+from memctl.selection import Selection
 
 SECRET = "Bob keeps his tea in the blue tin"
 
@@ -212,3 +214,119 @@ def test_the_command_line(shared: Shared, tmp_path: Path):
         assert done.stdout == ""
     markdown = memctl(tmp_path, "query", "tea", "--with", "team", "--md").stdout
     assert f"team/{only(shared.stores['team'])}" in markdown
+
+
+# Lists, contexts, conflicts, strategies
+
+MESSAGE = "we hid the spare key under the mat"
+
+
+@pytest.fixture
+def offices(opener: Callable[..., MemoryStore], tmp_path: Path, environment: Mapping[str, str]) -> Iterator[Shared]:
+    """Alice and a team with facts about one service, wishes and words of their own; bob is granted to nobody."""
+    alice, team = opener("alice"), opener("team")
+    alice.add("The timeout of the payments service is 30 seconds")
+    alice.add("I live in Porto")
+    alice.add("每周例会在周二。")
+    team.add("The timeout of the payments service is 60 seconds")
+    team.add("I live in Lisbon")
+    team.add("每周例会在周四开。")
+    team.add("Never push the payments service to main without asking Mei", tags=("constraint",))
+    team.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
+    team.conversation().add(MESSAGE)
+    opener("bob").add(SECRET)
+    with open_shared(tmp_path / "store", "alice", ["team"], environment=environment) as found:
+        yield found
+
+
+def test_a_list_names_the_owner(offices: Shared):
+    found = offices.select(Selection(sort="text", ascending=True))
+    assert {owned.owner for owned in found} == {"", "team"}
+    assert [owned.memory.content for owned in found] == sorted((o.memory.content for o in found), key=str.casefold)
+    assert all(owned.name == f"team/{owned.memory.memory_id}" for owned in found if owned.owner)
+    assert len(offices.select(Selection(limit=2, offset=1))) == 2
+    assert not any(owned.owner for owned in offices.select(Selection(), users=["alice"]))
+
+
+def test_conflicts_between_users_are_about_what_they_share(offices: Shared):
+    found = offices.conflicts().found
+    between = [{one.content for one in (pair.first, pair.second)} for pair in found]
+    assert {
+        "The timeout of the payments service is 30 seconds",
+        "The timeout of the payments service is 60 seconds",
+    } in (between)
+    assert {"每周例会在周二。", "每周例会在周四开。"} in between
+    assert not any("I live in Porto" in pair for pair in between), "two people may live in two towns"
+    assert all(sum(name.startswith("team/") for name in pair.ids) == 1 for pair in found)
+
+
+def test_a_context_shows_others_memories_as_theirs(offices: Shared):
+    text = offices.build_context("may I push the payments service?").text
+    part = text[text.index("## Memories of other users") :]
+    assert "Never push the payments service" in part
+    assert "of another user" in part
+    assert "Never push" not in text[: text.index("## Memories of other users")], "it binds nobody else"
+    receipt = offices.build_context("may I push the payments service?").receipt
+    assert all(not name.startswith("team") for name in offices.own.receipt(receipt).ids)
+    assert "team/" not in offices.build_context("payments", users=["alice"]).text
+
+
+def test_an_agent_s_context_has_what_it_may_read(offices: Shared):
+    with AgentMemory(offices.own, readable=[offices.stores["team"]], background=False) as memory:
+        memory.on_user_message("May I push the payments service?")
+        assert "Never push the payments service" in memory.build_context().text
+
+
+def test_what_others_said_to_their_agents_is_theirs(offices: Shared):
+    assert MESSAGE in offices.stores["team"].query(MESSAGE).hits[0].memory.content
+    assert not any(MESSAGE in hit.memory.content for hit in offices.query(MESSAGE).hits)
+    only = Filters(only="messages")
+    assert not any(hit.owner for hit in offices.query(MESSAGE, filters=only).hits)
+    assert MESSAGE not in offices.build_context(MESSAGE).text
+
+
+def test_a_strategy_of_another_is_suggested_as_such(offices: Shared):
+    advice, owner = offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
+    assert (owner, advice.arguments) == ("team", {"q": "cats"})
+    offices.own.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "dogs"})
+    advice, owner = offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
+    assert (owner, advice.arguments) == ("", {"q": "dogs"}), "of two as good, one's own"
+
+
+def test_nothing_of_this_writes_to_the_others(offices: Shared):
+    team = offices.stores["team"]
+    before = tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())
+    offices.select(Selection())
+    offices.conflicts()
+    offices.build_context("payments")
+    offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
+    assert (tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())) == before
+
+
+@pytest.mark.parametrize("user", [name for name in NOT_GRANTED if name])
+def test_these_refuse_everybody_else_too(offices: Shared, user: str):
+    for attempt in (
+        lambda: offices.select(Selection(), users=[user]),
+        lambda: offices.conflicts(users=[user]),
+        lambda: offices.build_context("tea", users=[user]),
+        lambda: offices.suggest_strategy("pay", "ValueError", users=[user]),
+    ):
+        with pytest.raises(RefusedError):
+            attempt()
+
+
+def test_at_the_command_line(offices: Shared, tmp_path: Path):
+    def run(*given: str) -> str:
+        done = memctl(tmp_path, *given)
+        assert not done.returncode, done.stderr
+        return done.stdout
+
+    assert "team/mem_" in run("list", "--with", "team")
+    assert {m.get("user", "") for m in json.loads(run("list", "--with", "team", "--json"))["memories"]} == {"", "team"}
+    assert "of another user] Never push" in run("context", "may I push the payments service?", "--with", "team")
+    shown = run("conflicts", "--with", "team")
+    assert "team/mem_" in shown
+    assert "can be read, not changed" in shown
+    call = ("strategy", "suggest", "--tool", "pay", "--error", "ValueError", "--args", '{"q": ""}', "--with", "team")
+    assert "history: team/mem_" in run(*call)
+    assert json.loads(run(*call, "--json"))["user"] == "team"

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import open_store
+from memctl.agent.memory import AgentMemory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.working import task_episodes, task_state, task_strategies, tasks
 from memctl.working.tasks import Task
@@ -440,6 +441,181 @@ def test_maintain_finishes_what_was_closed(store):
     steps = store.maintain(now=NOW)
     assert steps[0].done == (f"task {task.id} is over: archived",)
     assert len(episodes(store)) == 1
+
+
+# In an agent
+
+
+def agent(store) -> AgentMemory:
+    return AgentMemory(store, background=False)
+
+
+def statuses(memory) -> list[tuple[str, str]]:
+    return [(step.description, step.status) for step in memory.task().steps]
+
+
+def test_parallel_calls_are_parallel_steps(store):
+    memory = agent(store)
+    memory.on_task_start("Compare the two logs")
+    memory.on_user_message("Compare them.")
+    one = memory.on_tool_call("read", {"name": "a.log"})
+    two = memory.on_tool_call("read", {"name": "b.log"})
+    assert statuses(memory) == [("read", "in_progress"), ("read", "in_progress")]
+    memory.on_tool_result(two, "", error="FileNotFoundError: b.log")
+    memory.on_tool_result(one, "212 lines")
+    steps = memory.task().steps
+    assert [(step.args["name"], step.status) for step in steps] == [("a.log", "completed"), ("b.log", "failed")]
+    assert (steps[0].result, steps[1].error) == ("212 lines", "FileNotFoundError: b.log")
+
+
+def test_calls_belong_to_a_step_that_was_begun_by_hand(store):
+    memory = agent(store)
+    memory.on_task_start("Upgrade Postgres")
+    memory.on_task_step("Dump")
+    memory.on_tool_result(memory.on_tool_call("pg_dump", {}), "42 GB")
+    assert statuses(memory) == [("Dump", "in_progress")]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "words"),
+    [("Find the pager", "interrupted before the tool answered"), ("找到值班表", "在工具返回之前中断")],
+)
+def test_a_crash_leaves_no_step_under_way(request_text, words, opener):
+    first = agent(opener())
+    first.on_task_start(request_text)
+    first.on_user_message("Go.")
+    done, lost = first.on_tool_call("ls", {}), first.on_tool_call("read", {"name": "rota"})
+    first.on_tool_result(done, "rota")
+    del first
+    memory = agent(opener())
+    assert "[!] 2. read" in memory.build_context().text
+    assert [(step.status, step.error) for step in memory.task().steps] == [("completed", ""), ("failed", words)]
+    memory.on_tool_result(lost, "Alice, from Wednesday")
+    last = memory.task().steps[1]
+    assert (last.status, last.result, last.error) == ("completed", "Alice, from Wednesday", "")
+    assert memory.task().iteration == 2
+
+
+def test_a_new_message_ends_steps_that_nobody_waits_for(store):
+    memory = agent(store)
+    memory.on_task_start("Find the pager")
+    memory.on_tool_call("read", {})
+    memory.on_user_message("Stop, forget about it.")
+    assert statuses(memory) == [("read", "failed")]
+
+
+@pytest.mark.parametrize(
+    ("request_text", "reason"), [("Count to four", "after 3 steps it was not done"), ("数到四", "3 步之后仍未完成")]
+)
+def test_the_step_limit_says_why_and_later_calls_say_so(request_text, reason, opener):
+    store = opener()
+    store.settings = type(store.settings)(task_iterations=3)
+    memory = agent(store)
+    memory.on_task_start(request_text)
+    memory.on_user_message("Go.")
+    for n in range(4):
+        memory.on_tool_result(memory.on_tool_call("count", {"n": n}), "ok")
+    assert memory.task() is None
+    assert reason in " ".join(memory.settle())
+    assert reason in " ".join(memory.build_context().notes)
+    (episode,) = episodes(store)
+    assert episode.metadata["outcome_summary"] == reason
+    for again in (memory, agent(store)):
+        stepped = again.on_task_step("Count 5", result="ok")
+        assert stepped.closed.task.outcome == "failure"
+        closed = again.on_task_complete("Counted", lessons=["Count faster"])
+        assert (closed.task.outcome, closed.episode) == ("failure", episode)
+        assert reason in closed.notes[0]
+        assert again.on_task_fail("x").notes == closed.notes
+    assert len(episodes(store)) == 1
+    memory.on_task_start("Another")
+    assert memory.on_task_complete("Done").task.outcome == "success"
+    with pytest.raises(NotFoundError):
+        memory.on_task_complete("Done")
+
+
+def test_calls_under_way_count_as_steps_and_may_end(store):
+    store.settings = type(store.settings)(task_iterations=2)
+    memory = agent(store)
+    memory.on_task_start("Read two files")
+    calls = [memory.on_tool_call("read", {"n": n}) for n in range(2)]
+    for call in calls:
+        memory.on_tool_result(call, "ok")
+    assert memory.on_task_complete("Read").task.outcome == "success"
+
+
+def test_context_and_arguments_are_kept(store):
+    store.start_task("Upgrade Postgres", context={"host": "db-1", "password": "hunter2-Xy9!"}, now=NOW)
+    assert "  - host: db-1" in store.task_text()
+    store.step_task("Dump", tool_name="pg_dump", args={"jobs": 4, "sql": "select 1; " * 100}, result="fine", now=NOW)
+    about = store.complete_task("Upgraded", now=NOW).episode.metadata
+    assert about["context"]["host"] == "db-1"
+    assert "hunter2" not in str(about)
+    assert about["steps"][0]["args"]["jobs"] == 4
+    assert len(about["steps"][0]["args"]["sql"]) < 250
+    same_as_rebuilt(store)
+
+
+def test_what_may_be_worth_knowing_becomes_a_candidate(store):
+    store.add("payments-db runs Postgres 15", now=NOW)
+    store.start_task("Upgrade Postgres", target="payments-db", now=NOW)
+    store.note_task("Upgrades need twice the disk", knowledge=True, now=NOW)
+    store.note_task("payments-db runs Postgres 15", knowledge=True, now=NOW)
+    done = store.complete_task("Upgraded", approach="Dump first", now=NOW)
+    (candidate,) = done.knowledge
+    assert (candidate.content, candidate.kind, candidate.status) == (
+        "Upgrades need twice the disk",
+        "knowledge",
+        "candidate",
+    )
+    assert (candidate.sources, candidate.metadata["topic"]) == ((done.episode.memory_id,), "payments-db")
+    assert not [hit for hit in store.query("twice the disk", now=NOW).hits if hit.memory.kind == "knowledge"]
+    (confirmed,) = store.confirm([candidate.memory_id], now=NOW)
+    assert confirmed.status == "active"
+    same_as_rebuilt(store)
+
+
+def test_undo_brings_a_task_back_and_redo_ends_it_again(store):
+    store.start_task("Upgrade Postgres", plan=("Dump", "Upgrade"), now=NOW)
+    store.step_task("Dump", result="42 GB", now=NOW)
+    store.step_task("Upgrade", now=NOW)
+    before = store.task()
+    store.complete_task("Upgraded", now=NOW)
+    assert store.task() is None
+    store.undo(now=NOW)
+    assert store.task() == before
+    assert episodes(store) == strategies(store) == []
+    store.redo(now=NOW)
+    assert store.task() is None
+    assert len(episodes(store)) == 1
+    store.undo(now=NOW)
+    store.step_task(result="ok", now=NOW)
+    store.complete_task("Upgraded after all", now=NOW)
+    assert "after all" in episodes(store)[0].content
+    same_as_rebuilt(store)
+
+
+def test_undo_leaves_the_next_task_alone(store):
+    store.start_task("One", now=NOW)
+    store.complete_task("Done", approach="Quickly", now=NOW)
+    store.start_task("Two", now=NOW)
+    store.undo(now=NOW)
+    assert store.task().goal == "Two"
+
+
+def test_one_lesson_is_one_strategy(store):
+    for day in range(4):
+        now = NOW + timedelta(days=day)
+        store.start_task("Dump payments-db", session_id="a", now=now)
+        store.step_task(
+            "Dump", session_id="a", tool_name="pg_dump", args={"jobs": 1}, error="TimeoutError: slow", now=now
+        )
+        store.step_task("Dump again", session_id="a", tool_name="pg_dump", args={"jobs": 4}, result="fine", now=now)
+        store.complete_task("Dumped", session_id="a", now=now)
+        worked_through(store, now=now)
+    store.maintain(now=NOW + timedelta(days=5))
+    found = [m for m in store.all() if m.kind == "strategy" and m.status == "active"]
+    assert sorted(m.subcategory for m in found) == ["error_recovery", "task"]
 
 
 # By a language model

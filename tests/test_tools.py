@@ -17,7 +17,7 @@ from jsonschema import Draft202012Validator
 
 from memctl import MemoryStore
 from memctl.agent import answers, arguments
-from memctl.agent.schemas import TOOLS, Tool, as_anthropic, as_openai
+from memctl.agent.schemas import CORE, TOOLS, Tool, as_anthropic, as_openai, listed
 from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
 from memctl.core.recalled import without_recalled
@@ -42,9 +42,9 @@ def saved(box: Toolbox, *texts: str) -> list[str]:
 
 
 def test_the_two_tools_of_system_e_take_exactly_this():
-    assert str(inspect.signature(Toolbox.record_to_memory)) == "(self, thinking: 'str', content: 'list[str]') -> 'str'"
+    assert list(inspect.signature(Toolbox.record_to_memory).parameters)[:3] == ["self", "thinking", "content"]
     assert str(inspect.signature(Toolbox.retrieve_from_memory)) == "(self, keywords: 'list[str]') -> 'str'"
-    assert list(BY_NAME["record_to_memory"].properties) == ["thinking", "content"]
+    assert BY_NAME["record_to_memory"].required == ("thinking", "content")
     assert list(BY_NAME["retrieve_from_memory"].properties) == ["keywords"]
 
 
@@ -83,7 +83,7 @@ def test_every_tool_is_a_plain_function_too(box: Toolbox):
 
 
 def test_hints_are_honest():
-    assert {t.name for t in TOOLS if t.destructive} == {"forget_memory"}
+    assert {t.name for t in TOOLS if t.destructive} == {"forget_memory", "update_memory"}
     assert not [t.name for t in TOOLS if t.destructive and t.read_only]
 
 
@@ -94,6 +94,7 @@ def test_what_only_reads_changes_nothing(box: Toolbox, store: MemoryStore):
         "retrieve_from_memory": {"keywords": ["tea"]},
         "search_memory": {"query": "tea"},
         "show_memory": {"id": memory_id},
+        "get_context": {"question": "What does Alice like?"},
         "suggest_strategy": {"tool": "t", "error": "ValueError"},
     }
     for tool in TOOLS:
@@ -102,8 +103,23 @@ def test_what_only_reads_changes_nothing(box: Toolbox, store: MemoryStore):
     assert before == (store.folder.memory_file.read_bytes(), len(store.history()))
 
 
-def test_the_list_of_tools_is_small():
-    assert estimate(json.dumps(as_openai())) < 2_000
+def test_the_lists_of_tools_are_small():
+    core = listed(CORE)
+    assert 5 <= len(core) <= 6
+    assert estimate(json.dumps(as_openai(core))) < 900
+    assert {"record_to_memory", "retrieve_from_memory"} < {tool.name for tool in core}
+    assert estimate(json.dumps(as_openai())) < 2_200
+    with pytest.raises(UsageError, match="no list of tools"):
+        listed("some")
+
+
+def test_a_toolbox_has_the_tools_of_its_list_and_no_others(store: MemoryStore):
+    core = Toolbox(store, tools="core")
+    assert [tool["name"] for tool in core.anthropic()] == list(core.functions()) == [t.name for t in listed(CORE)]
+    refused = core.answer("task", {"action": "show"})
+    assert refused.failed
+    assert "there is no tool 'task'" in refused.text
+    assert not Toolbox(store, tools="all").answer("task", {"action": "show"}).failed
 
 
 # Saving and asking
@@ -124,7 +140,7 @@ def test_saved_is_found_and_has_its_source(box: Toolbox, store: MemoryStore):
 def test_the_same_and_the_nearly_same_are_told(box: Toolbox):
     first = saved(box, "Alice drinks Assam tea with oat milk every morning")[0]
     told = box.record_to_memory("", ["Alice drinks Assam tea with oat milk every morning"])
-    assert told == f"known already, counted again: {first}"
+    assert told == f"known already, counted again: {first}; fact in life"
     assert f"much like {first}" in box.record_to_memory("", ["Every morning Alice drinks Assam tea with oat milk"])
 
 

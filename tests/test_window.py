@@ -270,6 +270,45 @@ def test_neighbours_of_one_role_become_one():
     assert "Part 0 of a long story.\nPart 1 of a long story." in merged[0].text
 
 
+def test_what_the_user_said_last_stays_however_many_calls_ago():
+    calls = [
+        Message.of(role, [block])
+        for n in range(30)
+        for role, block in (
+            ("assistant", {"type": "tool_use", "id": f"c{n}", "name": "look", "input": {}}),
+            ("tool", {"toolUseId": f"c{n}", "output": f"row {n} " * 40}),
+        )
+    ]
+    messages = identified([user("Hello."), *chat(4), user("Which row is wrong?"), *calls], ids())
+    done = compacted(messages, Limits(tokens=600))
+    assert done.evicted
+    assert "Which row is wrong?" in [message.text for message in done.messages]
+
+
+def test_short_messages_stay_while_there_are_tokens():
+    messages = identified([user(f"Note number {n}.") for n in range(300)], ids())
+    assert not window.is_over(window.size(messages, estimate), Limits(), SUMMARIZE)
+
+
+def test_a_rolling_summary_grows_with_all_it_stands_for():
+    """262 messages of about 30 tokens each, ten at a time, in a window of 2,000."""
+    limits, held = Limits(tokens=2_000), ()
+    new, replaced = ids("long"), 0
+    for batch in range(26):
+        more = [
+            user(f"We decided on plan {batch}.{n}, because option {batch * 7 + n} costs {n}{batch} euros too much.")
+            for n in range(10)
+        ]
+        done = compacted(identified([*held, *more], new), limits)
+        replaced += sum(message.tokens(estimate) for message in done.evicted)
+        held = done.messages
+    (summary_of_all,) = [message for message in held if message.is_summary]
+    tokens = summary_of_all.tokens(estimate)
+    assert replaced > 3_000
+    assert min(0.2 * replaced, 0.8 * 500) <= tokens <= 500, "up to a quarter of the window"
+    assert window.size(held, estimate).tokens <= 2_000
+
+
 def test_truncate_has_no_summary():
     done = compacted(chat(21), FORTY, TRUNCATE)
     assert not any(m.is_summary for m in done.messages)
@@ -435,6 +474,27 @@ def test_an_episode_by_rules_has_its_form(messages):
     assert 0 <= draft.importance <= 1
     rating, _ = episodes.score(draft, messages)
     assert 0 <= rating <= 1
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        (["Hi!", "The deploy to staging is done.", "When does the payments migration of Postgres start on Friday?"], "staging"),
+        (["你好", "预发布部署已经完成。", "周五付款库的数据迁移几点开始？"], "预发布"),
+        (["Where do the payments backups of last week lie?", "Let me look.", "Did the deploy of ledger work?", "It failed."], "failed"),
+    ],
+)  # fmt: skip
+def test_a_question_is_answered_by_nothing_that_came_before_it_or_after_another(said, wrong):
+    messages = identified([Message.of(("user", "assistant")[at % 2], text) for at, text in enumerate(said)], ids())
+    assert wrong not in episodes.by_rules(messages).summary
+
+
+def test_a_question_is_answered_by_what_came_after_it():
+    messages = [
+        user("Where are the backups of payments-db?"),
+        Message.of("assistant", "Done: I found them on s3-west."),
+    ]
+    assert episodes.by_rules(messages).summary.endswith("→ Done: I found them on s3-west.")
 
 
 GOOD = {

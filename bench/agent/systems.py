@@ -127,13 +127,16 @@ class Packed:
 
     def __init__(self, dialogue: Dialogue) -> None:
         self._lines = {turn.name: rendered(turn) for turn in dialogue.turns}
+        self._asked, self._order = "", [""]
 
     def order(self, question: str) -> Iterable[str]:
         """Names of turns, best first."""
         raise NotImplementedError
 
     def recall(self, question: str, size: int | None, gate: bool) -> str:
-        return packed((self._lines[name] for name in self.order(question)), size or 0)
+        if question != self._asked:  # it is asked once for all sizes
+            self._asked, self._order = question, [*self.order(question)]
+        return packed((self._lines[name] for name in self._order), size or 0)
 
     def close(self) -> None: ...
 

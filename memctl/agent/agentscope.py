@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import asyncio
 import logging
-from collections.abc import AsyncGenerator, Callable, Sequence
+from collections import defaultdict
+from collections.abc import AsyncGenerator, Callable, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
-from agentscope.message import Msg, TextBlock, ToolResultState
+from agentscope.message import Msg, TextBlock, ToolCallBlock, ToolResultBlock, ToolResultState
 from agentscope.middleware import MiddlewareBase
 from agentscope.permission import PermissionBehavior, PermissionDecision
+from agentscope.state import AgentState
 from agentscope.tool import FunctionTool, ToolBase, ToolChunk
 
 from memctl.agent import schemas
@@ -25,11 +27,17 @@ from memctl.bootstrap import open_store
 from memctl.context.fence import fenced
 from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, UsageError
+from memctl.files.layout import check_session_id
+from memctl.models import Hit
+from memctl.secrets import ALLOW, MASK, guarded
 
 if TYPE_CHECKING:
     from agentscope.agent import Agent
 
 STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
+
+COMPONENT = "agentscope"
+"""Name of an agent's state in the file of its session."""
 
 RECORD, RETRIEVE = "record_to_memory", "retrieve_from_memory"
 
@@ -47,20 +55,24 @@ class MemctlMiddleware(MiddlewareBase):
     """One user's memories as long-term memory of agents.
 
     Recalled memories stand at the end of the system prompt, in `<long_term_memory>`, for the time of one reply: they do
-    not enter the agent's context, so they are not kept, summarised or learned again. What the user said is learned
-    after the reply, in a thread; `flush` and `close` wait for that, and so does the end of the program. A memory that
-    fails is logged and does not cost the reply.
+    not enter the agent's context, so they are not kept, summarised or learned again. What was said is recorded word for
+    word in a session: the user's message before the reply, what the agent did and answered right after it. Facts are
+    learned from it after the reply, in a thread; `flush` and `close` wait for that, and so does the end of the program.
+    A memory that fails is logged and does not cost the reply.
 
     Args:
         store, user: as `memctl.open_store` takes them; made where they do not exist.
-        mode: `static` recalls before each reply and learns after it; `agent` gives the agent tools, which `list_tools`
+        mode: `static` recalls before each reply, records and learns; `agent` gives the agent tools, which `list_tools`
             returns; `both` does both. AgentScope's `static_control` and `agent_control` mean the same.
         tools: names of the tools the agent is given, out of `memctl.agent.schemas.TOOLS`.
         top: how many memories a recall gives at most.
         min_score: memories whose relevance, in [0, 1], is below are not recalled before a reply.
+        session: where what is said is recorded; the id of the agent's own session otherwise.
+        short_term: whether an agent's state (its context, summary and tasks) is kept too, so that `state` gives it back
+            to the next program.
 
     Raises:
-        UsageError: there is no such mode or tool.
+        UsageError: there is no such mode or tool, or it can be no session's id.
         MemctlError: the store cannot be opened.
     """
 
@@ -73,12 +85,15 @@ class MemctlMiddleware(MiddlewareBase):
         tools: Sequence[str] = (RECORD, RETRIEVE),
         top: int = 5,
         min_score: float = 0.1,
+        session: str = "",
+        short_term: bool = False,
     ) -> None:
         self.mode = mode.removesuffix("_control")
         if self.mode not in MODES:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
         self.tools = tuple(map(schemas.named, tools))
         self.top, self.min_score = top, min_score
+        self.session, self.short_term = check_session_id(session) if session else "", short_term
         self.memory = open_store(store, user, create=True)
         self.toolbox = Toolbox(self.memory)
         # A store of its own, so that a model that extracts does not keep the next recall waiting.
@@ -86,6 +101,7 @@ class MemctlMiddleware(MiddlewareBase):
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memctl")
         self._pending: set[Future[None]] = set()
         self._recalled: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
+        self._recorded: WeakKeyDictionary[Agent, _Recorded] = WeakKeyDictionary()
 
     async def on_reply(
         self, agent: Agent, input_kwargs: dict[str, Any], next_handler: Callable[..., AsyncGenerator[Any, None]]
@@ -94,16 +110,21 @@ class MemctlMiddleware(MiddlewareBase):
         messages = [] if self.mode == AGENT else _messages(input_kwargs.get("inputs"))
         said = user_text(messages)
         if messages:  # else a reply goes on after a confirmation, and what was recalled for it stays
-            self._recalled[agent] = await asyncio.to_thread(self._recall, said) if said else ""
-        answer = ""
+            self._recalled[agent] = await asyncio.to_thread(self._recall, said, agent) if said else ""
+            await asyncio.to_thread(self._record, agent, messages)
+        answer: Msg | None = None
         try:
             async for item in next_handler(**input_kwargs):
                 if isinstance(item, Msg) and item.role == "assistant":
-                    answer = item.get_text_content() or ""
+                    answer = item
                 yield item
         finally:
+            if self.mode != AGENT:
+                await asyncio.to_thread(self._record, agent, _of_reply(agent, answer))
+            if self.short_term:
+                await asyncio.to_thread(self._save_state, agent)
             if said:
-                self._later(said, answer)
+                self._later(said, answer.get_text_content() or "" if answer else "", self._session_of(agent))
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
         """The prompt, with what the mode adds to it."""
@@ -130,27 +151,81 @@ class MemctlMiddleware(MiddlewareBase):
             permission=None if tool.destructive else _ALLOWED,  # None: AgentScope asks the user
         )
 
-    def _recall(self, said: str) -> str:
+    def _recall(self, said: str, agent: Agent) -> str:
         """Memories for the prompt, empty where there are none."""
         try:
-            with self.toolbox.shared.lock:
-                hits = self.memory.query(said, top=self.top, min_score=self.min_score).hits
+            with self.toolbox.shared.turn:
+                hits = self.memory.query(self._masked(said), top=self.top * _SPARE, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)
             return ""
-        return fenced([hit.memory for hit in hits]) if hits else ""
+        new = self._not_in_context(agent, hits)[: self.top]
+        return fenced([hit.memory for hit in new]) if new else ""
 
-    def _later(self, said: str, answer: str) -> None:
+    def _not_in_context(self, agent: Agent, hits: Sequence[Hit]) -> list[Hit]:
+        """The hits that are no messages of the agent's own context: it has these already."""
+        recorded = self._recorded.get(agent, _Recorded())
+        present = {each for message in agent.state.context for each in recorded.ids[message.id]}
+        return [hit for hit in hits if hit.memory.memory_id not in present]
+
+    # What was said
+
+    def _session_of(self, agent: Agent) -> str:
+        return self.session or check_session_id(agent.state.session_id)
+
+    def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
+        """Keep messages word for word; of a reply that goes on, what is new."""
+        recorded = self._recorded.setdefault(agent, _Recorded())
+        try:
+            for message in messages:
+                new = spoken(message, recorded.blocks[message.id])
+                recorded.blocks[message.id] = len(message.content)
+                if new:
+                    with self.toolbox.shared.turn:
+                        kept = self.memory.conversation(self._session_of(agent)).extend(self._masked(new))
+                    recorded.ids[message.id] += [each.id for each in kept]
+        except MemctlError as problem:
+            _log.error("a message was not recorded: %s", problem.message)
+
+    def _masked(self, given: Any) -> Any:
+        """Without likely secrets, unless they are allowed: in the middle of a reply nobody can be asked."""
+        return guarded(given, ALLOW if self.memory.settings.secrets == ALLOW else MASK)
+
+    def state(self, session_id: str) -> AgentState:
+        """The state an agent of this session had when its last reply ended, for `Agent(…, state=…)`; a new one where
+        there is none.
+
+        Raises:
+            UsageError: it can be no session's id.
+            InvalidDataError: the session's file cannot be read.
+        """
+        held = _State(AgentState(session_id=check_session_id(session_id)))
+        with self.toolbox.shared.turn:
+            self.memory.load_session_if_exists(session_id, {COMPONENT: held})
+        return held.state
+
+    def _save_state(self, agent: Agent) -> None:
+        held = _State(agent.state, self._masked)
+        try:
+            with self.toolbox.shared.turn:
+                self.memory.save_session(self._session_of(agent), {COMPONENT: held}, overwrite=True)
+        except MemctlError as problem:
+            _log.error("the state of the agent was not kept: %s", problem.message)
+
+    # Learning
+
+    def _later(self, said: str, answer: str, session_id: str) -> None:
         """Learn from an exchange off the hot path, one after the other."""
-        done = self._thread.submit(self._learn, said, answer)
+        done = self._thread.submit(self._learn, said, answer, session_id)
         self._pending.add(done)
         done.add_done_callback(self._pending.discard)
 
-    def _learn(self, said: str, answer: str) -> None:
+    def _learn(self, said: str, answer: str, session_id: str) -> None:
         from memctl.lifecycle.extraction.extract import Utterance
 
         exchange = [Utterance("user", said), Utterance("assistant", without_recalled(answer))]
         try:
+            self._learner.conversation(session_id).flush()
             report = self._learner.extract(exchange, command="agentscope")
         except MemctlError as problem:
             _log.error("an exchange was not learned from: %s", problem.message)
@@ -172,6 +247,65 @@ class MemctlMiddleware(MiddlewareBase):
 def _messages(inputs: object) -> list[Msg]:
     """The messages in an agent's input; none where it is an event."""
     return [one for one in (inputs if isinstance(inputs, list) else [inputs]) if isinstance(one, Msg)]
+
+
+_SPARE = 3
+"""How many times `top` memories are looked at: some may be messages that the agent has in its context."""
+
+
+class _Recorded:
+    """What of an agent's messages is recorded: by the id of each, how many of its blocks, and under which ids."""
+
+    def __init__(self) -> None:
+        self.blocks: defaultdict[str, int] = defaultdict(int)
+        self.ids: defaultdict[str, list[str]] = defaultdict(list)
+
+
+class _State:
+    """An agent's state as a component of a session's file."""
+
+    def __init__(self, state: AgentState, masked: Callable[[Any], Any] = lambda given: given) -> None:
+        self.state, self._masked = state, masked
+
+    def save_state(self) -> Mapping[str, Any]:
+        return dict(self._masked(self.state.model_dump(mode="json")))
+
+    def load_state(self, state: Mapping[str, Any]) -> None:
+        self.state = AgentState.model_validate(state)
+
+
+def _of_reply(agent: Agent, answer: Msg | None) -> list[Msg]:
+    """The message of a reply, with all that the agent did for it, as far as it came."""
+    context = [message for message in agent.state.context if message.id == agent.state.reply_id]
+    found = [*context, *([answer] if answer else [])]
+    return [max(found, key=lambda message: len(message.content))] if found else []
+
+
+def spoken(message: Msg, start: int = 0) -> list[dict[str, Any]]:
+    """A message of AgentScope as messages of OpenAI's API: what was said, the calls of tools, and their results.
+
+    Thinking, hints and data that is no text are left out, and so is what memory itself answered.
+
+    Args:
+        start: the number of its first block that counts.
+    """
+    found: list[dict[str, Any]] = []
+    for block in message.content[start:]:
+        if isinstance(block, TextBlock) and block.text.strip():
+            found.append({"role": message.role, "content": block.text, "name": message.name})
+        elif isinstance(block, ToolCallBlock):
+            function = {"name": block.name, "arguments": block.input}
+            call = {"id": block.id, "type": "function", "function": function}
+            found.append({"role": "assistant", "content": None, "name": message.name, "tool_calls": [call]})
+        elif isinstance(block, ToolResultBlock):
+            found.append({"role": "tool", "tool_call_id": block.id, "content": without_recalled(_output_of(block))})
+    return [each for each in found if each["role"] != "system"]
+
+
+def _output_of(block: ToolResultBlock) -> str:
+    if isinstance(block.output, str):
+        return block.output
+    return "\n".join(part.text for part in block.output if isinstance(part, TextBlock))
 
 
 def user_text(messages: Sequence[Msg]) -> str:

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED, Added
+from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.models import Hit, Memory, QueryResult
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
+
+if TYPE_CHECKING:
+    from memctl.context.service import ContextPack
+    from memctl.core.kept import KeptMessage
+    from memctl.usecases.saving import Saved
 
 ANSWER_TOKENS = 650
 """The most that memories may take in an answer, so that all of it stays below 800 by stricter counts too."""
 
 FULL_TOKENS = 8_000
 """The same where the whole was asked for."""
+
+CONTEXT_TOKENS = 1_500
+"""The most of a context that nobody gave another size for."""
 
 ITEM_TOKENS = 75
 """How much of one memory a list shows: about 300 Latin or 110 Chinese characters."""
@@ -102,6 +112,13 @@ def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
     return _lines(fence.enclosed(fence.section("", [(name, piece)])), more)
 
 
+def said_by(message: KeptMessage) -> str:
+    """What stands before a whole message: who said it, when, in which session."""
+    day = f"{message.at:%Y-%m-%d %H:%M}" if message.at else ""
+    about = (f"said by {message.name or message.role}", day, f"session {message.session}", message.message_id)
+    return ", ".join(filter(None, about))
+
+
 def state(text: str) -> str:
     """The task at hand."""
     return (
@@ -142,10 +159,85 @@ _OUTCOMES = {
 }
 
 
-def recorded(added: Added) -> str:
-    """What became of one text that was to be remembered."""
-    near = f"; much like {', '.join(added.near)}" if added.near else ""
-    return fence.one_line(f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}{near}")
+def recorded(saved: Saved) -> str:
+    """What the store holds now of one text that was to be remembered."""
+    added = saved.added
+    parts = [
+        f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}",
+        *_held(added.memory),
+        f"replaces {_ids(saved.replaced)}" if saved.replaced else "",
+        f"much like {', '.join(added.near)}" if added.near else "",
+        f"{_ids(saved.pinned)} is pinned and stays: `update_memory` changes it, if the user says so"
+        if saved.pinned
+        else "",
+    ]
+    return fence.one_line("; ".join(filter(None, parts)))
+
+
+def amended(saved: Saved) -> str:
+    """What a memory is after it was corrected."""
+    memory = saved.added.memory
+    return fence.one_line("; ".join((f"changed: {memory.memory_id}", *_held(memory))))
+
+
+def _held(memory: Memory) -> Iterable[str]:
+    yield f"{memory.kind} in {memory.category}"
+    if memory.key:
+        yield f"{memory.key} = {_value(memory)}"
+    if memory.tags:
+        yield f"tags {short(', '.join(memory.tags), 40)}"
+    if memory.pinned:
+        yield "pinned"
+    if memory.expires_at:
+        yield f"until {memory.expires_at:%Y-%m-%d}"
+
+
+def _value(memory: Memory) -> str:
+    return short(memory.value if isinstance(memory.value, str) else json.dumps(memory.value, default=str), 40)
+
+
+def _ids(memories: Sequence[Memory]) -> str:
+    return ", ".join(memory.memory_id for memory in memories)
+
+
+def beside(saved: Sequence[Saved]) -> Iterable[str]:
+    """What was there before of what was just saved, fenced: replaced, pinned, or seeming to contradict it."""
+    told = [
+        (f"{word}, {fence.label(memory)}", memory.content)
+        for each in saved
+        for word, memories in (("replaced", each.replaced), ("pinned", each.pinned), ("contradicts", each.against))
+        for memory in memories
+    ]
+    if told:
+        yield fence.enclosed(fence.section("", _fitting(list(dict.fromkeys(told)), False)[0]))
+    if any(each.against for each in saved):
+        yield "Ask the user which is true; `update_memory` or `forget_memory` settles it."
+
+
+def to_choose(memories: Sequence[Memory]) -> str:
+    """What some words may mean, where they do not mean one memory."""
+    if not memories:
+        return "Nothing is known about this; nothing was forgotten."
+    return _lines("Nothing was forgotten yet. Call again with the ids of what is meant:", _listed(memories))
+
+
+def _listed(memories: Sequence[Memory]) -> str:
+    once = {memory.memory_id: memory for memory in memories}
+    shown, _ = _fitting([(fence.label(memory), memory.content) for memory in once.values()], False)
+    return fence.enclosed(fence.section("", shown))
+
+
+def forgotten(memories: Sequence[Memory], messages: Sequence[str] = ()) -> str:
+    """What was moved to the trash, and which messages were deleted."""
+    lines = [f"moved to the trash: {memory.memory_id}" for memory in memories]
+    return _lines(*map(fence.one_line, (*lines, *(f"deleted: {each}" for each in messages))))
+
+
+def context(pack: ContextPack) -> str:
+    """The recalled part of a context."""
+    notes = (fence.one_line(f"note: {short(note, 40)}") for note in pack.notes)
+    receipt = f"<!-- receipt {pack.receipt} -->" if pack.receipt and pack.text else ""
+    return _lines(pack.text or "Nothing is known about this.", receipt, *notes)
 
 
 def _lines(*parts: str) -> str:

@@ -22,6 +22,10 @@ _KINDS = {
 }
 _SHOWN = 80
 
+MOST_ITEMS, LONGEST, MOST = 20, 8_000, 10**9
+"""Items of a list, characters of a text, and the largest number, where a schema sets no limit. Written in each schema,
+they would cost every conversation."""
+
 
 class Unfit(ValueError):
     """A value that an argument cannot have; the text says what was expected and what came."""
@@ -85,9 +89,13 @@ def _object(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
             raise Unfit(f"there is no argument `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
     # What is null was left out.
     present = {name: value for name, value in given.items() if value is not None}
-    if missing := [name for name in schema.get("required", ()) if name not in present]:
+    required = schema.get("required", ())
+    if missing := [name for name in required if name not in present]:
         raise Unfit(f"`{missing[0]}` is missing")
-    return {name: _value(f"`{name}`", known[name], value) for name, value in present.items()}
+    found = {name: _value(f"`{name}`", known[name], value) for name, value in present.items()}
+    if empty := [name for name in required if found[name] == []]:
+        raise Unfit(f"`{empty[0]}` is an empty list")
+    return found
 
 
 def _value(name: str, schema: Schema, value: Any) -> Any:
@@ -103,14 +111,12 @@ def _value(name: str, schema: Schema, value: Any) -> Any:
 
 
 def _check_size(name: str, schema: Schema, value: Any) -> None:
-    low, high = schema.get("minimum"), schema.get("maximum")
+    low, high = schema.get("minimum"), schema.get("maximum", MOST)
     if low is not None and not low <= value <= high:
         raise Unfit(f"{name} must lie between {low} and {high}, not {value}")
-    if isinstance(value, list) and len(value) < schema.get("minItems", 0):
-        raise Unfit(f"{name} is an empty list")
-    if isinstance(value, list) and len(value) > (most := schema.get("maxItems", len(value))):
-        raise Unfit(f"{name} holds {len(value)} items, at most {most} go into one call; call again with the rest")
-    if isinstance(value, str) and len(value) > (most := schema.get("maxLength", len(value))):
+    if isinstance(value, list) and len(value) > MOST_ITEMS:
+        raise Unfit(f"{name} holds {len(value)} items, at most {MOST_ITEMS} go into one call; call again with the rest")
+    if isinstance(value, str) and len(value) > (most := schema.get("maxLength", LONGEST)):
         raise Unfit(f"{name} has {len(value):,} characters, at most {most:,} are kept; shorten it or split it")
 
 

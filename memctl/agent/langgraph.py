@@ -11,7 +11,6 @@ import copy
 import json
 import logging
 import os
-import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
@@ -39,6 +38,7 @@ from memctl.files import document
 from memctl.lifecycle import adding, forgetting
 from memctl.models import ACTIVE, Change, Filters, Memory
 from memctl.store import MemoryStore
+from memctl.turns import Turn
 from memctl.view import View
 
 SOURCE = "langgraph"
@@ -90,7 +90,7 @@ class MemctlStore(BaseStore):
     ) -> None:
         self.memory, self.fields, self.ttl_config = memory, tuple(fields), ttl
         self._category, self._clock = category, clock or _present
-        self._lock = threading.Lock()
+        self._turn = Turn()
         self._decoded = lru_cache(DECODED)(document.decode_raw)
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
@@ -100,7 +100,7 @@ class MemctlStore(BaseStore):
             MemctlError: nothing of the batch was written.
             ValueError: an operation or a filter is not one of LangGraph's.
         """
-        with self._lock:
+        with self._turn:
             return self._batch(list(ops), self._clock())
 
     async def abatch(self, ops: Iterable[Op]) -> list[Result]:

@@ -23,10 +23,10 @@ from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, Transpo
 from mcp.shared.exceptions import MCPError
 
 from memctl import __version__
-from memctl.agent import answers
-from memctl.agent.schemas import TOOLS, Tool
+from memctl.agent import answers, teaching
+from memctl.agent.schemas import CORE, Tool
 from memctl.agent.shared import Shared
-from memctl.agent.teaching import INSTRUCTIONS, PROMPT, PROMPT_NAME, PROMPT_SUMMARY
+from memctl.agent.teaching import INSTRUCTIONS, PROMPT_NAME, PROMPT_SUMMARY
 from memctl.agent.tools import Toolbox, in_words
 from memctl.context import fence
 from memctl.errors import MemctlError, StorageError
@@ -42,16 +42,20 @@ RECENT = 50
 _MARKDOWN = "text/markdown"
 
 
-def server(shared: Shared) -> Server[Any]:
-    """A server over some users' memories. All connections use the one store, one call at a time."""
-    box = Toolbox(shared)
+def server(shared: Shared, tools: str = CORE) -> Server[Any]:
+    """A server over some users' memories. All connections use the one store, one call at a time.
+
+    Args:
+        tools: the list of tools that clients get, `core` or `all`.
+    """
+    box = Toolbox(shared, tools=tools)
 
     async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
         found = await anyio.to_thread.run_sync(box.answer, asked.name, asked.arguments)
         return types.CallToolResult(content=[types.TextContent(text=found.text)], is_error=found.failed)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
-        return types.ListToolsResult(tools=[as_mcp(tool) for tool in TOOLS])
+        return types.ListToolsResult(tools=[as_mcp(tool) for tool in box.tools])
 
     async def list_resources(_: Any, __: Any) -> types.ListResourcesResult:
         return types.ListResourcesResult(resources=await anyio.to_thread.run_sync(_resources, shared))
@@ -70,7 +74,7 @@ def server(shared: Shared) -> Server[Any]:
     async def get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
         if asked.name != PROMPT_NAME:
             raise _wrong(f"there is no prompt {asked.name!r}, only {PROMPT_NAME!r}")
-        message = types.PromptMessage(role="user", content=types.TextContent(text=PROMPT))
+        message = types.PromptMessage(role="user", content=types.TextContent(text=teaching.prompt(box.tools)))
         return types.GetPromptResult(description=PROMPT_SUMMARY, messages=[message])
 
     return Server(
@@ -111,7 +115,7 @@ _TEMPLATES = (
 
 def _resources(shared: Shared) -> list[types.Resource]:
     """Every reflection and the newest records of all users that are granted."""
-    with shared.lock:
+    with shared.turn:
         return [found for store in shared.stores.values() for found in (*_reflections(store), *_records(store))]
 
 
@@ -144,7 +148,7 @@ def _read(shared: Shared, uri: str) -> str:
     if scheme != "memctl" or not user:
         raise _wrong(f"{uri!r} is no address of a memory; they begin with memctl://")
     try:
-        with shared.lock:
+        with shared.turn:
             return _text(shared, shared.store_of(user), path)
     except MemctlError as problem:
         raise _wrong(in_words(problem)) from None
@@ -161,18 +165,18 @@ def _text(shared: Shared, store: MemoryStore, path: str) -> str:
 # Transports
 
 
-async def _stdio(shared: Shared) -> None:
-    made = server(shared)
+async def _stdio(shared: Shared, tools: str) -> None:
+    made = server(shared, tools)
     async with stdio_server() as (incoming, outgoing):
         await made.run(incoming, outgoing, made.create_initialization_options())
 
 
-def serve_stdio(shared: Shared) -> None:
+def serve_stdio(shared: Shared, tools: str = CORE) -> None:
     """Serve one client on standard input and output, until it closes them."""
     # A thread waits for input and cannot be woken, so an interrupt ends the process at once. Nothing is lost by it.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
-        anyio.run(_stdio, shared)
+        anyio.run(_stdio, shared, tools)
     except* (BrokenPipeError, ConnectionError, anyio.BrokenResourceError):
         pass  # the client is gone; what was acknowledged is saved
 
@@ -223,12 +227,12 @@ async def _whole(receive: Receive) -> Receive | None:
     return replay
 
 
-def application(shared: Shared, token: str, port: int) -> App:
+def application(shared: Shared, token: str, port: int, tools: str = CORE) -> App:
     """The HTTP side: only for this machine, by its own names (a web page that renames itself to it is refused)."""
     names = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
     # No state between requests: a client that dies leaves nothing behind, and a new server takes over an old one's.
-    app = server(shared).streamable_http_app(
+    app = server(shared, tools).streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
     return Guarded(app, token)
@@ -247,9 +251,9 @@ def listen(port: int) -> socket.socket:
         raise StorageError(f"cannot listen on {HOST}:{port}: {problem.strerror}", hint=hint) from None
 
 
-def serve_http(shared: Shared, listening: socket.socket, token: str) -> None:
+def serve_http(shared: Shared, listening: socket.socket, token: str, tools: str = CORE) -> None:
     """Serve any number of clients on a socket, until interrupted."""
     port = listening.getsockname()[1]
-    app = application(shared, token, port)
+    app = application(shared, token, port, tools)
     config = uvicorn.Config(app, log_level="warning", access_log=False, ws="none", timeout_graceful_shutdown=2)
     uvicorn.Server(config).run(sockets=[listening])

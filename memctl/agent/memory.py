@@ -10,20 +10,21 @@ import asyncio
 import json
 import secrets
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import replace
 from datetime import datetime
-from threading import RLock
 from typing import Any, Self, TypeVar
 
+from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
+from memctl.background import CLOSING, Worker
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
+from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
@@ -35,15 +36,19 @@ from memctl.working.tasks import Task
 
 T = TypeVar("T")
 
+PATIENCE = 1.0
+"""Seconds for which `build_context` waits for a server that embeds the question or reranks; then it goes without."""
+
 STATIC, AGENT, BOTH = MODES = ("static", "agent", "both")
 
 
 class AgentMemory:
     """The memory of one agent: a session of one user's store, its task, its tools.
 
-    Safe to use from several threads: calls are made one after the other. What need not be waited for (recording what
-    was said, making room in the window) is done by a thread of its own, after the call has returned; `settle` waits
-    for it. Everything that was said is on disk when the call returns.
+    Safe to use from several threads: calls are made one after the other, and let others go first while they wait for a
+    model. What need not be waited for (all that a language model does, recording what was said, making room in the
+    window) is done by a thread with a store of its own, after the call has returned; `settle` waits for it. Everything
+    that was said is on disk when the call returns.
 
     What looks like a secret is masked, unless the setting `secrets` is `allow`: in the middle of a conversation nobody
     can be asked.
@@ -52,7 +57,8 @@ class AgentMemory:
         store: the user's own; it is not closed with this.
         session_id: two agents of one user hold two sessions.
         mode: `static`, `agent` or `both`.
-        readable: stores of others that may be read.
+        readable: stores of others that may be read, by tools and for contexts.
+        tools: the list of tools that the model gets, `core` or `all`.
         system: the agent's system prompt.
         budget: tokens of the model's window; the setting `context_tokens` where None.
         background: whether there is a thread; without, everything is done within the call.
@@ -65,6 +71,7 @@ class AgentMemory:
         session_id: str = MAIN,
         mode: str = BOTH,
         readable: Sequence[MemoryStore] = (),
+        tools: str = ALL,
         system: str = "",
         budget: int | None = None,
         background: bool = True,
@@ -73,17 +80,17 @@ class AgentMemory:
             raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")
         self.store, self.session_id, self.mode = store, session_id, mode
         self.system, self.budget = system, budget
-        self.toolbox = Toolbox(Shared(store, readable))
+        self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
-        self._conversation = store.conversation(session_id)
-        self._lock = RLock()
-        self._worker = ThreadPoolExecutor(1, thread_name_prefix="memctl") if background else None
-        self._pending: list[Future[None]] = []
+        self._conversation = store.conversation(session_id, keep=mode != AGENT)
+        self._turn = self.toolbox.shared.turn
+        self._worker = Worker(store, self.problems.append) if background else None
         self._calls: set[str] = set()
         """Calls whose results are to come, and which began a step."""
         self._resumed = False
         self._limit = ""
         """Why the task ended by itself, until the next begins."""
+        self._began = False
 
     def __enter__(self) -> Self:
         return self
@@ -101,7 +108,7 @@ class AgentMemory:
         Args:
             speaker: the name of the person, by which questions may ask for what was said.
         """
-        with self._lock:
+        with self._turn:
             self._resumed = self._resumed and not self._calls
             self._calls.clear()
             self._resume()
@@ -109,11 +116,11 @@ class AgentMemory:
 
     def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
-        with self._lock:
+        with self._turn:
             added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
-            exchange = _last_exchange(self._conversation.get())
+            before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
-            self._later(lambda: self._record(exchange, now))
+            self._later(lambda store: self._record(store, exchange, before, now))
         return added
 
     def on_tool_call(self, name: str, arguments: Mapping[str, Any], *, call_id: str = "", description: str = "") -> str:
@@ -131,7 +138,7 @@ class AgentMemory:
         call_id = call_id or f"call_{secrets.token_hex(6)}"
         function = {"name": name, "arguments": json.dumps(dict(arguments), ensure_ascii=False, default=str)}
         call = {"id": call_id, "type": "function", "function": function}
-        with self._lock:
+        with self._turn:
             self._resume()
             self._heard({"role": ASSISTANT, "content": None, "tool_calls": [call]})
             task = self.task()
@@ -142,7 +149,7 @@ class AgentMemory:
 
     def on_tool_result(self, call_id: str, output: str, *, error: str = "") -> Message:
         """A tool answered, or failed with `error`; the step that began with its call ends."""
-        with self._lock:
+        with self._turn:
             added = self._heard({"role": TOOL, "tool_call_id": call_id, "content": error or output})
             self._calls.discard(call_id)
             task = self.task()
@@ -156,25 +163,37 @@ class AgentMemory:
 
     def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
         named = {"speaker": speaker} if speaker else None
-        with self._lock:
+        with self._turn:
             added = self._conversation.add(self._masked(message), now=now, metadata=named)
             over = self.store.is_over(self._conversation.get(), budget=self.budget)
+        if self._worker and not self._began and self.store.waiting():
+            self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
+        self._began = True
         if over:
-            self._later(lambda: self._conversation.flush(budget=self.budget, now=now))
+            budget = self.budget
+            self._later(lambda store: store.conversation(self.session_id).flush(budget=budget, now=now), "window")
+        if self._worker and self.store.embedder and self.store.embedder.slow:
+            self._later(lambda store: store.embed(), "vectors")
         return added
 
-    def _record(self, exchange: Sequence[Message], now: datetime | None = None) -> None:
-        """Facts and preferences of what the user said. Saying the same again is only counted."""
+    def _record(
+        self, store: MemoryStore, exchange: Sequence[Message], before: Sequence[Message], now: datetime | None = None
+    ) -> None:
+        """Facts and preferences of what the user said, which may correct what was said `before`. Saying the same again
+        is only counted."""
         from memctl.lifecycle.extraction.extract import Utterance
 
-        said = [Utterance(message.role, message.text, message.time, message.id) for message in exchange]
-        self.problems.extend(self.store.extract(said, command="exchange", now=now).notes)
+        said, earlier = (
+            [Utterance(message.role, message.text, message.time, message.id) for message in some]
+            for some in (exchange, before)
+        )
+        self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
 
     # The task
 
     def task(self) -> Task | None:
         """The task at hand; a process that crashed finds it again, the steps of its calls noted as interrupted."""
-        with self._lock:
+        with self._turn:
             self._resume()
             return self.store.task(self.session_id)
 
@@ -190,7 +209,7 @@ class AgentMemory:
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
-        with self._lock:
+        with self._turn:
             self._limit = ""
             return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
 
@@ -199,27 +218,35 @@ class AgentMemory:
 
         A task that has taken too many steps ends as a failure: `closed` of the answer says so, now and later.
         """
-        with self._lock:
+        with self._turn:
             if over := self._past_limit():
                 return Stepped(over.task, over)
             done = self.store.step_task(self._masked(description), session_id=self.session_id, **more)
             if done.closed:
                 self._limit = f"the task ended as failed: {done.task.outcome_summary}"
                 self.problems.append(self._limit)
-            return done
+        if done.closed:
+            self._learn_later()
+        return done
 
     def on_task_complete(self, summary: str = "", **more: Any) -> Closed:
-        """The task is done: it becomes an episode, and teaches what worked.
+        """The task is done: it becomes an episode, and teaches what worked. A model says more on it later.
 
         One that ended by itself, after too many steps, stays as it is; the `notes` of the answer say so.
         """
-        with self._lock:
-            return self._past_limit() or self.store.complete_task(summary, session_id=self.session_id, **more)
+        return self._closed(lambda **wait: self.store.complete_task(summary, **wait, **more))
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
         """The task failed: it becomes an episode, and teaches why. One that ended by itself stays as it is."""
-        with self._lock:
-            return self._past_limit() or self.store.fail_task(reason, session_id=self.session_id, **more)
+        return self._closed(lambda **wait: self.store.fail_task(reason, **wait, **more))
+
+    def _closed(self, close: Callable[..., Closed]) -> Closed:
+        with self._turn:
+            if over := self._past_limit():
+                return over
+            closed = close(session_id=self.session_id, wait=self._worker is None)
+        self._learn_later()
+        return closed
 
     # What the model gets
 
@@ -231,24 +258,32 @@ class AgentMemory:
                 the conversation waits for no answer.
             more: as `MemoryStore.build_context` (budget, task, tokenizer, tools, now); `tools` beside memctl's own.
         """
-        with self._lock:
+        with self._turn, waiting.at_most(PATIENCE if self._worker else None):
             self._resume()
             messages = self._conversation.openai()
             last = next((text_of(m["content"]) for m in reversed(messages) if m["role"] == USER), "")
             ask = bool(question) and not is_pending(messages)
             given = {"system": self.system, "budget": self.budget, "recall": self.mode != AGENT, "ask": ask, **more}
             given["tools"] = [*more.get("tools", ()), *self.tools()]
-            pack = self.store.build_context(question or last, session=self.session_id, **given)
+            pack = self.toolbox.shared.build_context(question or last, session=self.session_id, **given)
             self._note_reuse(pack)
             return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
-        if pack.receipt and self.store.task(self.session_id):
-            with suppress(MemctlError):  # a memory that went in this moment is no reason to go without the context
-                used = self.store.receipt(pack.receipt).used
-                if used:
-                    self.store.note_task(used=used, session_id=self.session_id)
+        if not pack.receipt or not self.store.task(self.session_id):
+            return
+        with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail
+            used = [name for name in self.store.receipt(pack.receipt).used if self._is_memory(name)]
+            if used:
+                self.store.note_task(used=used, session_id=self.session_id)
+
+    def _is_memory(self, name: str) -> bool:
+        """Whether a receipt names a memory that is there; it names messages too."""
+        try:
+            return bool(self.store.full_id(name))
+        except MemctlError:
+            return False
 
     def tools(self, form: str = "openai") -> list[dict[str, Any]]:
         """The tools for function calling, in the form of `openai` or `anthropic`; none in the mode `static`."""
@@ -258,66 +293,94 @@ class AgentMemory:
 
     def call_tool(self, name: str, arguments: Mapping[str, Any] | str) -> Answer:
         """Do what the model asks by a tool; a mistake of the model gets an answer that lets it correct itself."""
-        with self._lock:
-            return self.toolbox.answer(name, arguments)
+        answer = self.toolbox.answer(name, arguments)
+        self._learn_later()
+        return answer
 
     # Ends
 
     def maintain(self, **more: Any) -> tuple[Step, ...]:
         """All the upkeep, as `memctl maintain`."""
         self.settle()
-        with self._lock:
+        with self._turn:
             return self.store.maintain(**more)
 
     def on_session_end(self, *, now: datetime | None = None) -> Ended:
-        """The session is over: what was said becomes an episode and facts, and its file goes."""
-        self.settle()
-        with self._lock:
+        """The session is over: what was said becomes an episode and facts, but for the mode `agent`; its file goes.
+
+        Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
+        waits on disk, and whoever opens the memories next makes them if this process cannot.
+        """
+        later = self._worker is not None and self.store.has_llm
+        if not later:
+            self.settle()
+        with self._turn:
             try:
-                return self.store.end_session(self.session_id, now=now)
+                ended = self.store.end_session(self.session_id, wait=not later, now=now)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)
+        self._learn_later()
+        return ended
 
-    def settle(self) -> list[str]:
+    def settle(self, seconds: float | None = None) -> list[str]:
         """Wait for what was left for later.
+
+        Args:
+            seconds: how long at most; None: as long as an answer of the language model may take (`llm_timeout`).
 
         Returns:
             what went wrong there, or was done worse than it should be, since the last time.
         """
-        for future in self._pending:
-            future.result()
-        self._pending.clear()
-        told, self.problems = self.problems, []
-        return told
-
-    def close(self) -> None:
-        """Settle, and end the thread."""
-        self.problems = self.settle()
         if self._worker:
-            self._worker.shutdown()
-            self._worker = None
+            self._say_left(self._worker.wait(self.store.settings.llm_timeout if seconds is None else seconds))
+        problems = list(self.problems)
+        del self.problems[: len(problems)]
+        return problems
 
-    def _later(self, act: Callable[[], Any]) -> None:
-        def work() -> None:
-            try:
-                with self._lock:
-                    act()
-            except MemctlError as problem:
-                self.problems.append(problem.message)
+    def close(self, seconds: float | None = CLOSING) -> None:
+        """Wait, at most so long, for what was left for later, and end the thread; `problems` says what was not done."""
+        worker, self._worker = self._worker, None
+        if worker:
+            self._say_left(worker.close(seconds))
 
-        if self._worker is None:
-            work()
+    def _say_left(self, left: int) -> None:
+        if left:
+            many = "1 piece" if left == 1 else f"{left} pieces"
+            self.problems.append(f"{many} of background work not done yet: nothing is lost, `maintain` does the rest")
+
+    def _later(self, act: Callable[[MemoryStore], Any], name: str = "") -> None:
+        """Do something in the thread, where there is one; else now."""
+        if self._worker:
+            self._worker.submit(act, name)
             return
-        self._pending = [future for future in self._pending if not future.done()]
-        self._pending.append(self._worker.submit(work))
+        try:
+            with self._turn:
+                act(self.store)
+        except MemctlError as problem:
+            self.problems.append(problem.message)
+
+    def _learn_later(self) -> None:
+        """Have the language model do what waits for it, in the thread."""
+        if self._worker and self.store.has_llm:
+            self._later(self._learn, "learning")
+
+    def _learn(self, store: MemoryStore) -> None:
+        for taught in store.teach_tasks():
+            self.problems.extend(taught.notes)
+        for learned in store.learn_pending():
+            self.problems.extend(learned.notes)
 
 
-def _last_exchange(messages: Sequence[Message]) -> list[Message]:
-    """What the user said last, and what was answered."""
-    asked = next((at for at in range(len(messages) - 1, -1, -1) if messages[at].role == USER), None)
-    said = [] if asked is None else messages[asked:]
-    return [message for message in said if message.role in (USER, ASSISTANT) and message.text]
+_EARLIER = 6
+"""Messages before an exchange that a correction in it may be about."""
+
+
+def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
+    """What the user said last with what was answered, and what came just before it."""
+    spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
+    asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
+    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
 
 
 class AsyncAgentMemory:

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.models import KINDS
+from memctl.models import KINDS, PARTS
 
-_MOST_ITEMS, _LONGEST, _MOST_HITS = 20, 8_000, 50
+_MOST_HITS, _LONG = 50, 100_000
 
 
 @dataclass(frozen=True)
 class Tool:
     """A tool as a model sees it; the method of `Toolbox` with its name does the work.
 
-    `destructive` says that it may take something away; what only adds does not.
+    `destructive` says that it may take something away; what only adds does not. `core`: it is in the short list.
     """
 
     name: str
@@ -27,25 +27,21 @@ class Tool:
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    core: bool = False
 
     @property
     def schema(self) -> dict[str, Any]:
         """JSON Schema of the arguments."""
-        return {
-            "type": "object",
-            "properties": dict(self.properties),
-            "required": list(self.required),
-            "additionalProperties": False,
-        }
+        required = {"required": list(self.required)} if self.required else {}
+        return {"type": "object", "properties": dict(self.properties), **required, "additionalProperties": False}
 
 
 def _text(about: str = "", **more: Any) -> dict[str, Any]:
     return {"type": "string", **({"description": about} if about else {}), **more}
 
 
-def _texts(about: str, most: int = _MOST_ITEMS) -> dict[str, Any]:
-    items = {"type": "string", "maxLength": _LONGEST}
-    return {"type": "array", "items": items, "minItems": 1, "maxItems": most, "description": about}
+def _texts(about: str) -> dict[str, Any]:
+    return {"type": "array", "items": {"type": "string"}, "description": about}
 
 
 def _object(about: str) -> dict[str, Any]:
@@ -54,46 +50,106 @@ def _object(about: str) -> dict[str, Any]:
 
 TASK_ACTIONS = ("start", "step", "note", "complete", "fail", "show")
 
+CORE, ALL = LISTS = ("core", "all")
+"""The lists of tools: what every assistant needs, in under 900 tokens, and everything."""
+
 _FULL = {"type": "boolean", "description": "Uncut."}
+_KIND = _text(enum=list(KINDS))
 
 TOOLS: tuple[Tool, ...] = (
     Tool(
         "record_to_memory",
-        "Save what will matter in later conversations: lasting facts about the user, preferences, decisions with their "
-        "reasons, what worked or failed. Not small talk, secrets, or what memory told you.",
+        "Save what will matter in later conversations: facts about the user, preferences, rules, decisions with "
+        "reasons, what worked or failed. Not small talk, secrets, or what memory told you. The answer says what is "
+        "stored, replaced and contradicted.",
         {
-            "thinking": _text("Why this is worth keeping."),
+            "thinking": _text("Why it is worth keeping."),
             "content": _texts("One self-contained sentence each, with names and dates instead of 'he' or 'today'."),
+            "kind": _KIND,
+            "category": _text("work, life, preference, emotion."),
+            "key": _text("What has one value at a time, such as city."),
+            "value": _text("Its value."),
+            "tags": _texts("`constraint`: a rule that always holds."),
+            "pin": {"type": "boolean", "description": "Recall it always."},
         },
         ("thinking", "content"),
+        core=True,
     ),
     Tool(
         "retrieve_from_memory",
-        "Recall what is known about some keywords. Use it before you ask the user something, and when a task begins.",
+        "Recall what is known about some keywords. Use it before you ask the user something.",
         {"keywords": _texts("Names, topics, dates.")},
         ("keywords",),
         read_only=True,
+        core=True,
+    ),
+    Tool(
+        "get_context",
+        "All that matters for a question or task: rules, preferences, what worked or failed, what answers it. Use it "
+        "when a conversation or task begins.",
+        {
+            "question": _text("The user's message, or the task."),
+            "tokens": {"type": "integer", "minimum": 200, "maximum": 8_000, "default": 1_500},
+        },
+        ("question",),
+        read_only=True,
+        core=True,
+    ),
+    Tool(
+        "show_memory",
+        "Show one memory whole, a passage of a document, or a text that was taken out of the conversation.",
+        {
+            "id": _text("Its id or reference, as it was named."),
+            "offset": {"type": "integer", "minimum": 0},
+            "full": _FULL,
+        },
+        ("id",),
+        read_only=True,
+        core=True,
+    ),
+    Tool(
+        "update_memory",
+        "Correct a memory. What you leave out stays; the text of before is kept in the history.",
+        {
+            "id": _text(),
+            "content": _text(),
+            "kind": _text(),
+            "category": _text(),
+            "key": _text(),
+            "value": _text(),
+            "tags": _texts("All of its tags."),
+            "pin": {"type": "boolean"},
+        },
+        ("id",),
+        destructive=True,
+        core=True,
+    ),
+    Tool(
+        "forget_memory",
+        "Move memories to the trash, when the user asks you to forget: by ids, or by words. If these fit several, the "
+        "answer lists them.",
+        {
+            "ids": _texts("The memories."),
+            "text": _text("What to forget."),
+            "reason": _text(),
+        },
+        destructive=True,
+        core=True,
     ),
     Tool(
         "search_memory",
         "Ask memory a question, with filters.",
         {
-            "query": _text("A question or keywords.", maxLength=_LONGEST),
+            "query": _text("A question or keywords."),
             "limit": {"type": "integer", "minimum": 1, "maximum": _MOST_HITS, "default": 5},
             "category": _text("Such as work, life, preference, emotion, strategy."),
-            "kind": _text(enum=list(KINDS)),
+            "kind": _KIND,
             "tag": _text(),
+            "only": _text(enum=list(PARTS)),
             "user": _text("Only this user's memories: yours, or one shared with you."),
             "full": _FULL,
         },
         ("query",),
-        read_only=True,
-    ),
-    Tool(
-        "show_memory",
-        "Show one memory with its details and its reflection, or a passage of a document.",
-        {"id": _text("Its id, as an answer names it."), "full": _FULL},
-        ("id",),
         read_only=True,
     ),
     Tool(
@@ -102,17 +158,10 @@ TOOLS: tuple[Tool, ...] = (
         {
             "ids": _texts("The memories."),
             "judgement": _text(enum=["up", "down"]),
-            "reason": _text("What was wrong or helpful.", maxLength=_LONGEST),
+            "reason": _text("What was wrong or helpful."),
             "receipt": _text("Receipt of the answer they stood in."),
         },
         ("ids", "judgement"),
-    ),
-    Tool(
-        "forget_memory",
-        "Move memories to the trash, when the user asks you to forget. A person can restore them.",
-        {"ids": _texts("The memories."), "reason": _text()},
-        ("ids",),
-        destructive=True,
     ),
     Tool(
         "suggest_strategy",
@@ -120,7 +169,7 @@ TOOLS: tuple[Tool, ...] = (
         {
             "tool": _text("The tool that failed."),
             "error": _text("The error's type, such as ValueError."),
-            "message": _text("The error's message."),
+            "message": _text("The error's message.", maxLength=_LONG),
             "arguments": _object("The arguments that failed."),
             "context": _object("What else you know."),
         },
@@ -133,7 +182,7 @@ TOOLS: tuple[Tool, ...] = (
         {
             "tool": _text(),
             "error": _text("The error's type."),
-            "message": _text("The error's message."),
+            "message": _text("The error's message.", maxLength=_LONG),
             "original": _object("All arguments that failed."),
             "fixed": _object("All arguments that worked."),
             "context": _object("What you knew."),
@@ -152,12 +201,15 @@ TOOLS: tuple[Tool, ...] = (
         "each step, then complete it or say that it failed.",
         {
             "action": _text(enum=list(TASK_ACTIONS)),
-            "text": _text("The request (start), the step, the finding (note), or what came of it (complete, fail)."),
+            "text": _text(
+                "The request (start), the step, the finding (note), or what came of it (complete, fail).",
+                maxLength=_LONG,
+            ),
             "plan": _texts("With start: the steps."),
             "tool": _text("With step: the tool that was used."),
             "arguments": _object("Its arguments."),
-            "result": _text("With step: what it gave.", maxLength=_LONGEST),
-            "error": _text("With step: how it failed.", maxLength=_LONGEST),
+            "result": _text("With step: what it gave."),
+            "error": _text("With step: how it failed."),
             "lessons": _texts("With complete or fail: what to do next time."),
             "session": _text("The conversation, where there are several."),
         },
@@ -177,13 +229,24 @@ TOOLS: tuple[Tool, ...] = (
 )
 
 
-def named(name: str) -> Tool:
+def listed(which: str) -> tuple[Tool, ...]:
+    """The tools of a list, `core` or `all`.
+
+    Raises:
+        UsageError: there is no such list.
+    """
+    if which not in LISTS:
+        raise UsageError(f"there is no list of tools {which!r}", hint=f"Lists: {', '.join(LISTS)}.")
+    return tuple(tool for tool in TOOLS if tool.core or which == ALL)
+
+
+def named(name: str, tools: Sequence[Tool] = TOOLS) -> Tool:
     """The tool of that name.
 
     Raises:
         UsageError: there is none.
     """
-    known = {tool.name: tool for tool in TOOLS}
+    known = {tool.name: tool for tool in tools}
     if name in known:
         return known[name]
     near = get_close_matches(name, known, 1)
@@ -191,14 +254,14 @@ def named(name: str) -> Tool:
     raise UsageError(f"there is no tool {name!r}", hint=f"Tools: {', '.join(known)}.{guess}")
 
 
-def as_openai() -> list[dict[str, Any]]:
+def as_openai(tools: Sequence[Tool] = TOOLS) -> list[dict[str, Any]]:
     """The tools for OpenAI-style function calling."""
     return [
         {"type": "function", "function": {"name": t.name, "description": t.description, "parameters": t.schema}}
-        for t in TOOLS
+        for t in tools
     ]
 
 
-def as_anthropic() -> list[dict[str, Any]]:
+def as_anthropic(tools: Sequence[Tool] = TOOLS) -> list[dict[str, Any]]:
     """The tools for Anthropic-style tool use."""
-    return [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in TOOLS]
+    return [{"name": t.name, "description": t.description, "input_schema": t.schema} for t in tools]

@@ -8,16 +8,40 @@ from dataclasses import replace
 from datetime import datetime
 from heapq import merge
 from pathlib import Path
-from threading import RLock
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 from memctl import times
 from memctl.bootstrap import open_store
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import knowledge, receipts, reflections
-from memctl.models import LAYER_DOCUMENT, Hit, IndexState, Memory, Query, QueryResult, Reflection, Reranking
+from memctl.models import (
+    ACTIVE,
+    DOCUMENTS,
+    LAYER_DOCUMENT,
+    MEMORIES,
+    Hit,
+    IndexState,
+    Memory,
+    Owned,
+    Query,
+    QueryResult,
+    Reflection,
+    Reranking,
+    Route,
+)
 from memctl.retrieval import rank
+from memctl.selection import Selection
+from memctl.selection import select as selected
 from memctl.store import MemoryStore
+from memctl.turns import Turn
+from memctl.usecases.conflicts import OpenConflicts
+
+if TYPE_CHECKING:
+    from memctl.context.service import ContextPack
+    from memctl.usecases.strategies import Advice
+
+OTHERS_ASKED = 10
+"""Hits from other users that a context looks at, at most."""
 
 _WORST = ("fresh", "pending", "stale")
 """States of an index, the best first."""
@@ -27,7 +51,7 @@ class Shared:
     """A user's own store, and those of others that this user may read.
 
     Asking another's store changes none of its memories, and leaves no receipt there; its search index, which is made
-    from its files, may be brought up to date. One thread at a time: hold `lock` around a call where there are several.
+    from its files, may be brought up to date. One thread at a time: hold `turn` around a call where there are several.
 
     Args:
         own: the one store that is written to.
@@ -37,7 +61,7 @@ class Shared:
     def __init__(self, own: MemoryStore, readable: Sequence[MemoryStore] = ()) -> None:
         self.own = own
         self.stores: Mapping[str, MemoryStore] = {own.user: own, **{s.user: s for s in readable if s.user != own.user}}
-        self.lock = RLock()
+        self.turn = Turn()
 
     def __enter__(self) -> Self:
         return self
@@ -145,17 +169,109 @@ class Shared:
         now = now or times.utc_now()
         if list(chosen) == [self.own.user]:
             return self.own.query(query, now=now, strict=strict, receipt=receipt)
-        answers = {user: each.query(query, now=now, strict=strict, receipt=False) for user, each in chosen.items()}
-        hits = merged(self.own.user, {user: found.hits for user, found in answers.items()}, query.top)
+        answers = {
+            user: [each.query(part, now=now, strict=strict, receipt=False) for part in _shown_to(self.own, each, query)]
+            for user, each in chosen.items()
+        }
+        hits = merged(self.own.user, {user: _by_relevance(found) for user, found in answers.items()}, query.top)
+        found = [(user, answer) for user, some in answers.items() for answer in some]
         return QueryResult(
             query,
             hits,
-            next(iter(answers.values())).route,
-            _state({user: found.index for user, found in answers.items()}),
+            found[0][1].route if found else Route(),
+            _state([(user, answer.index) for user, answer in found]),
             self._receipt(query, hits, now) if receipt else "",
-            tuple(f"{user}: {note}" for user, found in answers.items() for note in found.degraded),
-            reranked=_cost([found.reranked for found in answers.values() if found.reranked]),
+            tuple(dict.fromkeys(f"{user}: {note}" for user, answer in found for note in answer.degraded)),
+            reranked=_cost([answer.reranked for _, answer in found if answer.reranked]),
         )
+
+    def select(self, selection: Selection, *, users: Collection[str] = (), now: datetime | None = None) -> list[Owned]:
+        """Records of one's own and of the others that fit, in one order.
+
+        Raises:
+            RefusedError: a user is not granted.
+        """
+        now = now or times.utc_now()
+        whole = replace(selection, limit=None, offset=0)
+        found = {
+            owned.name: owned
+            for store in self._chosen(users)
+            for memory in store.select(whole, now=now)
+            for owned in (Owned(memory, self._owner(store)),)
+        }
+        named = [replace(owned.memory, memory_id=name) for name, owned in found.items()]
+        return [found[memory.memory_id] for memory in selected(named, selection)]
+
+    def conflicts(self, *, users: Collection[str] = (), now: datetime | None = None) -> OpenConflicts:
+        """As `MemoryStore.conflicts`, and what in one's own memories contradicts others' facts.
+
+        Ids of others are `USER/mem_…`. What others say among themselves, or about themselves, is theirs.
+
+        Raises:
+            RefusedError: a user is not granted.
+        """
+        from memctl.lifecycle.conflicts import contradictions
+
+        now = now or times.utc_now()
+        own = self.own.conflicts(now=now)
+        others = [store for store in self._chosen(users) if store is not self.own]
+        theirs = [_named(memory, store.user) for store in others for memory in store.all() if memory.status == ACTIVE]
+        mine = [memory for memory in self.own.all() if memory.status == ACTIVE]
+        names = (self.own.user, *(store.user for store in others))
+        ids = {memory.memory_id for memory in mine}
+        between = [
+            found
+            for found in contradictions.find(contradictions.shared([*mine, *theirs], names), now, names)
+            if len(ids & {*found.ids}) == 1
+        ]
+        return OpenConflicts((*own.found, *between), own.noted)
+
+    def suggest_strategy(
+        self, tool: str, error: BaseException | str, *, users: Collection[str] = (), **options: Any
+    ) -> tuple[Advice, str]:
+        """As `MemoryStore.suggest_strategy`, from one's own strategies and others'.
+
+        Returns:
+            the advice whose strategy has the best score, one's own before another's; and whose it is (empty: one's own,
+            or a model's).
+
+        Raises:
+            RefusedError: a user is not granted.
+        """
+        stores = self._chosen(users)
+        advice = [(each.suggest_strategy(tool, error, use_model=False, **options), each) for each in stores]
+        known = [(one, store) for one, store in advice if one.match]
+        if known:
+            best, store = max(
+                known, key=lambda pair: (pair[0].match.score if pair[0].match else 0, pair[1] is self.own)
+            )
+            return best, self._owner(store)
+        return self.own.suggest_strategy(tool, error, **options), ""
+
+    def build_context(
+        self, question: str, *, users: Collection[str] = (), now: datetime | None = None, **options: Any
+    ) -> ContextPack:
+        """As `MemoryStore.build_context`, with what others know about the question, in a part of its own.
+
+        Nobody else's constraint or preference binds this user: it is shown as another user's memory.
+
+        Raises:
+            RefusedError: a user is not granted.
+        """
+        now = now or times.utc_now()
+        others = [store.user for store in self._chosen(users) if store is not self.own]
+        hits: Sequence[Hit] = ()
+        if others and question.strip() and options.get("recall", True):
+            hits = rank.used(self.query(question, users=others, now=now, receipt=False, top=OTHERS_ASKED).hits)
+        return self.own.build_context(question, others=hits, now=now, **options)
+
+    def _chosen(self, users: Collection[str]) -> list[MemoryStore]:
+        """One's own store, and those of some users; of all that are granted where none is named."""
+        named = {self.own.user: self.own, **{user: self.store_of(user) for user in users}}
+        return list((named if users else self.stores).values())
+
+    def _owner(self, store: MemoryStore) -> str:
+        return "" if store is self.own else store.user
 
     def _receipt(self, query: Query, hits: Sequence[Hit], now: datetime) -> str:
         mine = [hit for hit in hits if not hit.owner and hit.memory.layer != LAYER_DOCUMENT]
@@ -172,6 +288,25 @@ def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, 
     return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
 
 
+def _shown_to(own: MemoryStore, store: MemoryStore, query: Query) -> list[Query]:
+    """A query as a store may answer it: what others said to their agents is theirs alone."""
+    if store is own or query.filters.only in (MEMORIES, DOCUMENTS):
+        return [query]
+    if query.filters.only:
+        return []
+    return [replace(query, filters=replace(query.filters, only=only)) for only in (MEMORIES, DOCUMENTS)]
+
+
+def _by_relevance(answers: Sequence[QueryResult]) -> list[Hit]:
+    return list(merge(*(answer.hits for answer in answers), key=lambda hit: -hit.relevance))
+
+
+def _named(memory: Memory, user: str) -> Memory:
+    """Another user's record, with ids that say so."""
+    rivals = tuple(f"{user}/{each}" for each in memory.conflicts_with)
+    return replace(memory, memory_id=f"{user}/{memory.memory_id}", conflicts_with=rivals)
+
+
 def _cost(done: Sequence[Reranking]) -> Reranking | None:
     """What reranking cost in all stores together; one reranker does it, by the settings they share."""
     if not done:
@@ -179,10 +314,10 @@ def _cost(done: Sequence[Reranking]) -> Reranking | None:
     return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
 
 
-def _state(states: Mapping[str, IndexState]) -> IndexState:
+def _state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
     """The worst state, with everybody's notes."""
-    worst = max((state.state for state in states.values()), key=_WORST.index)
-    return IndexState(worst, tuple(f"{user}: {note}" for user, state in states.items() for note in state.notes))
+    worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
+    return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))
 
 
 def open_shared(

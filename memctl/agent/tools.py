@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from math import ceil
 from typing import Any
 
 from memctl.agent import answers, arguments, schemas
 from memctl.agent.shared import Shared
 from memctl.context import fence
+from memctl.context.budget import MOST_MEMORY
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge
 from memctl.lifecycle.forgetting import FORGOTTEN
 from memctl.models import Filters
 from memctl.store import MemoryStore
+from memctl.usecases.saving import Meant, Saved
 from memctl.usecases.sessions import MAIN
 
 SOURCE = "agent"
@@ -23,6 +27,9 @@ SOURCE = "agent"
 
 THINKING_TOKENS = 150
 """How much of an agent's reasons is kept with what it records."""
+
+_OFFLOADED = re.compile(r"[^/]+/[0-9a-f]{16,}")
+"""A reference to a content that was offloaded."""
 
 
 @dataclass(frozen=True)
@@ -38,7 +45,7 @@ class _Told:
     """What became of the items of one call, a line each."""
 
     lines: list[str] = field(default_factory=list)
-    done: list[str] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list)
 
 
 class Toolbox:
@@ -49,24 +56,31 @@ class Toolbox:
     Args:
         store: whose memories they are; the only store that is written to.
         readable: other users' stores that may be asked.
+        tools: the list a model gets, and may call: `core` or `all`.
+
+    Raises:
+        UsageError: there is no such list.
     """
 
-    def __init__(self, store: MemoryStore | Shared, readable: Sequence[MemoryStore] = ()) -> None:
+    def __init__(
+        self, store: MemoryStore | Shared, readable: Sequence[MemoryStore] = (), *, tools: str = schemas.ALL
+    ) -> None:
         self.shared = store if isinstance(store, Shared) else Shared(store, readable)
+        self.tools = schemas.listed(tools)
 
     # For models
 
     def openai(self) -> list[dict[str, Any]]:
         """As `schemas.as_openai`."""
-        return schemas.as_openai()
+        return schemas.as_openai(self.tools)
 
     def anthropic(self) -> list[dict[str, Any]]:
         """As `schemas.as_anthropic`."""
-        return schemas.as_anthropic()
+        return schemas.as_anthropic(self.tools)
 
     def functions(self) -> dict[str, Callable[..., str]]:
         """The tools as functions, by name."""
-        return {tool.name: getattr(self, tool.name) for tool in schemas.TOOLS}
+        return {tool.name: getattr(self, tool.name) for tool in self.tools}
 
     def call(self, name: str, given: Mapping[str, Any] | str | None = None) -> str:
         """Do what a model asked. What is wrong with its call, or hinders it, is told in the answer, never raised.
@@ -79,9 +93,9 @@ class Toolbox:
     def answer(self, name: str, given: Mapping[str, Any] | str | None = None) -> Answer:
         """As `call`, and whether it failed. Safe to call from several threads."""
         try:
-            tool = schemas.named(name)
+            tool = schemas.named(name, self.tools)
             fitting = arguments.read(tool.name, tool.schema, given)
-            with self.shared.lock:
+            with self.shared.turn:
                 text: str = getattr(self, tool.name)(**fitting)
             return Answer(text)
         except MemctlError as problem:
@@ -89,23 +103,46 @@ class Toolbox:
 
     # The tools
 
-    def record_to_memory(self, thinking: str, content: list[str]) -> str:
-        """Save each of some texts; `thinking` is kept as the reason.
+    def record_to_memory(
+        self,
+        thinking: str,
+        content: list[str],
+        kind: str = "",
+        category: str = "",
+        key: str = "",
+        value: Any = None,
+        tags: list[str] | None = None,
+        pin: bool | None = None,
+    ) -> str:
+        """Save each of some texts; `thinking` is kept as the reason. What is left out is classified.
+
+        Returns:
+            what the store holds of each text now, what that replaced, and what it seems to contradict.
 
         Raises:
-            UsageError: none of them could be saved.
-            LockedError, StorageError: as `MemoryStore.add`; the message says how many were saved before.
+            UsageError: none of them could be saved; a key for several texts; no such category.
+            LockedError, StorageError: as `MemoryStore.save`; the message says how many were saved before.
         """
+        if key and len(content) > 1:
+            raise UsageError("a key is of one text", hint="Save the texts one by one, each with its key and value.")
+        meant = self._meant(kind, category, key, value, tags, pin)
         told = _Told()
         why = {"thinking": answers.short(thinking.strip(), THINKING_TOKENS)} if thinking.strip() else {}
         for number, item in enumerate(content, 1):
-            self._record(number, item, why, told)
-        if not told.done:
+            self._record(number, item, meant, why, told)
+        if not told.saved:
             hint = "Give the user's own words, or what you found out, as sentences of your own."
             raise UsageError("; ".join(told.lines) or "there was nothing to save", hint=hint)
-        return "\n".join(told.lines)
+        return "\n".join((*told.lines, *answers.beside(told.saved)))
 
-    def _record(self, number: int, item: str, why: Mapping[str, Any], told: _Told) -> None:
+    def _meant(self, kind: str, category: str, key: str, value: Any, tags: list[str] | None, pin: bool | None) -> Meant:
+        known = self.shared.own.settings.categories
+        if category and category not in known:
+            raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(known)}.")
+        given = None if value is None or value == "" else value
+        return Meant(kind, category, key.strip(), given, None if tags is None else tuple(tags), pin)
+
+    def _record(self, number: int, item: str, meant: Meant, why: Mapping[str, Any], told: _Told) -> None:
         """Save one text. One that is not saved is named by its number: it may hold a secret."""
         text = without_recalled(item).strip()
         if not text:
@@ -113,19 +150,54 @@ class Toolbox:
             told.lines.append(f"text {number} not saved: {problem}")
             return
         try:
-            added = self.shared.own.add(text, source=SOURCE, metadata=why)
+            found = self.shared.own.save(text, meant, source=SOURCE, metadata=why)
         except (LockedError, StorageError) as problem:
-            so_far = f" ({len(told.done)} of the texts were saved before)" if told.done else ""
+            so_far = f" ({number - 1} of the texts were looked at before)" if told.saved else ""
             raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
         except MemctlError as problem:
             told.lines.append(fence.one_line(f"text {number} not saved: {problem.message}"))
             return
-        told.done.append(added.memory.memory_id)
-        told.lines.append(answers.recorded(added))
+        told.saved.extend(found)
+        told.lines.extend(map(answers.recorded, found))
+
+    def update_memory(
+        self,
+        id: str,
+        content: str = "",
+        kind: str = "",
+        category: str = "",
+        key: str = "",
+        value: Any = None,
+        tags: list[str] | None = None,
+        pin: bool | None = None,
+    ) -> str:
+        """Correct a memory; what is left out stays.
+
+        Raises:
+            NotFoundError: there is none.
+            RefusedError: it is another user's, or a part looks like a secret.
+            UsageError: as `MemoryStore.amend`.
+        """
+        meant = self._meant(kind, category, key, value, tags, pin)
+        text = without_recalled(content).strip()
+        if content.strip() and not text:
+            raise UsageError("memory itself told you that text", hint="Write what is true as a sentence of your own.")
+        saved = self.shared.own.amend(self.shared.own_id(id), meant, text, source=SOURCE)
+        return "\n".join((answers.amended(saved), *answers.beside([saved])))
 
     def retrieve_from_memory(self, keywords: list[str]) -> str:
         """What is known about some keywords."""
         return self.search_memory(" ".join(keywords))
+
+    def get_context(self, question: str, tokens: int = answers.CONTEXT_TOKENS) -> str:
+        """What a question or a task needs to be known, for a client that has no `AgentMemory`.
+
+        Args:
+            tokens: about so many at most.
+        """
+        asked = answers.short(question, tokens)
+        pack = self.shared.own.build_context(asked, budget=ceil(tokens / MOST_MEMORY))
+        return answers.context(pack)
 
     def search_memory(
         self,
@@ -134,10 +206,14 @@ class Toolbox:
         category: str = "",
         kind: str = "",
         tag: str = "",
+        only: str = "",
         user: str = "",
         full: bool = False,
     ) -> str:
         """Ask all memories that may be read, or those of one user.
+
+        Args:
+            only: `memories`, `messages` or `documents`.
 
         Raises:
             UsageError: no memory has that category.
@@ -147,7 +223,10 @@ class Toolbox:
         if category:
             self._check_category(category, users)
         filters = Filters(
-            categories=(category,) if category else (), kinds=(kind,) if kind else (), tags=(tag,) if tag else ()
+            categories=(category,) if category else (),
+            kinds=(kind,) if kind else (),
+            tags=(tag,) if tag else (),
+            only=only,
         )
         result = self.shared.query(query, users=users, top=limit, filters=filters)
         return answers.found(self.shared, result, full=full)
@@ -159,18 +238,28 @@ class Toolbox:
         if category not in known:
             raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(sorted(known))}.")
 
-    def show_memory(self, id: str, full: bool = False) -> str:
-        """One memory with its details, or a passage of a document.
+    def show_memory(self, id: str, offset: int = 0, full: bool = False) -> str:
+        """One memory with its details, a message, a passage of a document, or a content that was offloaded.
+
+        Args:
+            offset: the character of a text to begin at.
 
         Raises:
             NotFoundError: there is none.
             RefusedError: it is of a user who is not granted.
         """
+        if _OFFLOADED.fullmatch(id) and id.partition("/")[0] not in self.shared.stores:
+            return self.read_offloaded(id, offset, full)
         store, named = self.shared.find(id)
         if named.startswith(knowledge.FOLDER):
             excerpt = store.knowledge_show(named)
-            return answers.part(f"{excerpt.path}:{excerpt.line}", excerpt.text, 0, full=full)
+            return answers.part(f"{excerpt.path}:{excerpt.line}", excerpt.text, offset, full=full)
+        if store is self.shared.own and store.conversations.known([named]):
+            said = store.conversations.message(named)
+            return answers.part(answers.said_by(said), said.text, offset, full=full)
         store, memory = self.shared.get(id)
+        if offset:
+            return answers.part(memory.memory_id, memory.content, offset, full=full)
         return answers.page(self.shared, store, memory, full=full)
 
     def give_feedback(self, ids: list[str], judgement: str, reason: str = "", receipt: str = "") -> str:
@@ -190,17 +279,30 @@ class Toolbox:
         lines = (f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
         return "\n".join(map(fence.one_line, lines))
 
-    def forget_memory(self, ids: list[str], reason: str = "") -> str:
-        """Move memories to the trash.
+    def forget_memory(self, ids: list[str] | None = None, text: str = "", reason: str = "") -> str:
+        """Move memories to the trash: those with some ids, or the one that some words mean. Messages are deleted.
+
+        Returns:
+            what was moved; nothing was, and what could be meant, where the words fit several.
 
         Raises:
             NotFoundError: there is no such memory; none was moved.
             RefusedError: a memory is another user's.
+            UsageError: neither ids nor words, or both.
         """
+        if bool(ids) == bool(text.strip()):
+            raise UsageError("what is to be forgotten?", hint="Give `ids`, or `text`.")
         own = self.shared.own
+        if not ids:
+            chosen = own.meant_by(text)
+            if len(chosen) != 1:
+                return answers.to_choose(chosen)
+            ids = [chosen[0].memory_id]
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
-        gone = own.forget([self.shared.own_id(memory_id) for memory_id in ids], reason=why)
-        return "\n".join(fence.one_line(f"moved to the trash: {memory.memory_id}") for memory in gone)
+        said = own.conversations.known(ids)
+        others = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in said]
+        gone = own.forget(others, reason=why) if others else []
+        return answers.forgotten(gone, own.conversations.delete([each for each in ids if each in said]))
 
     def suggest_strategy(
         self,
@@ -284,9 +386,9 @@ class Toolbox:
         elif action == "note":
             own.note_task(text, session_id=session)
         elif action == "complete":
-            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or ()))
+            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or (), wait=False))
         elif action == "fail":
-            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or ()))
+            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or (), wait=False))
         elif action != "show":
             raise UsageError(f"there is no action {action!r}", hint=f"Actions: {', '.join(schemas.TASK_ACTIONS)}.")
         return answers.state(own.task_text(session))

@@ -46,6 +46,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
     },
     "Agents": {
         "session": "sessions:GROUP",
+        "transcripts": "transcripts:GROUP",
         "task": "tasks:GROUP",
         "strategy": "strategies:GROUP",
         "knowledge": "knowledge:GROUP",

@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from typing import TYPE_CHECKING, Annotated, Any
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import Category, Ids, Kind, Since, Tag, Until, current
+from memctl.cli.options import Category, Kind, Since, Tag, Until, current
 from memctl.cli.reranking import Rerank, reranker
 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memctl.models import Filters, Memory, Query, QueryResult
+    from memctl.core.kept import KeptMessage
+    from memctl.models import Filters, Memory, Owned, Query, QueryResult, Reflection
     from memctl.selection import Selection
     from memctl.store import MemoryStore
 
@@ -30,6 +31,12 @@ def query(
     until: Until = None,
     as_of: options.AsOf = None,
     valid_at: options.ValidAt = None,
+    only: Annotated[
+        str,
+        typer.Option(
+            "--only", help="Only memories, messages or documents.", autocompletion=options.complete_part, metavar="PART"
+        ),
+    ] = "",
     min_score: Annotated[
         float, typer.Option(help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1)
     ] = 0.0,
@@ -45,8 +52,9 @@ def query(
     with_: options.With = None,
     now: options.Now = None,
 ) -> None:
-    """Ask what is known about something.
+    """Ask what is known about something, and what was said of it.
 
+    The answer holds memories, messages of conversations, and passages of documents; --only chooses.
     With --with the memories of other users are asked too, and nothing of theirs is changed.
 
     Example: memctl query "what does Alice drink?" --top 5 --explain
@@ -55,8 +63,10 @@ def query(
 
     question = options.standard_input() if text == ["-"] else " ".join(text)
     then, revision = options.time_or_revision(as_of)
-    filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=options.end_of_day(valid_at))
-    with _asked(with_ or []) as (stores, ask):
+    valid = options.end_of_day(valid_at)
+    filters = _filters(category, kind, tag, since, until, as_of=then, valid_at=valid, only=_part(only, revision))
+    with options.opened_with(with_) as (store, shared):
+        stores, ask = (list(shared.stores.values()), shared.query) if shared else ([store], store.query)
         options.check_categories(stores[0], category, *stores[1:])
         options.check_kinds(stores[0], kind, *stores[1:])
         top = top or stores[0].settings.query_top
@@ -69,6 +79,23 @@ def query(
         render.query_markdown(result)
     else:
         render.query_result(result, explain)
+
+
+def _part(only: str, revision: str) -> str:
+    """What `--only` names.
+
+    Raises:
+        UsageError: there is no such part, or a revision does not hold it.
+    """
+    from memctl.errors import UsageError
+    from memctl.models import MEMORIES, PARTS
+
+    if only and only not in PARTS:
+        raise UsageError(f"an answer has no part {only!r}", hint=f"Parts: {', '.join(PARTS)}.")
+    if revision and only not in ("", MEMORIES):
+        hint = "Give a date to --as-of: messages are known by when they were received."
+        raise UsageError(f"a revision holds memories alone, no {only}", hint=hint)
+    return only
 
 
 def _of_revision(
@@ -84,43 +111,59 @@ def _of_revision(
     return result
 
 
-@contextmanager
-def _asked(others: list[str]) -> Iterator[tuple[Sequence[MemoryStore], Callable[..., QueryResult]]]:
-    """The stores to ask, one's own first, and what asks them."""
-    if not others:
-        with options.opened() as store:
-            yield [store], store.query
-        return
-    from memctl.agent.shared import open_shared
-
-    with open_shared(current.store, current.user, others) as shared:
-        stores = list(shared.stores.values())
-        yield stores, shared.query
-        for store in stores:
-            render.stale_notice(store)
-
-
 def show(
-    ids: Ids,
+    ids: options.ShownIds,
     history: Annotated[bool, typer.Option("--history", help="Also the earlier values of a fact.")] = False,
 ) -> None:
-    """Print memories with their reflections.
+    """Print memories with their reflections, and messages with what was said before and after.
 
     Example: memctl show mem_20251214_1a2b
     """
-    with options.opened() as store:
-        shown = [store.get(memory_id) for memory_id in ids]
-        if history:
-            shown = [one for memory in shown for one in store.lineage(memory)]
-        documents = [(memory, *store.readable_reflection(memory)) for memory in shown]
-    if current.json:
-        pages = [(render.memory_json(m), r.body if r else None, p) for m, r, p in documents]
-        render.as_json([{**m, "reflection": body, "problem": problem} for m, body, problem in pages])
-        return
-    from memctl.cli.views import memory_page
+    from memctl.cli.views import conversation, memory_page
 
-    for memory, reflection, problem in documents:
-        memory_page(memory, reflection, problem)
+    with options.opened() as store:
+        found = [_shown(store, given, history) for given in ids]
+    if current.json:
+        render.as_json([page for each in found for page in _pages_json(each)])
+        return
+    for each in found:
+        if isinstance(each, Said):
+            conversation(each.messages, full=True, asked=each.message_id)
+        else:
+            for memory, reflection, problem in each:
+                memory_page(memory, reflection, problem)
+
+
+class Said(NamedTuple):
+    """A message and those around it."""
+
+    message_id: str
+    messages: list[KeptMessage]
+
+
+Pages = list[tuple["Memory", "Reflection | None", str]]
+
+
+def _shown(store: MemoryStore, given: str, history: bool) -> Said | Pages:
+    """What an id names: a memory with its reflection, and the earlier values of a fact; or a message."""
+    from memctl.errors import NotFoundError
+
+    try:
+        memory = store.get(given)
+    except NotFoundError:
+        if not (message_id := store.conversations.full_id(given)):
+            raise
+        return Said(message_id, store.conversations.neighbours(message_id))
+    shown = store.lineage(memory) if history else [memory]
+    return [(one, *store.readable_reflection(one)) for one in shown]
+
+
+def _pages_json(found: Said | Pages) -> list[dict[str, Any]]:
+    if isinstance(found, Said):
+        texts = [render.message_json(message) for message in found.messages]
+        return [{"message_id": found.message_id, "messages": texts}]
+    pages = [(render.memory_json(m), r.body if r else None, p) for m, r, p in found]
+    return [{**m, "reflection": body, "problem": problem} for m, body, problem in pages]
 
 
 def list_memories(
@@ -151,13 +194,16 @@ def list_memories(
     ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
     limit: Annotated[int, typer.Option("--limit", "-n", help="How many; 0 for all.", min=0)] = 50,
     offset: Annotated[int, typer.Option(help="How many to step over.", min=0)] = 0,
+    with_: options.With = None,
 ) -> None:
     """List memories.
+
+    With --with those of other users are listed too, as USER/ID.
 
     Example: memctl list --category preference --sort importance --limit 20
     """
     from memctl.errors import UsageError
-    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
+    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Owned
     from memctl.selection import SORTS, Selection
 
     if sort not in SORTS:
@@ -169,16 +215,22 @@ def list_memories(
     flags |= {"as_of": then, "valid_at": options.end_of_day(valid_at), "statuses": statuses}
     filters = _filters(category, kind, tag, since, until, **flags)
     chosen = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
-    with options.opened() as store:
+    if with_ and (trash or revision):
+        raise UsageError("of others only the present memories are listed", hint="Leave --with out.")
+    with options.opened_with(with_) as (store, shared):
         if trash:
             _list_trash(store)
             return
-        options.check_categories(store, category)
-        options.check_kinds(store, kind)
+        others = list(shared.stores.values())[1:] if shared else []
+        options.check_categories(store, category, *others)
+        options.check_kinds(store, kind, *others)
+        if shared:
+            _print_list(shared.select(chosen), limit, offset, "the records" if then else "")
+            return
         found, origin = (
             (store.select(chosen), "the records" if then else "") if not revision else _listed(store, chosen, revision)
         )
-    _print_list(found[offset : offset + limit if limit else None], len(found), offset, origin)
+    _print_list([Owned(memory) for memory in found], limit, offset, origin)
 
 
 def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[Memory], str]:
@@ -187,18 +239,20 @@ def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[
     return found, str(past)
 
 
-def _print_list(page: list[Memory], total: int, offset: int, origin: str) -> None:
+def _print_list(found: Sequence[Owned], limit: int, offset: int, origin: str) -> None:
+    page = found[offset : offset + limit if limit else None]
     if current.json:
         told = {"as_of": origin} if origin else {}
-        render.as_json({"total": total, "offset": offset, **told, "memories": [render.memory_json(m) for m in page]})
+        shown = [{**render.memory_json(m.memory), **({"user": m.owner} if m.owner else {})} for m in page]
+        render.as_json({"total": len(found), "offset": offset, **told, "memories": shown})
         return
     if origin:
         render.warn(f"as of: {origin}")
     from memctl.cli.views import memory_table
 
-    memory_table(page)
-    if offset + len(page) < total and render.on_terminal():
-        render.say(f"{offset + 1}–{offset + len(page)} of {total}; more with --offset {offset + len(page)}")
+    memory_table([replace(owned.memory, memory_id=owned.name) for owned in page])
+    if offset + len(page) < len(found) and render.on_terminal():
+        render.say(f"{offset + 1}–{offset + len(page)} of {len(found)}; more with --offset {offset + len(page)}")
 
 
 def _list_trash(store: MemoryStore) -> None:

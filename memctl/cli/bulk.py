@@ -73,6 +73,7 @@ def bring_in(
                 imported.memories,
                 details=imported.details,
                 fronts=imported.fronts,
+                fields=imported.given,
                 allow_duplicate=allow_duplicate,
                 allow_secret=allow_secret,
                 now=now,
@@ -142,6 +143,7 @@ def _without(imported: Imported, lost: Mapping[int, Problem]) -> Imported:
         memories=tuple(imported.memories[at] for at in keep),
         details={new: imported.details[old] for new, old in enumerate(keep) if old in imported.details},
         fronts={new: imported.fronts[old] for new, old in enumerate(keep) if old in imported.fronts},
+        given={new: imported.given[old] for new, old in enumerate(keep) if old in imported.given},
         places=tuple(imported.places[at] for at in keep),
         problems=(*imported.problems, *lost.values()),
     )

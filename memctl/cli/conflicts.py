@@ -10,6 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
+    from memctl.files.transcript_scan import Place, Repeated
     from memctl.lifecycle.conflicts.contradictions import Contradiction
     from memctl.models import Memory
     from memctl.usecases.conflicts import MergeSettled, OpenConflicts, Resolved
@@ -18,14 +19,16 @@ SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
 
 
-def list_conflicts(context: typer.Context, now: Now = None) -> None:
+def list_conflicts(context: typer.Context, with_: options.With = None, now: Now = None) -> None:
     """Show what contradicts what."""
     if context.invoked_subcommand:
         return
-    with options.opened() as store:
-        open_ones = store.conflicts(now=options.moment(now))
+    with options.opened_with(with_) as (store, shared):
+        open_ones = (shared or store).conflicts(now=options.moment(now))
     if current.json:
-        render.as_json({"conflicts": [_found_json(f) for f in open_ones.found], "noted": list(open_ones.noted)})
+        found = [_found_json(f) for f in open_ones.found]
+        messages = [_message_json(each) for each in open_ones.messages]
+        render.as_json({"conflicts": found, "noted": list(open_ones.noted), "messages": messages})
         return
     _page(open_ones)
 
@@ -47,16 +50,34 @@ def _page(open_ones: OpenConflicts) -> None:
             render.say(f"  {memory.memory_id}  {render.day(memory.when)}  {_marks(memory)}{_text(memory)}")
     for entry in open_ones.noted:
         _noted(entry)
+    for message in open_ones.messages:
+        render.say(f"message  {message.message_id} was changed on both sides of a merge")
+        for place in message.versions:
+            render.say(f"  {place}  {render.one_line(_said(place), SHOWN)}")
     merges = [entry for entry in open_ones.noted if entry.get("type") == "merge"]
-    total = len(open_ones.found) + len(open_ones.noted)
+    total = len(open_ones.found) + len(open_ones.noted) + len(open_ones.messages)
     if not total:
         render.say("no conflicts found")
         return
     render.say(f"{total} conflict{'' if total == 1 else 's'}; nothing was changed")
-    if total > len(merges):
+    own = [found for found in open_ones.found if not any("/" in name for name in found.ids)]
+    if len(own) + len(open_ones.noted) > len(merges):
         render.say("settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both")
+    if len(own) < len(open_ones.found):
+        render.say("what another user says can be read, not changed: correct your own with `memctl edit`, or ask them")
     if merges:
         render.say("settle what a merge left with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT")
+    if open_ones.messages:
+        render.say("the last line of a message is in answers: delete the line that is wrong, in an editor")
+
+
+def _message_json(message: Repeated) -> dict[str, Any]:
+    versions = [{"path": place.path, "line": place.number, "text": _said(place)} for place in message.versions]
+    return {"message_id": message.message_id, "versions": versions}
+
+
+def _said(place: Place) -> str:
+    return place.read.message.text if place.read and place.read.message else ""
 
 
 def _marks(memory: Memory) -> str:

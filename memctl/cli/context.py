@@ -39,12 +39,14 @@ def context(
     explain: Annotated[
         bool, typer.Option("--explain", help="Say of each memory why it is in or out, and how the window is divided.")
     ] = False,
+    with_: options.With = None,
     now: Now = None,
 ) -> None:  # fmt: skip
     """Build the context of a model's call, within a budget of tokens.
 
     Constraints and preferences come first, then strategies, then what answers the question, then who the user is.
-    Memories stand between tags, as data. What does not fit gives way to its summary, or is left out.
+    Memories stand between tags, as data. What does not fit gives way to its summary, or is left out. With --with,
+    what other users know about the question is in a part of its own.
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
@@ -54,8 +56,8 @@ def context(
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}", hint=f"Formats: {', '.join(FORMATS)}.")
     question = options.standard_input() if text == ["-"] else " ".join(text)
-    with options.opened() as store:
-        pack = store.build_context(
+    with options.opened_with(with_) as (store, shared):
+        pack = (shared or store).build_context(
             question, session=session, budget=budget, task=task, system=system, tokenizer=tokenizer,
             now=options.moment(now),
         )  # fmt: skip

@@ -240,6 +240,38 @@ def _tell_settled(done: dict[str, Any]) -> None:
         render.say("then `memctl git commit`; `memctl git install` makes git merge by records from now on")
 
 
+def transcripts(
+    wanted: Annotated[
+        str, typer.Argument(help="on or off; shows how it is otherwise.", metavar="[on|off]", show_default=False)
+    ] = "",
+) -> None:
+    """Put transcripts under git, or take them out of it.
+
+    Messages are private to this machine: git ignores their folder. `on` is a decision for this machine alone: the next
+    commit holds every message, and whoever gets it can read them. `off` keeps them out again; it changes no commit that
+    was made.
+
+    Example: memctl git transcripts on; memctl git transcripts off
+    """
+    from memctl.errors import UsageError
+    from memctl.git import transcripts as shared
+
+    if wanted not in ("", "on", "off"):
+        raise UsageError(f"{wanted!r} is neither on nor off", hint="memctl git transcripts on")
+    found = [(each, shared.put(each, wanted == "on") if wanted else shared.state(each)) for each in _folders()]
+    if current.json:
+        render.as_json([{"user": each.name, **vars(state), "problem": state.problem} for each, state in found])
+        return
+    for each, state in found:
+        place = "in git" if state.shared else "private to this machine"
+        render.say(f"{each.name}: {place} ({state.files} files, {state.size:,} bytes)")
+        if state.problem:
+            render.say(f"{each.name}: {state.problem}")
+        if state.tracked and not state.shared:
+            render.say(f"git forgets them, and they stay on disk: `git -C {each.root} rm -r --cached transcripts`")
+            render.say("then commit; the commits that hold them stay as they are")
+
+
 # What git calls
 
 
@@ -336,6 +368,7 @@ GROUP = options.Commands(
         "log": log,
         "check": check,
         "settle": settle,
+        "transcripts": transcripts,
     },
     hidden={"merge-driver": merge_driver, "diff-driver": diff_driver, "hook": hook},
 )

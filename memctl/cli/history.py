@@ -82,7 +82,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 def _touched(operation: Operation) -> str:
     names = [s.memory_id for s in operation.records] or [f.path for f in operation.files]
-    names = names or [line.path for line in operation.lines] or ["memory.json"]
+    names = names or list(dict.fromkeys(line.path for line in operation.lines)) or ["memory.json"]
     more = len(names) - 5
     return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 

@@ -16,15 +16,17 @@ if TYPE_CHECKING:
 
 
 def feedback(
-    target: Annotated[str, typer.Argument(help="A memory's id, or the receipt of an answer.", metavar="ID|RECEIPT")],
+    target: Annotated[
+        str, typer.Argument(help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT")
+    ],
     judgement: Annotated[
         str | None, typer.Argument(help="For a memory: up, down, or 1 to 5 (3 is neutral).", metavar="JUDGEMENT")
     ] = None,
     used: Annotated[
         list[str] | None,
         typer.Option(
-            "--used", help="For an answer: a memory that was used; may be repeated.",
-            autocompletion=options.complete_id, metavar="ID",
+            "--used", help="For an answer: a memory or message that was used; may be repeated.",
+            autocompletion=options.complete_shown_id, metavar="ID",
         ),
     ] = None,
     outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",
@@ -34,10 +36,10 @@ def feedback(
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Judge a memory, or what became of an answer.
+    """Judge a memory, a message, or what became of an answer.
 
-    Praise raises a memory's reward and confidence, blame lowers them and marks it for revision. Of an answer only the
-    memories that were used are credited. Everything is kept in feedback.jsonl.
+    Praise raises a memory's reward and confidence, blame lowers them and marks it for revision. A message stays as it
+    is. Of an answer only what was used is credited. Everything is kept in feedback.jsonl.
 
     Example: memctl feedback mem_20251214_1a2b down --reason "out of date"
     """
@@ -77,12 +79,15 @@ def _tell_judged(done: Judged, dry_run: bool) -> None:
             {
                 "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
                 "score": given.score, "receipt": given.receipt, "memories": [render.memory_json(m) for m in done.after],
+                "messages": list(done.messages),
             }
         )  # fmt: skip
         return
     from memctl.cli.views import record_changes
 
     record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run)
+    for message_id in done.messages:
+        render.say(f"{message_id}  {'would be noted' if dry_run else 'noted'}: {done.feedback.judgement}")
     marked = [m.memory_id for b, m in zip(done.before, done.after, strict=True) if m.needs_revision > b.needs_revision]
     if marked and not dry_run:
         render.say(f"marked for revision: `memctl edit {argument(marked[0])}`, or see `memctl list --needs-revision`")

@@ -172,7 +172,7 @@ def maintain(
     skip: Annotated[
         list[str] | None,
         typer.Option(
-            "--skip", help="Leave out a step: sessions, expiry, decay, consolidate, trash or compact.",
+            "--skip", help="Leave out a step: sessions, expiry, decay, consolidate, trash, transcripts or compact.",
             autocompletion=options.complete_step, metavar="STEP",
         ),
     ] = None,
@@ -184,8 +184,9 @@ def maintain(
     """Do all that keeps a memory in shape; what a timer calls.
 
     Idle sessions end and are learned from, expired memories go to the trash, what has faded is archived,
-    near-duplicates and episodes are consolidated, what was archived half a year ago goes to the trash, and the index is
-    compacted. Nothing is lost: `undo` takes back each step.
+    near-duplicates and episodes are consolidated, what was archived half a year ago goes to the trash, messages that
+    the settings keep no longer are deleted, and the index is compacted. `undo` takes back each step; only messages that
+    were deleted more than 30 days ago are gone for good.
 
     Example: memctl maintain --dry-run
     """
@@ -197,11 +198,14 @@ def maintain(
             now=options.moment(now),
         )  # fmt: skip
     if current.json:
-        found = [{"step": step.name, "done": list(step.done), "refused": step.refused} for step in steps]
+        found = [
+            {"step": step.name, "done": list(step.done), "notes": list(step.notes), "refused": step.refused}
+            for step in steps
+        ]
         render.as_json({"dry_run": dry_run, "steps": found})
     for step in steps:
         render.say(f"{step.name}: {step.refused or _counted(step, dry_run)}")
-        for line in step.done:
+        for line in (*step.done, *step.notes):
             render.say(f"  {render.one_line(line, 160)}")
     if not dry_run and (refused := [step.name for step in steps if step.refused]):
         hint = "The reasons stand above; what would change a large share is done with --allow-mass-change."

@@ -84,7 +84,8 @@ def log(
 
 def _names(operation: Operation) -> list[str]:
     erased = list(operation.erases[0]) if operation.erases else []
-    return [step.memory_id for step in operation.records] or [file.path for file in operation.files] or erased
+    lines = list(dict.fromkeys(line.path for line in operation.lines))
+    return [step.memory_id for step in operation.records] or [file.path for file in operation.files] or erased or lines
 
 
 def _operation_json(operation: Operation) -> dict[str, Any]:

@@ -11,10 +11,15 @@ from memctl.cli.options import current
 
 if TYPE_CHECKING:
     from memctl.agent.clients import Edit
+    from memctl.agent.schemas import Tool
 
 PORT = 8765
 TOKEN_VARIABLE = "MEMCTL_MCP_TOKEN"
 LEAST_TOKEN = 16
+
+Tools = Annotated[
+    str, typer.Option("--tools", help="Which tools assistants get: core (few and cheap) or all.", metavar="LIST")
+]
 
 
 def _serve(
@@ -24,18 +29,22 @@ def _serve(
     port: Annotated[
         int, typer.Option(help="With --http: the port; 0 takes a free one.", min=0, max=65535, metavar="N")
     ] = PORT,
+    tools: Tools = "core",
 ) -> None:
+    from memctl.agent.schemas import CORE, listed
+
+    listed(tools)
     if context.invoked_subcommand is not None:
-        if with_ or http:
+        if with_ or http or tools != CORE:
             from memctl.errors import UsageError
 
             name = context.invoked_subcommand
             raise UsageError(f"`{name}` starts no server", hint=f"Put the options of `{name}` after its name.")
         return
-    _run(with_ or [], port if http else None)
+    _run(with_ or [], port if http else None, tools)
 
 
-def _run(readable: list[str], port: int | None) -> None:
+def _run(readable: list[str], port: int | None, tools: str) -> None:
     """Serve until the client goes, or until interrupted."""
     import sys
 
@@ -46,7 +55,7 @@ def _run(readable: list[str], port: int | None) -> None:
         if port is None:
             if sys.stdin.isatty():
                 render.warn("serving on standard input and output, as clients start it; Ctrl-C ends it")
-            mcp.serve_stdio(shared)
+            mcp.serve_stdio(shared, tools)
             return
         token, told = _token()
         listening = mcp.listen(port)
@@ -57,7 +66,7 @@ def _run(readable: list[str], port: int | None) -> None:
         else:
             render.warn(f"memctl for {', '.join(shared.stores)}: {url}")
             render.warn(f"token (for this run; {TOKEN_VARIABLE} sets one): {told}" if told else "token: as given")
-        mcp.serve_http(shared, listening, token)
+        mcp.serve_http(shared, listening, token, tools)
 
 
 def _server_module() -> Any:
@@ -99,6 +108,7 @@ def install(
         ),
     ],
     with_: options.With = None,
+    tools: Tools = "core",
     write: Annotated[
         bool, typer.Option("--write", help="Edit the client's file; the one of before is kept beside it.")
     ] = False,
@@ -119,7 +129,7 @@ def install(
     if client not in clients.CLIENTS:
         raise UsageError(f"there is no client {client!r}", hint=f"Clients: {', '.join(clients.CLIENTS)}.")
     # The whole path: programs with a window do not know the shell's.
-    server = clients.entry(client, command or distribution.executable(), _arguments(with_ or []))
+    server = clients.entry(client, command or distribution.executable(), _arguments(with_ or [], tools))
     path = clients.config_path(client, os.environ)
     if not write:
         _print(client, str(path), clients.snippet(client, server))
@@ -129,14 +139,17 @@ def install(
     _say_written(client, change, str(backup or ""))
 
 
-def _arguments(readable: list[str]) -> list[str]:
+def _arguments(readable: list[str], tools: str) -> list[str]:
     """The server's command line: store and users spelled out, for a client starts it anywhere."""
+    from memctl.agent.schemas import CORE, listed
     from memctl.agent.shared import open_shared
 
+    listed(tools)
+    chosen = [] if tools == CORE else ["--tools", tools]
     with open_shared(current.store, current.user, readable) as shared:
         own, *others = shared.stores
         beside = [word for name in others for word in ("--with", name)]
-        return ["--store", str(shared.own.folder.root.parent), "--user", own, "mcp", *beside]
+        return ["--store", str(shared.own.folder.root.parent), "--user", own, "mcp", *beside, *chosen]
 
 
 def _print(client: str, path: str, text: str) -> None:
@@ -167,6 +180,7 @@ def _say_written(client: str, change: Edit, backup: str) -> None:
 
 def tools(
     schema: Annotated[str, typer.Option(help="Print the schemas: openai or anthropic.", metavar="FORM")] = "",
+    tools: Tools = "all",
 ) -> None:
     """List the tools of an assistant, with their cost.
 
@@ -176,23 +190,31 @@ def tools(
     """
     import json
 
-    from memctl.agent.schemas import TOOLS, as_anthropic, as_openai
+    from memctl.agent.schemas import ALL, CORE, as_anthropic, as_openai, listed
     from memctl.context import tokens
     from memctl.errors import UsageError
 
+    chosen = listed(tools)
     forms = {"openai": as_openai, "anthropic": as_anthropic}
     if schema and schema not in forms:
         raise UsageError(f"there is no form {schema!r}", hint=f"Forms: {', '.join(forms)}.")
     if schema or current.json:
-        render.as_json(forms[schema or "openai"]())
+        render.as_json(forms[schema or "openai"](chosen))
         return
-    costs = [tokens.estimate(json.dumps(one)) for one in as_anthropic()]
+    costs = [tokens.estimate(json.dumps(one)) for one in as_openai(chosen)]
     rows = [
-        (tool.name, str(cost), "reads" if tool.read_only else "takes away" if tool.destructive else "adds")
-        for tool, cost in zip(TOOLS, costs, strict=True)
+        (tool.name, CORE if tool.core else ALL, str(cost), _effect(tool))
+        for tool, cost in zip(chosen, costs, strict=True)
     ]
-    render.table(("tool", "tokens", "what it does to memory"), rows, right=(1,))
-    render.say(f"all together about {sum(costs)} tokens")
+    render.table(("tool", "list", "tokens", "what it does to memory"), rows, right=(2,))
+    core = sum(cost for tool, cost in zip(chosen, costs, strict=True) if tool.core)
+    render.say(f"core about {core} tokens, all of these about {sum(costs)}")
+
+
+def _effect(tool: Tool) -> str:
+    if tool.read_only:
+        return "reads"
+    return "changes or takes away" if tool.destructive else "adds"
 
 
 GROUP = options.Commands(

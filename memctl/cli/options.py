@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
+    from memctl.agent.shared import Shared
     from memctl.store import MemoryStore
 
 
@@ -208,6 +209,24 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
                 render.warn(note)
 
 
+@contextmanager
+def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Shared | None]]:
+    """The store the global options mean; and with others' beside it, where any are named."""
+    if not others:
+        with opened() as store:
+            yield store, None
+        return
+    from memctl.agent.shared import open_shared
+    from memctl.cli import render
+
+    with open_shared(current.store, current.user, others) as shared:
+        for note in shared.own.untrusted:
+            render.warn(note)
+        yield shared.own, shared
+        for store in shared.stores.values():
+            render.stale_notice(store)
+
+
 def store_root() -> Path:
     """The store's folder, whether it exists or not."""
     import os
@@ -321,6 +340,17 @@ def complete_id(incomplete: str) -> list[str]:
         return []
 
 
+def complete_shown_id(incomplete: str) -> list[str]:
+    """Ids of memories and, from the first letters on, of messages, for the shell."""
+    try:
+        with opened(quiet=True) as store:
+            store.refresh()
+            messages = store.conversations.ids_starting(incomplete)[:50] if incomplete else []
+            return [*store.index.ids_starting(incomplete), *messages]
+    except Exception:
+        return []
+
+
 def complete_client(incomplete: str) -> list[str]:
     """MCP clients, for the shell."""
     from memctl.agent.clients import CLIENTS
@@ -417,6 +447,13 @@ def complete_category(incomplete: str) -> list[str]:
         return []
 
 
+def complete_part(incomplete: str) -> list[str]:
+    """Parts of an answer, for the shell."""
+    from memctl.models import PARTS
+
+    return [part for part in PARTS if part.startswith(incomplete)]
+
+
 def complete_kind(incomplete: str) -> list[str]:
     """Kinds for the shell."""
     from memctl.models import KINDS
@@ -428,6 +465,9 @@ Id = Annotated[
     str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id, metavar="ID")
 ]
 Ids = Annotated[list[str], typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="ID...")]
+ShownIds = Annotated[
+    list[str], typer.Argument(help="Ids of memories or messages.", autocompletion=complete_shown_id, metavar="ID...")
+]
 OptionalIds = Annotated[
     list[str] | None, typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="[ID...]")
 ]

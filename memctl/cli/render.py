@@ -16,6 +16,7 @@ from memctl.cli.options import current
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memctl.core.kept import KeptMessage
     from memctl.errors import MemctlError
     from memctl.models import Hit, Memory, QueryResult, Reranking, Route
     from memctl.store import MemoryStore
@@ -179,8 +180,41 @@ def day(moment: datetime | None) -> str:
     return f"{moment:%Y-%m-%d}" if moment else "no date"
 
 
+def size(size: int) -> str:
+    """A number of bytes for a person."""
+    value = float(size)
+    for unit in ("B", "kB", "MB"):
+        if value < 1000:
+            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
+        value /= 1000
+    return f"{value:.1f} GB"
+
+
+def message_json(message: KeptMessage) -> dict[str, Any]:
+    """A message as JSON shows it: as in its file, with its whole text."""
+    import json
+
+    from memctl.core import kept
+
+    found: dict[str, Any] = json.loads(kept.encode(message))
+    return {**found, "text": message.text}
+
+
+def _message_line(memory: Memory) -> str:
+    """One line about a message: who said it, when, in which session."""
+    from memctl.context.fence import speaker_of
+
+    about = memory.metadata
+    part = f"part {int(about['part']) + 1} of {about['parts']}" if "part" in about else ""
+    when = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when else "no date"
+    named = (memory.memory_id, "message", when, speaker_of(memory), f"session {about.get('session', '')}", part)
+    return "  ".join(one_line(each) for each in named if each)
+
+
 def memory_line(memory: Memory) -> str:
-    """One line about a memory, or about a passage of a document."""
+    """One line about a memory, about a message, or about a passage of a document."""
+    if memory.layer == "MSG":
+        return _message_line(memory)
     if memory.layer == "DOC":
         return f"{memory.memory_id}  {one_line(str(memory.metadata['heading']))}"
     marks = "".join(mark for mark, on in (("★", memory.pinned), ("⚠", memory.needs_revision)) if on)
@@ -264,7 +298,7 @@ def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
     lines = [line for line in hit.memory.content.splitlines() if line.strip()]
     for line in lines[:SHOWN_LINES]:
         say(f"    {one_line(line, SHOWN_WIDTH)}")
-    if hit.via and hit.memory.layer != "DOC":
+    if hit.via and hit.memory.layer not in ("DOC", "MSG"):
         say(f"    (by its reflection {hit.via})")
     if explain:
         parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items() if abs(value) >= LEAST_SHOWN)

@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from memctl.usecases.sessions import SessionInfo
     from memctl.working.window import Compacted
 
-SHOWN_CHARACTERS = 300
-"""How much of a message `session show` prints; --full prints all of it."""
-
 
 def complete_session(incomplete: str) -> list[str]:
     """Ids of sessions for the shell."""
@@ -136,21 +133,10 @@ def _show_offloaded(store: MemoryStore, reference: str) -> None:
 
 
 def _say_message(message: Message, full: bool) -> None:
+    from memctl.cli.views import said
+
     when = f"{message.time:%Y-%m-%d %H:%M}  " if message.time else ""
-    render.say(f"{when}{message.role}{' (summary)' if message.is_summary else ''}")
-    lines = message.text.splitlines()
-    lines += [f"→ {call.name} {_compact(call.input)}" for call in message.calls]
-    lines += [f"← {line}" for result in message.results for line in result.output.splitlines()]
-    text = "\n".join(lines)
-    cut = text if full or len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… (--full shows all)"
-    for line in cut.splitlines():
-        render.say(f"    {line}")
-
-
-def _compact(value: Any) -> str:
-    import json
-
-    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+    said(f"{when}{message.role}{' (summary)' if message.is_summary else ''}", message, full)
 
 
 def add(
@@ -275,7 +261,7 @@ def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = No
         render.as_json(_ended_json(ended))
         return
     _say_learned(ended.learned)
-    few = f"; {_counted(ended.left_out, 'message')} left: too few to learn from" if ended.left_out else ""
+    few = f"; {_counted(ended.left_out, 'message')} left: too few for an episode" if ended.left_out else ""
     kept = "; its file stays, for components of other programs" if ended.kept else ""
     render.say(f"ended {ended.session_id}{few}{kept}")
 
@@ -316,7 +302,7 @@ def flush(no_model: NoModel = False, now: Now = None) -> None:
     for name, compacted in done.compacted.items():
         render.say(f"{name}: {_compacted_line(compacted)}")
     for ended in done.ended:
-        few = f"; {_counted(ended.left_out, 'message')} left: too few to learn from" if ended.left_out else ""
+        few = f"; {_counted(ended.left_out, 'message')} left: too few for an episode" if ended.left_out else ""
         render.say(f"ended {ended.session_id}: idle{few}")
     _say_learned(done.learned)
     if not (done.compacted or done.ended or done.learned):
@@ -336,9 +322,9 @@ def delete(
     session_id: Annotated[str, typer.Argument(help="The session.", autocompletion=complete_session, metavar="ID")],
     yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
 ) -> None:
-    """Remove a session and what waits of it, and learn nothing from it.
+    """Remove a session with its messages and what waits of it, and learn nothing from it.
 
-    Nothing brings it back.
+    `undo` brings the messages back into the transcripts; nothing brings the session back.
 
     Example: memctl session delete old-experiment --yes
     """

@@ -96,26 +96,30 @@ def suggest(
     definition: Annotated[
         str | None, typer.Option("--definition", help=f"The tool's, for the model: {_JSON_HELP}.", metavar="JSON")
     ] = None,
+    with_: options.With = None,
 ) -> None:
     """Propose arguments for a call that failed.
 
     From `history`, the strategy with the best score that fits; else from the language model (`llm`), where one is
-    configured; else `none`. Changes nothing.
+    configured; else `none`. Changes nothing. With --with, other users' strategies are looked at too.
 
     Example: memctl strategy suggest --tool search --error ValueError --args '{"q": ""}'
     """
     given = _Objects()
     failing, known = given.read(arguments, "--args"), given.read(context, "--context")
     about = given.read(definition, "--definition")
-    with options.opened() as store:
-        advice = store.suggest_strategy(
-            tool, error, message=message, arguments=failing, context=known, definition=about
+    asked: dict[str, Any] = {"message": message, "arguments": failing, "context": known, "definition": about}
+    with options.opened_with(with_) as (store, shared):
+        advice, owner = (
+            shared.suggest_strategy(tool, error, **asked)
+            if shared
+            else (store.suggest_strategy(tool, error, **asked), "")
         )
         threshold = store.settings.strategy_threshold
     if current.json:
-        render.as_json(_advice_json(advice))
+        render.as_json({**_advice_json(advice), **({"user": owner} if owner else {})})
         return
-    _say_advice(advice, threshold)
+    _say_advice(advice, threshold, owner)
 
 
 def _advice_json(advice: Advice) -> dict[str, Any]:
@@ -137,12 +141,13 @@ def _match_json(match: Match) -> dict[str, Any]:
     return about | {"score": match.score, "parts": match.parts, "confidence": memory.confidence}
 
 
-def _say_advice(advice: Advice, threshold: float) -> None:
+def _say_advice(advice: Advice, threshold: float, owner: str = "") -> None:
     if advice.match:
         parts = " + ".join(f"{name} {part:.2f}" for name, part in advice.match.parts.items() if part)
         memory = advice.match.strategy.memory
         score = f"score {advice.match.score:.2f} = {parts}, confidence {memory.confidence:.2f}"
-        render.say(f"{advice.origin}: {memory.memory_id} ({score})")
+        name = f"{owner}/{memory.memory_id}" if owner else memory.memory_id
+        render.say(f"{advice.origin}: {name} ({score})")
     else:
         render.say(f"{advice.origin}: {advice.reason or _nobody_knows(advice, threshold)}")
     for line in advice.lines:

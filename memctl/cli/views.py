@@ -12,6 +12,8 @@ from memctl.files import codec
 from memctl.models import Memory, Reflection
 
 if TYPE_CHECKING:
+    from memctl.core.kept import KeptMessage
+    from memctl.core.messages import Message
     from memctl.lifecycle.decay import Forecast
     from memctl.overview import Overview, Portrait
     from memctl.purge import PurgeReport
@@ -46,6 +48,43 @@ def _field(value: object) -> str:
     if isinstance(value, dict | list):
         return codec.dump({"": value}, 0).removeprefix('{\n  "": ').removesuffix("\n}")
     return str(value).replace("\n", r"\x0a")
+
+
+SHOWN_CHARACTERS = 300
+"""How much of a message a conversation shows; --full shows all of it."""
+
+
+def said(head: str, message: Message, full: bool) -> None:
+    """A message as a person reads it: what was said, the tools that were called, what they answered."""
+    lines = message.text.splitlines()
+    lines += [f"→ {call.name} {_compact(call.input)}" for call in message.calls]
+    lines += [f"← {line}" for result in message.results for line in result.output.splitlines()]
+    text = "\n".join(lines)
+    cut = text if full or len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… (--full shows all)"
+    render.say(head)
+    for line in cut.splitlines():
+        render.say(f"    {line}")
+
+
+def _compact(value: object) -> str:
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+
+
+def kept_message(message: KeptMessage, full: bool, *, mark: str = "") -> None:
+    """A message of a transcript: when, who, its id, and what was said."""
+    when = f"{message.at:%Y-%m-%d %H:%M}" if message.at else "no date"
+    who = f"{message.name} ({message.role})" if message.name else message.role
+    said(f"{mark}{when}  {who}  {message.message_id}", message.message, full)
+
+
+def conversation(messages: Sequence[KeptMessage], full: bool, *, asked: str = "") -> None:
+    """Messages of a run, under the name of its session; the one that was asked for is marked."""
+    if messages:
+        render.say(f"session {messages[0].session}, {messages[0].run}")
+    for message in messages:
+        kept_message(message, full, mark="> " if message.message_id == asked else "")
 
 
 def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> None:
@@ -148,8 +187,11 @@ def overview_page(found: Overview) -> None:
         render.say(f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew")
     if found.documents:
         render.say(f"documents: {found.documents}, in {found.passages} passages")
+    if found.messages:
+        runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
+        render.say(f"messages: {found.messages}, in {runs} of sessions; `memctl transcripts` shows more")
     render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
-    render.say(f"sizes: {', '.join(f'{name} {_size(size)}' for name, size in found.sizes.items() if size)}")
+    render.say(f"sizes: {', '.join(f'{name} {render.size(size)}' for name, size in found.sizes.items() if size)}")
     render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")
     if found.next_to_fade:
         first = found.next_to_fade[0]
@@ -166,15 +208,6 @@ def _bars(counts: Mapping[str, int]) -> None:
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
         bar = "█" * max(1, round(24 * count / widest)) if render.on_terminal() else ""
         render.say(f"  {name:<12} {count:>6} {bar}".rstrip())
-
-
-def _size(size: int) -> str:
-    value = float(size)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
 
 
 def _notes(notes: Sequence[str]) -> str:

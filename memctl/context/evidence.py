@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
@@ -12,11 +12,12 @@ from memctl.context.assemble import ANSWER, GUIDE, Piece, Said
 from memctl.context.cut import text_of
 from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
+from memctl.context.shown import text_of as text_of_memory
 from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
-from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MESSAGES, SUPERSEDED, Hit, Memory
+from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 
-TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, PROFILE = SECTIONS = (
+TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (
     "Current task",
     "Constraints and preferences",
     "What worked before",
@@ -24,6 +25,7 @@ TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, PROFILE = SE
     "Relevant memories",
     "From conversations",
     "From documents",
+    "Memories of other users",
     "About the user",
 )
 """In the order of injection (A): constraints and preferences, strategies, recent and relevant experience."""
@@ -128,6 +130,14 @@ def said(memory: Memory, follows: str) -> Said:
 def message_piece(hit: Hit, name: str, why: str, said: Said, about: Changes) -> Piece:
     text = hit.memory.content + about.note(hit.memory)
     return Piece(TALK, name, speaker(hit.memory), text, hit.score, why, ANSWER, part=MESSAGES, said=said)
+
+
+def of_another(hit: Hit) -> Piece:
+    """What another user knows about the question; it says whose it is."""
+    named = replace(hit.memory, memory_id=f"{hit.owner}/{hit.memory.memory_id}")
+    why = f"answers the question (relevance {hit.relevance:.2f}), of another user"
+    shown = f"{label(named)}, of another user"
+    return Piece(OTHERS, named.memory_id, shown, text_of_memory(hit.memory), hit.relevance, why, ANSWER, part=MEMORIES)
 
 
 def without_repeats(pieces: Sequence[Piece]) -> list[Piece]:

@@ -7,7 +7,7 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memctl.context.shown import marks, speaker, text_of
+from memctl.context.shown import marks, text_of
 from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.tagged import OPENERS
 
@@ -47,15 +47,19 @@ def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def label(memory: Memory) -> str:
-    """What stands before a memory in a prompt: category, day, id, and what speaks against it; of a message who said it
-    and when; of a passage its document."""
-    day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    kind = memory.category
-    if memory.layer == LAYER_MESSAGE:
-        kind = f"said by {speaker(memory)}"
-    elif memory.layer == LAYER_DOCUMENT:
-        kind = "document"
-    return ", ".join(part for part in (kind, day, memory.memory_id, *marks(memory)) if part)
+    """What stands before a memory in a prompt: category, day, id, and what speaks against it; before a message who said
+    it, and when."""
+    said = memory.layer == LAYER_MESSAGE
+    first = f"message, {speaker_of(memory)}" if said else memory.category
+    first = "document" if memory.layer == LAYER_DOCUMENT else first
+    day = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when and said else f"{memory.when:%Y-%m-%d}" if memory.when else ""
+    return ", ".join(part for part in (first, day, memory.memory_id, *marks(memory)) if part)
+
+
+def speaker_of(message: Memory) -> str:
+    """Who said a message: the role, with the name where there is one."""
+    role, name = str(message.metadata.get("role", "")), str(message.metadata.get("speaker", ""))
+    return f"{name} ({role})" if name else role
 
 
 def talk(heading: str, groups: Sequence[tuple[str, Sequence[Sequence[tuple[str, str]]]]]) -> str:

@@ -23,7 +23,7 @@ from memctl.context.assemble import (
 from memctl.context.assemble import EXCERPT as CUT
 from memctl.context.budget import HISTORY, MEMORY, MOST_MEMORY, SHARES, SYSTEM, Allocation, allocate, lent, with_tools
 from memctl.context.cut import Cutter, as_text, cost, text_of
-from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, PROFILE, SECTIONS, TASK
+from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
 from memctl.context.fence import enclosed
 from memctl.context.history import Group
 from memctl.context.shown import best_passage, with_reflection
@@ -70,6 +70,7 @@ LONG_BODY, BEST_PASSAGE = 1_600, 800
 """Characters: of a longer reflection that matched, its best passage comes first."""
 
 LEAST_BUDGET = 100
+_NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
 FORMATS = ("md", "messages", "json")
 
 
@@ -150,6 +151,7 @@ class Contexts:
         receipt: bool = True,
         tools: Sequence[Mapping[str, Any]] = (),
         ask: bool = True,
+        others: Sequence[Hit] = (),
     ) -> ContextPack:
         """Gather what is known that matters for a question and pack it into a window.
 
@@ -168,6 +170,7 @@ class Contexts:
             tokenizer: instead of the setting's.
             tools: schemas of the tools that the model is given with the messages: they take room as well.
             ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
 
         Raises:
             UsageError: no such kind of task, or a budget that is too small for anything.
@@ -175,7 +178,7 @@ class Contexts:
         return self._store._healed(
             lambda: self._build(
                 question, session, messages, task_state, recall, system, budget, memory_tokens, gate, task, tokenizer,
-                now or times.utc_now(), receipt, tools, ask,
+                now or times.utc_now(), receipt, tools, ask, others,
             )
         )  # fmt: skip
 
@@ -196,6 +199,7 @@ class Contexts:
         receipt: bool,
         tools: Sequence[Mapping[str, Any]],
         ask: bool,
+        others: Sequence[Hit],
     ) -> ContextPack:
         store = self._store
         total = store.settings.context_tokens if budget is None else budget
@@ -207,6 +211,7 @@ class Contexts:
         asks = bool(recall and question.strip())
         opened = not asks or self._opens(found.evidence, gate)
         pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
+        pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(as_text(tools)) if tools else 0
         allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
@@ -285,7 +290,7 @@ class Contexts:
 
     def _receipt(self, question: str, found: Evidence, pack: ContextPack, now: datetime) -> str:
         """Note what was given; what counts as used is what answered the question and was put in."""
-        given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in (TASK, DOCUMENTS)]
+        given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
         ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
         used = {hit.memory.memory_id for hit in rank.used(found.hits)} if found.hits else set()
         return receipts.write(self._store.folder, question, ids, [i for i in ids if i in used], now)

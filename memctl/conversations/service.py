@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import Any, Protocol
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
@@ -19,11 +20,16 @@ from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files import transcripts
 from memctl.files.layout import UserFolder
+from memctl.files.transcripts import Paused
+from memctl.git import tracking
 from memctl.index.protocol import FileState, Found
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import Change, LineEdit, Memory
 from memctl.providers.base import Embedder
 from memctl.view import View
+
+if TYPE_CHECKING:
+    from memctl.conversations.retention import Plan, Retention
 
 RUN = "run_"
 
@@ -45,6 +51,30 @@ class Run:
     size: int
 
 
+@dataclass(frozen=True)
+class Summary:
+    """What is kept of a user's messages.
+
+    Args:
+        size: of the files, with the attachments, in bytes.
+        privacy: whether git may see them, one of `transcripts.PRIVATE`, `SHARED_HERE` and `UNMARKED`.
+        keeping: the setting `keep_messages`.
+        days: the setting `transcript_days`, and `plan` what it is going to delete.
+    """
+
+    runs: Sequence[Run]
+    size: int
+    privacy: str
+    keeping: bool
+    paused: Paused
+    days: float
+    plan: Plan
+
+    @property
+    def messages(self) -> int:
+        return sum(run.messages for run in self.runs)
+
+
 class Files(Protocol):
     """What this needs of a user's store: the files, their index, and the one way in which they change."""
 
@@ -56,6 +86,8 @@ class Files(Protocol):
     def refresh(self) -> Any: ...
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change: ...
+
+    def view(self) -> View: ...
 
 
 class Conversations:
@@ -76,7 +108,8 @@ class Conversations:
             return
         engine = self._engine
         with transcripts.locked(engine.folder, timeout=engine.settings.lock_timeout):
-            added = transcripts.append(engine.folder, messages, now)
+            local = tracking.tracks_transcripts(engine.folder)
+            added = transcripts.append(engine.folder, messages, now, local=local)
         try:
             self._index(added)
         except (MemctlError, apsw.Error, OSError):
@@ -93,6 +126,28 @@ class Conversations:
         state = FileState(added.path, *_stamp(added.after), seen_ns=sync.OWN_WRITE, problem=problem)
         update = sync.transcript_update(engine.folder, engine.index, base, state, added.data, added.tail)
         engine.index.update([update], sync.embed_entries(update.entries, engine.embedder, engine.index))
+
+    # What is not kept
+
+    @property
+    def paused(self) -> Paused:
+        """What this machine's user paused."""
+        return transcripts.read_paused(self._engine.folder)
+
+    def is_paused(self, session: str) -> bool:
+        """Whether nothing of what is said in a session is kept for now."""
+        return self.paused.applies_to(session)
+
+    def pause(self, session: str = "", *, wanted: bool = True) -> None:
+        """Stop keeping what is said, in one session or in all, on this machine; or go on with it. What is said
+        meanwhile is not kept later either."""
+        before = self.paused
+        others = tuple(name for name in before.sessions if name != session)
+        if session:
+            after = replace(before, sessions=(*others, session) if wanted else others)
+        else:
+            after = Paused(wanted, before.sessions)
+        transcripts.write_paused(self._engine.folder, after)
 
     # Looking
 
@@ -116,8 +171,24 @@ class Conversations:
     def run(self, run: str) -> list[KeptMessage]:
         """The messages of a run, in order; none where it is not known."""
         self._engine.refresh()
-        once = {found.line: found for found in self._engine.index.run_of(run)}
-        return [message for message in map(self._read, once.values()) if message]
+        return [message for message in map(self._read, self._lines_of(run)) if message]
+
+    def _lines_of(self, run: str) -> list[Found]:
+        """The lines of a run's messages, in order, each once: a long message has several entries."""
+        return [*{(found.path, found.line): found for found in self._engine.index.run_of(run)}.values()]
+
+    def neighbours(self, message_id: str, before: int = 2, after: int = 2) -> list[KeptMessage]:
+        """A message, in full, with those before and after it in its run.
+
+        Raises:
+            NotFoundError: as `message`.
+        """
+        message = self.message(message_id)
+        lines = self._lines_of(message.run)
+        place = next((at for at, found in enumerate(lines) if message_memory(found.raw).memory_id == message_id), 0)
+        shown = lines[max(0, place - before) : place + after + 1]
+        found = [each for each in map(self._read, shown) if each]
+        return [message if each.message_id == message_id else each for each in found] or [message]
 
     def around(self, message_id: str, before: int = 2, after: int = 2) -> list[Memory]:
         """A message with those before and after it in its run, as an answer shows them (long ones by passages)."""
@@ -136,6 +207,15 @@ class Conversations:
         """Those of some messages that are on this machine."""
         return {message_id for message_id in message_ids if self._engine.index.messages(message_id)}
 
+    def learned_from(self, message_ids: Iterable[str]) -> list[Memory]:
+        """The memories that were made from some messages: which of a run these are is in their metadata, as the ids of
+        the first and the last (`said`)."""
+        self._engine.refresh()
+        shown = [message_memory(found.raw) for found in self._engine.index.all_messages()]
+        places = {memory.memory_id: (memory.session_id, at) for at, memory in enumerate(shown)}
+        wanted = [places[message_id] for message_id in message_ids if message_id in places]
+        return [memory for memory in self._engine.view().all() if _made_from(memory, wanted, places)]
+
     def runs(self, session: str = "") -> list[Run]:
         """The runs of sessions, the oldest first; of one session or of all."""
         self._engine.refresh()
@@ -145,6 +225,39 @@ class Conversations:
             if session in ("", memory.metadata.get("session")):
                 found.setdefault(memory.session_id, []).append((memory, entry))
         return [_run(run, entries) for run, entries in found.items()]
+
+    def full_id(self, given: str) -> str:
+        """The id of a message for it, or for the beginning of it; empty where none or several fit."""
+        self._engine.refresh()
+        if given and self._engine.index.messages(given):
+            return given
+        found = self.ids_starting(given) if given else []
+        return found[0] if len(found) == 1 else ""
+
+    def ids_starting(self, beginning: str) -> list[str]:
+        """Some ids of messages that begin so."""
+        found = self._engine.index.messages_starting(beginning)
+        return [*dict.fromkeys(message_memory(each.raw).memory_id for each in found)]
+
+    def summary(self, in_use: Iterable[str] = (), *, now: datetime | None = None) -> Summary:
+        """What is kept of the user's messages, and for how long."""
+        engine = self._engine
+        return Summary(
+            runs=self.runs(),
+            size=transcripts.size(engine.folder),
+            privacy=transcripts.privacy(engine.folder),
+            keeping=engine.settings.keep_messages,
+            paused=self.paused,
+            days=engine.settings.transcript_days,
+            plan=self.retention.plan(in_use, now or times.utc_now()),
+        )
+
+    @cached_property
+    def retention(self) -> Retention:
+        """For how long messages are kept."""
+        from memctl.conversations.retention import Retention
+
+        return Retention(self._engine)
 
     # Deleting
 
@@ -179,20 +292,61 @@ class Conversations:
         """
         if since is None and until is None and not session:
             raise RefusedError("nothing says which messages to delete", hint="Give a session, or a time.")
+        return self.delete(self.ids(session=session, since=since, until=until), now=now)
+
+    def ids(
+        self, *, session: str = "", run: str = "", since: datetime | None = None, until: datetime | None = None
+    ) -> list[str]:
+        """The ids of messages, in the order in which they were received: of a session, of a run, said from one time to
+        before another, or all."""
         self._engine.refresh()
         shown = (message_memory(found.raw) for found in self._engine.index.all_messages())
-        ids = dict.fromkeys(
+        fitting = (
             memory.memory_id
             for memory in shown
-            if session in ("", memory.metadata.get("session")) and _in_period(memory.when, since, until)
+            if session in ("", memory.metadata.get("session"))
+            and run in ("", memory.session_id)
+            and _in_period(memory.when, since, until)
         )
-        return self.delete([*ids], now=now, command="delete messages")
+        return [*dict.fromkeys(fitting)]
+
+    def finish_deletions(self, before: datetime, *, dry_run: bool = False) -> tuple[int, int]:
+        """Remove the text of what was deleted by then, for good, and the attachments that nothing names any more. Call
+        it with the user's lock held, so that no `undo` comes between.
+
+        Returns:
+            how many messages, and how many attachments.
+        """
+        from memctl.files import transcript_scan
+
+        engine = self._engine
+        folder = engine.folder
+        if dry_run or not folder.transcripts.is_dir():
+            return transcript_scan.finished(folder, before, dry_run=True), len(
+                transcript_scan.unused_attachments(folder)
+            )
+        with transcripts.locked(folder, timeout=engine.settings.lock_timeout):
+            messages = transcript_scan.finished(folder, before)
+            unused = transcript_scan.unused_attachments(folder)
+            transcript_scan.remove_attachments(folder, unused)
+        return messages, len(unused)
+
+
+def _made_from(memory: Memory, wanted: Sequence[tuple[str, int]], places: Mapping[str, tuple[str, int]]) -> bool:
+    """Whether a memory names a part of a run in which one of the places that are wanted lies."""
+    said = memory.metadata.get("said")
+    ends = [places[end] for end in said if end in places] if isinstance(said, list) else []
+    return bool(ends) and any(run == ends[0][0] and ends[0][1] <= at <= ends[-1][1] for run, at in wanted)
 
 
 def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
     """The lines that delete messages; nothing for one that is not known."""
     places = {message_id: view.index.messages(message_id) for message_id in message_ids}
-    return tuple(LineEdit(found[0].path, kept.deletion(each, now)) for each, found in places.items() if found)
+    return tuple(
+        LineEdit(path, kept.deletion(message_id, now))
+        for message_id, found in places.items()
+        for path in dict.fromkeys(each.path for each in found)
+    )
 
 
 def _in_period(when: datetime | None, since: datetime | None, until: datetime | None) -> bool:

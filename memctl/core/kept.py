@@ -16,6 +16,9 @@ from memctl.errors import InvalidDataError
 DELETED = "deleted"
 """The field of a line that says that the message with its id was deleted, and when."""
 
+FINAL = "final"
+"""Its field that says that the text is gone too, and nothing brings it back."""
+
 _KNOWN = frozenset(
     ("id", "session", "run", "role", "name", "at", "received", "text", "content", "source", "metadata", DELETED)
 )
@@ -141,9 +144,13 @@ def _content(blocks: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     return {"content": [dict(block) for block in blocks]}
 
 
-def deletion(message_id: str, now: datetime) -> bytes:
-    """The line that says that a message was deleted: an old copy of the file brings it back no more."""
-    return line({"id": message_id, DELETED: times.to_text(now)})
+def deletion(message_id: str, now: datetime, *, final: bool = False) -> bytes:
+    """The line that says that a message was deleted: an old copy of the file brings it back no more.
+
+    Args:
+        final: its text was taken out, too.
+    """
+    return line({"id": message_id, DELETED: times.to_text(now)} | ({FINAL: True} if final else {}))
 
 
 def purged(message_id: str) -> bytes:
@@ -173,12 +180,14 @@ def line(value: Mapping[str, Any]) -> bytes:
 @dataclass(frozen=True)
 class Line:
     """A line that was read: where it begins in its file, in bytes, and what it says. `message` is None for a deletion,
-    whose message `deleted` names."""
+    whose message `deleted` names, with its time where that can be read; `final` says that the text is gone too."""
 
     offset: int
     raw: bytes
     message: KeptMessage | None = None
     deleted: str = ""
+    deleted_at: datetime | None = None
+    final: bool = False
 
 
 def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
@@ -205,7 +214,8 @@ def _read(raw: bytes, offset: int) -> Line | None:
     if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
         return None
     if DELETED in found:
-        return Line(offset, raw, deleted=message_id)
+        final = found.get(FINAL) is True or found[DELETED] == PURGED
+        return Line(offset, raw, None, message_id, _time(found[DELETED]), final)
     message = decode(found)
     return Line(offset, raw, message) if message else None
 

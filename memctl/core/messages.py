@@ -162,6 +162,11 @@ class Message:
         """Whether memctl wrote it in the place of older ones."""
         return self.noted.get("kind") == SUMMARY
 
+    @property
+    def is_unrecorded(self) -> bool:
+        """Whether it is in the window alone: it was said while recording was paused."""
+        return self.noted.get("recorded") is False
+
     def tokens(self, count: Count) -> int:
         """How many tokens it has: what its writer noted, else counted."""
         given = self.state.get("tokens")

@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 
 from memctl import housekeeping, sync, times
-from memctl.doctor import hand_edits
+from memctl.doctor import hand_edits, transcripts
 from memctl.doctor.codes import (
     CHANGED_ID,
     FORM,
@@ -28,6 +28,7 @@ from memctl.doctor.codes import (
 from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
 from memctl.files import atomic, backups, document, layout, reflections
+from memctl.files import transcripts as files
 from memctl.files.document import tombstones
 from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
@@ -65,17 +66,23 @@ def _mend_once(store: MemoryStore, problems: Sequence[Problem], keep: backups.Ke
         return gone
     fixable = [problem for problem in problems if problem.fix]
     if any(problem.code == UNREADABLE for problem in problems):
-        fixable = [problem for problem in fixable if problem.code in (PERMISSION, LEFTOVER, INDEX, SESSION)]
+        fixable = [problem for problem in fixable if problem.code in _APART]
     codes = {problem.code for problem in fixable}
     for concerned, decide in _CHANGES:
         if codes & concerned:
             store.gateway.apply(_keeping(decide, keep, now), now)
+    if codes & transcripts.REPAIRED:
+        transcripts.repair(store.folder, codes, timeout=store.settings.lock_timeout)
     for problem in fixable:
         if problem.code == SESSION:
             hand_edits.mend_session(store.folder, problem, keep, timeout=store.settings.lock_timeout)
         elif action := _SMALL_FIXES.get(problem.code):
             action(store, problem)
     return fixable
+
+
+_APART = {PERMISSION, LEFTOVER, INDEX, SESSION, *transcripts.REPAIRED}
+"""Findings that can be repaired while `memory.json` cannot be read."""
 
 
 def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now: datetime) -> Callable[[View], Change]:
@@ -140,6 +147,9 @@ def _bring_back(store: MemoryStore) -> None:
 def _make_private(store: MemoryStore, problem: Problem) -> None:
     layout.ensure_private(store.folder)
     path = store.folder.root / problem.path
+    if path == store.folder.transcripts:
+        with files.locked(store.folder, timeout=store.settings.lock_timeout):
+            files.ensure_private(store.folder)
     if path.exists():
         with atomic.told(path):
             path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from memctl import housekeeping, secrets
-from memctl.doctor import hand_edits
+from memctl.doctor import hand_edits, transcripts
 from memctl.doctor.codes import BAD_RECORD, FOREIGN, KIND, LEFTOVER, LOCKED, ORPHAN, PERMISSION, SECRET, WAITING
 from memctl.files import document, knowledge, local_state, lock, signing
 from memctl.files.erase import temporary_files
@@ -26,6 +26,7 @@ def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
     yield from _kinds(store.folder)
     of_sessions = list(hand_edits.session_files(store.folder))
     yield from of_sessions
+    yield from transcripts.findings(store.folder)
     yield from _secrets(store)
     yield from _permissions(store.folder)
     yield from _leftovers(store.folder)
@@ -110,7 +111,7 @@ def _kinds(folder: UserFolder) -> Iterator[Problem]:
             yield Problem(
                 name, "is not a regular file, as it has to be: put the real file there, or delete it", code=KIND
             )
-    for path in (folder.reflections, folder.knowledge, folder.sessions):
+    for path in (folder.reflections, folder.knowledge, folder.sessions, folder.transcripts):
         if path.is_symlink() or (path.exists() and not path.is_dir()):
             name = path.relative_to(folder.root).as_posix()
             yield Problem(name, "is not a folder, as it has to be: put the real folder there, or delete it", code=KIND)
@@ -179,6 +180,6 @@ def _foreign(folder: UserFolder) -> Iterator[Problem]:
 def _locks(folder: UserFolder) -> Iterator[Problem]:
     """Locks that somebody holds, and those that another machine has left."""
     stripes = sorted(folder.session_locks.glob("sessions-??")) if folder.session_locks.is_dir() else []
-    for path in (folder.lock, *stripes):
+    for path in (folder.lock, *stripes, folder.session_locks / "transcripts"):
         if told := lock.examine(path):
             yield Problem(str(path.relative_to(folder.root)), told, code=LOCKED)

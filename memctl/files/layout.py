@@ -336,13 +336,17 @@ def ensure_private(folder: UserFolder) -> None:
 
 def prepare_git(folder: UserFolder) -> list[str]:
     """Write the ignore and attributes files, or the lines they lack; returns the names written."""
-    written = []
-    for name, text in ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE)):
-        there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
-        known = {line.strip() for line in there.splitlines()}
-        if lines := [line for line in text.splitlines() if line not in known]:
-            begun = there if not there or there.endswith("\n") else there + "\n"
-            new = begun + "".join(f"{line}\n" for line in lines)
-            atomic.replace(folder.root / name, new.encode("utf-8", "surrogateescape"))
-            written.append(name)
-    return written
+    files = ((".gitattributes", GITATTRIBUTES), (".gitignore", GITIGNORE))
+    return [name for name, text in files if add_lines(folder, name, text)]
+
+
+def add_lines(folder: UserFolder, name: str, text: str) -> bool:
+    """Add the lines that a file of git's lacks; says whether there were any."""
+    there = (atomic.read(folder.root / name) or b"").decode("utf-8", "surrogateescape")
+    known = {line.strip() for line in there.splitlines()}
+    lines = [line for line in text.splitlines() if line not in known]
+    if lines:
+        begun = there if not there or there.endswith("\n") else there + "\n"
+        new = begun + "".join(f"{line}\n" for line in lines)
+        atomic.replace(folder.root / name, new.encode("utf-8", "surrogateescape"))
+    return bool(lines)

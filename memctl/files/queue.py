@@ -44,10 +44,16 @@ class Queued:
     own: bool = True
 
 
-def id_of(session_id: str, message_ids: Sequence[str], now: datetime) -> str:
-    """The id under which messages are queued."""
-    told = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
-    return f"evt_{now:%Y%m%d%H%M%S}_{blake2b(told, digest_size=8).hexdigest()}"
+_MOST_IN_A_SECOND = 0xFFFF
+
+
+def id_of(folder: UserFolder, session_id: str, message_ids: Sequence[str], now: datetime) -> str:
+    """The id under which messages are queued: in time order, within a second in the order of the calls."""
+    head = f"evt_{now:%Y%m%d%H%M%S}_"
+    before = [name for _, name in waiting(folder) if name.startswith(head)]
+    place = min(int(before[-1][len(head) : len(head) + 4], 16) + 1, _MOST_IN_A_SECOND) if before else 0
+    content = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
+    return f"{head}{place:04x}{blake2b(content, digest_size=6).hexdigest()}"
 
 
 def put(folder: UserFolder, queued: Queued) -> None:
@@ -71,7 +77,7 @@ def waiting(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
     found = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
     parts = [path.name.removesuffix(".json").rpartition(".") for path in found]
     known = [(owner, name) for owner, _, name in parts if _QUEUED.fullmatch(name) and is_id(owner)]
-    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1][:18], pair))
+    return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1], pair[0]))
 
 
 def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:

@@ -6,6 +6,7 @@ other lock. A deletion is a line too, in the file of its message.
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
@@ -16,6 +17,7 @@ from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
+from memctl import times
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.errors import InvalidDataError, NotFoundError
@@ -38,6 +40,8 @@ EXCERPT = 2_000
 TAIL = 4_096
 """Bytes before the end by which a file that only grew is known again."""
 
+MARK = f"{FOLDER}.gitignore"
+
 PRIVATE_MARK = b"# What was said stays on this machine: `memctl git transcripts on` puts it under git.\n*\n"
 
 
@@ -58,9 +62,13 @@ def is_transcript(path: str) -> bool:
     return _FILE.fullmatch(path) is not None
 
 
-def path_of(received: datetime) -> str:
-    """The file of a message received at this time."""
-    return f"{FOLDER}{received:%Y-%m}.jsonl"
+def path_of(received: datetime, *, local: bool = False) -> str:
+    """The file of a message received at this time.
+
+    Args:
+        local: the one beside it, for messages of this machine where git tracks the other.
+    """
+    return f"{FOLDER}{received:%Y-%m}{'.local' if local else ''}.jsonl"
 
 
 def files(folder: UserFolder) -> list[str]:
@@ -81,14 +89,17 @@ def locked(folder: UserFolder, *, timeout: float) -> Iterator[None]:
         yield
 
 
-def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime) -> Appended:
+def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *, local: bool = False) -> Appended:
     """Add messages at the end of the month's file, durable when this returns; call it with the lock held.
+
+    Args:
+        local: see `path_of`.
 
     Raises:
         StorageError: the system refuses; nothing of them is in the file then.
         InvalidDataError: a message has no form in JSON; nothing was written.
     """
-    path = path_of(now)
+    path = path_of(now, local=local)
     lines = b"".join(kept.encode(_with_attachments(folder, message)) + b"\n" for message in messages)
     ensure_private(folder)
     full = folder.resolve(path)
@@ -125,6 +136,13 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LineEdit]) -> None:
         atomic.append(full, (_mended_end(full, before) if before else b"") + new, folder.root)
 
 
+def size(folder: UserFolder) -> int:
+    """How large the transcripts are with their attachments, in bytes."""
+    place = folder.transcripts
+    found = (path for path in place.rglob("*") if path.suffix in (".jsonl", ".txt")) if place.is_dir() else ()
+    return sum(path.lstat().st_size for path in found if path.is_file())
+
+
 def _stat(path: Path) -> os.stat_result | None:
     try:
         return path.lstat()
@@ -135,20 +153,44 @@ def _stat(path: Path) -> os.stat_result | None:
 def _mended_end(path: Path, state: os.stat_result) -> bytes:
     """What must stand before the next line: nothing, or a line end. A line that a crash cut off was never acknowledged,
     and goes; what a person wrote without a line end stays."""
-    if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
-        return b""
-    tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
-    last = tail[tail.rfind(b"\n") + 1 :]
-    if not last:
-        return b""
-    if next(kept.lines(last), None) is None and (last.startswith(b'{"id": "') or not last.strip(b"\0")):
+    last = _last_line(path, state)
+    if _is_torn(last):
         with atomic.told(path):
             os.truncate(path, state.st_size - len(last))
         return b""
-    return b"\n"
+    return b"\n" if last else b""
 
 
 LARGEST_LINE = 1 << 20
+
+
+def _last_line(path: Path, state: os.stat_result) -> bytes:
+    """What stands behind the last line end."""
+    if read_from(path, max(0, state.st_size - 1)) in (b"", b"\n"):
+        return b""
+    tail = read_from(path, max(0, state.st_size - LARGEST_LINE))
+    return tail[tail.rfind(b"\n") + 1 :]
+
+
+def _is_torn(last: bytes) -> bool:
+    """Whether it is what a write that was cut off left: the beginning of a line of memctl's, or zeros."""
+    ours = last.startswith(b'{"id": "') or b'{"id": "'.startswith(last) or not last.strip(b"\0")
+    return bool(last) and ours and next(kept.lines(last), None) is None
+
+
+def torn_end(folder: UserFolder, path: str) -> bytes:
+    """What a crash left of the last line of a transcript; empty where that is whole."""
+    full = folder.root / path
+    state = _stat(full)
+    last = _last_line(full, state) if state else b""
+    return last.strip() if _is_torn(last) else b""
+
+
+def mend_end(folder: UserFolder, path: str) -> None:
+    """Take out what a crash left of the last line; call it with the lock held."""
+    full = folder.resolve(path)
+    if state := _stat(full):
+        _mended_end(full, state)
 
 
 def _cut_back(path: Path, before: os.stat_result | None) -> None:
@@ -181,19 +223,40 @@ def tail_digest(tail: bytes) -> str:
 
 def ensure_private(folder: UserFolder) -> None:
     """Keep what is said out of git, before the first line is written; unless this user of this machine decided
-    otherwise (`tracked`)."""
-    place = folder.root / FOLDER
-    marker = place / ".gitignore"
-    if marker.exists() or is_shared(folder):
+    otherwise. A mark that lets anything through, as a folder from elsewhere may bring it, is replaced.
+
+    Raises:
+        StorageError, RefusedError: the mark cannot be written, or is a link.
+    """
+    marker = folder.root / MARK
+    if is_shared(folder) or is_private_mark(atomic.read(marker, folder.root)):
         return
-    atomic.make_directory(place, folder.root)
-    atomic.create(marker, PRIVATE_MARK)
+    atomic.replace(marker, PRIVATE_MARK, root=folder.root)
+
+
+def is_private_mark(data: bytes | None) -> bool:
+    """Whether an ignore file keeps everything beside it out of git."""
+    patterns = [line.strip() for line in (data or b"").splitlines()]
+    return b"*" in patterns and not any(pattern.startswith(b"!") for pattern in patterns)
+
+
+def privacy(folder: UserFolder) -> str:
+    """Whether git may see the transcripts: one of `PRIVATE`, `SHARED_HERE`, `UNMARKED`."""
+    if is_shared(folder):
+        return SHARED_HERE
+    marked = (folder.root / FOLDER / ".gitignore").exists() or not folder.transcripts.is_dir()
+    return PRIVATE if marked else UNMARKED
+
+
+PRIVATE, SHARED_HERE, UNMARKED = "private", "in git", "unmarked"
+"""Kept out of git; under git by a decision of this machine's user; in a folder that came without the mark: the next
+message marks it."""
 
 
 def is_shared(folder: UserFolder) -> bool:
     """Whether this machine's user put the transcripts under git."""
     decision = folder.transcripts_decision
-    data = atomic.read(decision) if decision.is_file() else None
+    data = atomic.read(decision) if decision.is_file() and not decision.is_symlink() else None
     return data is not None and folder.signer.verifies(SHARED, data)
 
 
@@ -201,14 +264,80 @@ SHARED = ".memctl/state/transcripts-in-git"
 
 
 def share(folder: UserFolder, wanted: bool) -> None:
-    """Put the transcripts under git, or take them out again: an act of this machine's user alone."""
-    marker = folder.root / FOLDER / ".gitignore"
+    """Put the transcripts under git, or take them out again: an act of this machine's user alone. Done again, it
+    completes what a crash cut short."""
     if wanted:
         atomic.replace(folder.transcripts_decision, folder.signer.signed(SHARED, b'{"shared": true}'), root=folder.root)
-        atomic.remove(marker)
+        if is_private_mark(atomic.read(folder.root / MARK, folder.root)):
+            atomic.remove(folder.root / MARK)
     else:
         atomic.remove(folder.transcripts_decision)
         ensure_private(folder)
+
+
+# What this machine's user decided
+
+
+@dataclass(frozen=True)
+class Paused:
+    """What is not kept for now: nothing of what is said (`everything`), or nothing of what is said in some sessions."""
+
+    everything: bool = False
+    sessions: tuple[str, ...] = ()
+
+    def applies_to(self, session: str) -> bool:
+        return self.everything or session in self.sessions
+
+
+PAUSED = ".memctl/state/transcripts-paused"
+
+
+def read_paused(folder: UserFolder) -> Paused:
+    """What this machine's user paused."""
+    found = _decided(folder, PAUSED)
+    sessions = found.get("sessions", [])
+    return Paused(found.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ())
+
+
+def write_paused(folder: UserFolder, paused: Paused) -> None:
+    """Decide what is not kept from now on."""
+    decided = {"everything": paused.everything, "sessions": list(paused.sessions)}
+    _decide(folder, PAUSED, decided if paused != Paused() else None)
+
+
+RETENTION = ".memctl/state/transcripts-retention"
+
+
+def read_notice(folder: UserFolder) -> tuple[float, datetime] | None:
+    """After how many days messages are going to be deleted, and when that was announced; None where it was not."""
+    found = _decided(folder, RETENTION)
+    days, at = found.get("days"), found.get("at")
+    return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
+
+
+def write_notice(folder: UserFolder, days: float, at: datetime) -> None:
+    """Note that a deletion was announced."""
+    _decide(folder, RETENTION, {"days": days, "at": times.to_text(at)})
+
+
+def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
+    """A decision that this machine's user signed; nothing where there is none."""
+    full = folder.resolve(path)
+    data = atomic.read(full) if full.is_file() else None
+    if data is None or not folder.signer.verifies(path, data):
+        return {}
+    found = json.loads(data)
+    return found if isinstance(found, dict) else {}
+
+
+def _decide(folder: UserFolder, path: str, value: Mapping[str, Any] | None) -> None:
+    full = folder.resolve(path)
+    if value is None:
+        atomic.remove(full)
+        return
+    folder.signer.prepare()
+    atomic.make_directory(full.parent, folder.root)
+    atomic.replace(full, folder.signer.signed(path, json.dumps(value, ensure_ascii=False).encode()), root=folder.root)
 
 
 # Reading
@@ -252,7 +381,7 @@ def attach(folder: UserFolder, text: str) -> str:
     """Keep a text in a file that is named after its content; returns the name."""
     data = text.encode("utf-8", "surrogatepass")
     digest = blake2b(data, digest_size=16).hexdigest()
-    full = folder.resolve(_attachment(digest))
+    full = folder.resolve(attachment(digest))
     if not full.is_file():
         atomic.replace(full, data, root=folder.root)
     return digest
@@ -265,7 +394,7 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
         NotFoundError: it is not on this machine.
         InvalidDataError: the file holds something else than what was kept there.
     """
-    data = atomic.read(folder.resolve(_attachment(digest))) if _DIGEST.fullmatch(digest) else None
+    data = atomic.read(folder.resolve(attachment(digest))) if _DIGEST.fullmatch(digest) else None
     if data is None:
         raise NotFoundError(f"the attachment {digest!r} is not on this machine", hint="It goes with its message.")
     if blake2b(data, digest_size=16).hexdigest() != digest:
@@ -273,7 +402,8 @@ def read_attachment(folder: UserFolder, digest: str) -> str:
     return data.decode("utf-8", "surrogatepass")
 
 
-def _attachment(digest: str) -> str:
+def attachment(digest: str) -> str:
+    """The file of a large text, relative to the user's folder."""
     return f"{ATTACHMENTS}{digest}.txt"
 
 

@@ -37,11 +37,13 @@ class Watermark:
         elsewhere: place and number of operations that began in another place, and were finished here.
         log_size: bytes of the log after that, when every line in it was verified.
         untracked: stamp of the git index that was looked at last and tracks nothing below `.memctl/`.
+        without_transcripts: stamp of the git index that was looked at last and tracks no transcript.
     """
 
     finished: int = 0
     log_size: int = 0
     untracked: str = ""
+    without_transcripts: str = ""
     elsewhere: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -108,6 +110,7 @@ def _read(path: Path) -> Watermark | None:
     try:
         found = json.loads(atomic.read(path) or b"")
         elsewhere = {str(name): int(number) for name, number in found["elsewhere"].items()}
-        return Watermark(int(found["finished"]), int(found["log_size"]), str(found["untracked"]), elsewhere)
+        looked = str(found["untracked"]), str(found.get("without_transcripts", ""))
+        return Watermark(int(found["finished"]), int(found["log_size"]), *looked, elsewhere)
     except (MemctlError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

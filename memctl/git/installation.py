@@ -14,9 +14,10 @@ from pathlib import Path
 
 from memctl import distribution
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.files import atomic, document, layout, reflections
+from memctl.files import atomic, document, layout, reflections, transcripts
 from memctl.files.layout import UserFolder
 from memctl.git import asking, process, settling
+from memctl.git import transcripts as shared_transcripts
 
 DRIVER = "memctl"
 CHECK = "pre-commit"
@@ -127,8 +128,20 @@ def complete(folders: Iterable[UserFolder]) -> list[str]:
     Returns:
         the files written.
     """
+    folders = list(folders)
+    _keep_private(folders)
     lacking = [folder for folder in folders if not (_attributes(folder).ok and _ignores_private(folder))]
-    return [f"{folder.name}/{name}" for folder in lacking for name in layout.prepare_git(folder)]
+    return [f"{folder.name}/{name}" for folder in lacking for name in _prepare(folder)]
+
+
+def _prepare(folder: UserFolder) -> list[str]:
+    written = layout.prepare_git(folder)
+    if transcripts.is_shared(folder) and layout.add_lines(folder, _ATTRIBUTES, shared_transcripts.ATTRIBUTES):
+        written = list(dict.fromkeys((_ATTRIBUTES, *written)))
+    return written
+
+
+_ATTRIBUTES = ".gitattributes"
 
 
 def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:
@@ -152,8 +165,16 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
     written = []
     for folder in folders:
         layout.ensure_private(folder)
-        written += [f"{folder.name}/{name}" for name in layout.prepare_git(folder)]
+        _keep_private([folder])
+        written += [f"{folder.name}/{name}" for name in _prepare(folder)]
     return where or asking.need(root), where is None, written
+
+
+def _keep_private(folders: Iterable[UserFolder]) -> None:
+    """Transcripts that came without the mark, as from an archive, get it before anything is committed."""
+    for folder in folders:
+        if folder.transcripts.is_dir():
+            transcripts.ensure_private(folder)
 
 
 def _check_free(entry: Path) -> None:
@@ -193,6 +214,7 @@ def check(folder: UserFolder) -> Iterator[Finding]:
     seen = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
     yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "take it out of .gitignore")
     yield _private(folder)
+    yield from _transcripts(folder)
     yield merges(folder)
 
 
@@ -204,6 +226,15 @@ def _private(folder: UserFolder) -> Finding:
     return Finding("private files", True, "not tracked")
 
 
+def _transcripts(folder: UserFolder) -> Iterator[Finding]:
+    """Whether transcripts, where there are any, are in git or out of it as this machine's user decided."""
+    found = shared_transcripts.state(folder)
+    if found.files or found.shared or found.tracked:
+        told = found.problem or ("in git" if found.shared else "private to this machine")
+        way = "on" if found.shared else "off"
+        yield Finding("transcripts", not found.problem, told, f"memctl git transcripts {way}")
+
+
 _PRIVATE = (".memctl", "sessions")
 
 
@@ -213,7 +244,8 @@ def _ignores_private(folder: UserFolder) -> bool:
 
 
 def _attributes(folder: UserFolder) -> Finding:
-    names = (document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name)
+    names = [document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name]
+    names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcripts.is_shared(folder) else []
     said = asking.ask(folder.root, "check-attr", "merge", "--", *names)
     missing = [name for name in names if f"{name}: merge: {DRIVER}" not in said]
     told = f"missing for {', '.join(missing)}" if missing else "name the driver"

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from memctl.errors import InvalidDataError, StorageError
-from memctl.files import document, merge, merge_texts, merge_values
+from memctl.files import document, merge, merge_texts, merge_transcripts, merge_values, transcripts
 from memctl.git import asking, process
 from memctl.models import ACTIVE
 
@@ -33,6 +33,8 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
     """The merged file, whether it holds a conflict, and what to tell."""
+    if transcripts.is_transcript("/".join(name.split("/")[-2:])):
+        return merge_transcripts.merged(base, ours, theirs), False, ""
     if name.endswith(".jsonl"):
         return merge_texts.log(base, ours, theirs), False, ""
     if name.endswith(".md"):

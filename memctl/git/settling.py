@@ -7,7 +7,18 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl.errors import InvalidDataError
-from memctl.files import atomic, codec, document, layout, lock, merge, merge_texts, merge_values
+from memctl.files import (
+    atomic,
+    codec,
+    document,
+    layout,
+    lock,
+    merge,
+    merge_texts,
+    merge_transcripts,
+    merge_values,
+    transcripts,
+)
 from memctl.files.layout import UserFolder
 from memctl.git import asking, merging, process
 
@@ -51,7 +62,8 @@ class Settled:
 
 
 def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
-    """Merge what git left with conflict markers: `memory.json` by records, the log of feedback by lines.
+    """Merge what git left with conflict markers: `memory.json` by records, the log of feedback by lines, transcripts by
+    messages.
 
     Both sides come from git's index where the file is as git wrote it, else from between the markers. A copy of the
     file as it was is kept below `.memctl/state/displaced/`.
@@ -63,24 +75,34 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
     layout.check_private(folder)
     files, kept = [], []
     with lock.exclusive(folder.lock, timeout=timeout):
-        for path in (folder.memory_file, folder.feedback_log):
-            data = atomic.read(path)
-            if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
-                continue
-            merged = _settled_log(folder, data) if path == folder.feedback_log else _settled_memories(folder, data)
-            copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{path.suffix}"
-            atomic.replace(copy, data)
-            atomic.replace(path, merged)
-            files.append(path.name)
-            kept.append(str(copy.relative_to(folder.root)))
+        for name in (document.FILE_NAME, folder.feedback_log.name):
+            if copy := _settle_file(folder, name):
+                files.append(name)
+                kept.append(copy)
+        with transcripts.locked(folder, timeout=timeout):
+            settled = {name: copy for name in transcripts.files(folder) if (copy := _settle_file(folder, name))}
+        files += settled
+        kept += settled.values()
     left = unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
     names = sorted(path.relative_to(folder.root).as_posix() for path in folder.reflections.rglob("*.md"))
     return Settled(tuple(files), tuple(left), tuple(kept), tuple(marked_in(folder, names)))
 
 
-def _settled_log(folder: UserFolder, marked: bytes) -> bytes:
-    base, ours, theirs, _ = _sides(folder.root, folder.feedback_log.name, marked)
-    return merge_texts.log(base, ours, theirs)
+def _settle_file(folder: UserFolder, name: str) -> str:
+    """Merge what is between the markers of a file; returns where the copy of it is, empty where it has none."""
+    data = atomic.read(folder.root / name, folder.root)
+    if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
+        return ""
+    merged = _settled_memories(folder, data) if name == document.FILE_NAME else _settled_log(folder, name, data)
+    copy = folder.displaced / f"conflict-{codec.digest(data)[:12]}{Path(name).suffix}"
+    atomic.replace(copy, data)
+    atomic.replace(folder.root / name, merged, root=folder.root)
+    return str(copy.relative_to(folder.root))
+
+
+def _settled_log(folder: UserFolder, name: str, marked: bytes) -> bytes:
+    base, ours, theirs, _ = _sides(folder.root, name, marked)
+    return (merge_transcripts.merged if transcripts.is_transcript(name) else merge_texts.log)(base, ours, theirs)
 
 
 def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:

@@ -1,4 +1,6 @@
-"""Whether git tracks what memctl keeps for itself: a branch could then bring another's log, and take one's own away."""
+"""Whether git tracks what memctl keeps for itself: a branch could then bring another's log, and take one's own away;
+and whether it tracks transcripts that nobody on this machine put there.
+"""
 
 from __future__ import annotations
 
@@ -7,7 +9,7 @@ import stat
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.files import atomic, watermark
+from memctl.files import atomic, transcripts, watermark
 from memctl.files.layout import PRIVATE, UserFolder
 
 
@@ -20,7 +22,7 @@ def refuse_tracked(folder: UserFolder) -> None:
     stamp = _index_stamp(folder.root)
     if not stamp or stamp == watermark.of(folder).untracked:
         return
-    if _tracked(folder.root):
+    if tracked(folder.root, PRIVATE):
         raise RefusedError(
             f"git tracks {PRIVATE} in {folder.root}: a branch would change what memctl keeps for this machine alone",
             hint=f"Take it out of git, it stays on disk: git -C {folder.root} rm -r --cached {PRIVATE} && git commit",
@@ -28,13 +30,26 @@ def refuse_tracked(folder: UserFolder) -> None:
     watermark.note(folder, untracked=stamp)
 
 
-def _tracked(root: Path) -> bool:
-    from memctl.git import process  # only where the index of git has changed
+def tracks_transcripts(folder: UserFolder) -> bool:
+    """Whether git tracks transcripts that this machine's user did not put under git, as in a clone: what is added to
+    those would leave with the next commit. Git is asked once for each state of its index."""
+    stamp = _index_stamp(folder.root)
+    if not stamp or stamp == watermark.of(folder).without_transcripts or transcripts.is_shared(folder):
+        return False
+    if tracked(folder.root, transcripts.FOLDER):
+        return True
+    watermark.note(folder, without_transcripts=stamp)
+    return False
+
+
+def tracked(root: Path, place: str) -> list[str]:
+    """The files below a place that git tracks; none where git cannot say."""
+    from memctl.git import asking, process  # only where the index of git has changed
 
     try:
-        return bool(process.run(root, "ls-files", "-z", "--", f":(icase){PRIVATE}").stdout)
+        return asking.names(process.run(root, "ls-files", "-z", "--", f":(icase){place}").stdout)
     except MemctlError:
-        return False  # no git, or a repository that memctl runs none in: what arrives by it is not believed anyway
+        return []  # no git, or a repository that memctl runs none in: what arrives by it is not believed anyway
 
 
 def _index_stamp(root: Path) -> str:

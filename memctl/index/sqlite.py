@@ -343,6 +343,11 @@ class SqliteIndex:
         arguments = (path, message_id, f"{message_id}#", f"{message_id}$")
         return [ref for (ref,) in db.rows(self.connection, sql, arguments)]
 
+    def messages_starting(self, beginning: str, limit: int = 500) -> list[Found]:
+        """Entries of messages whose ids begin so, in the order of the ids."""
+        condition = f"{search.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
+        return self._entries(condition, len(beginning), beginning, limit, order="ref LIMIT ?")
+
     def all_messages(self) -> list[Found]:
         """The entries of all messages, in the order in which they were received."""
         return self._entries(search.within(MESSAGES), order="path, line, rowid")

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from memctl.errors import ConflictError, NotFoundError, RefusedError
 from memctl.files import document
 from memctl.files.journal import Operation
+from memctl.files.transcripts import is_transcript
 from memctl.lifecycle import differences, past
-from memctl.lifecycle.past import FILE, RECORD, Key, Part
+from memctl.lifecycle.past import FILE, LINE, RECORD, Key, Part
 from memctl.models import Change, FileEdit
 
 UNDO, REDO = "undo", "redo"
@@ -135,6 +136,9 @@ def _header_back(operation: Operation) -> dict[str, object] | None:
 def _changed(
     what: str, step: Step, part: Part, now: bytes | None, later: Sequence[Operation]
 ) -> ConflictError:  # fmt: skip
+    if part.key.kind == LINE and part.after is not None and is_transcript(part.key.name):
+        reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: the messages were removed for good since"
+        return ConflictError(reason, hint="The setting `transcript_deleted_days` says how long deleted messages wait.")
     by = next((op for op in reversed(later) if _left(op, part.key, now)), None)
     who = f"since by `{by.command}` of {by.at}" if by else "outside memctl since"
     reason = f"cannot {what} `{step.origin.command}` of {step.origin.at}: {part.key} was changed {who}{_how(part, now)}"

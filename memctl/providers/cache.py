@@ -10,6 +10,7 @@ from pathlib import Path
 import apsw
 
 from memctl.providers.base import Embedder
+from memctl.turns import given_up
 
 FILE_NAME = "embeddings.sqlite"
 
@@ -36,14 +37,17 @@ class CachedEmbedder:
         known = self._look_up(keys)
         new = {key: text for key, text in zip(keys, texts, strict=True) if key not in known}
         if new:
-            made = dict(zip(new, self.inner.embed(list(new.values())), strict=True))
+            with given_up():
+                vectors = self.inner.embed(list(new.values()))
+            made = dict(zip(new, vectors, strict=True))
             self._keep(made)
             known |= made
         return [known[key] for key in keys]
 
     def embed_query(self, text: str) -> Sequence[float]:
         """As the embedder's; questions are rarely the same, so they are not kept."""
-        return self.inner.embed_query(text)
+        with given_up():
+            return self.inner.embed_query(text)
 
     def verify(self) -> None:
         self.inner.verify()

@@ -11,6 +11,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import SplitResult, urlsplit
 
 from memctl.errors import ProviderError
+from memctl.providers.waiting import PassingError as PassingError
+from memctl.providers.waiting import Service
 
 if TYPE_CHECKING:
     import httpx
@@ -28,12 +30,6 @@ LOOPBACK = ("127.0.0.1", "::1")
 
 MAX_CHARACTERS = 4_000
 """Only this much of a text is sent: many servers refuse a whole batch for one text beyond the model's tokens."""
-
-
-class PassingError(ProviderError):
-    """A failure that may be over in a moment; `pause` is how many seconds the server asks to wait, if it does."""
-
-    pause: float | None = None
 
 
 def address(base_url: str, what: str, hint: str) -> SplitResult:
@@ -197,6 +193,7 @@ class Endpoint:
         self._parts = url
         self._key, self._timeout, self._hints = key, timeout, hints
         self.of_model = f" for model {model!r}" if model else ""
+        self.service = Service(self.place)
 
     def client(self) -> httpx.Client:
         """A connection for some requests; a context manager. It follows no redirect."""

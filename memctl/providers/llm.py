@@ -20,6 +20,7 @@ from urllib.parse import parse_qsl
 from memctl import distribution
 from memctl.errors import ProviderError
 from memctl.providers import http
+from memctl.providers.waiting import Service
 
 if TYPE_CHECKING:
     import httpx2
@@ -105,6 +106,7 @@ class OpenAILLM:
         self.name, self._model, self._timeout, self._retries = f"openai:{model}", model, timeout, max_retries
         self._base, self._key = http.address(base_url, _WHAT, _URL_HINT), http.checked_key(api_key, _WHAT, _KEY_HINT)
         self._place = http.shown(self._base._replace(path=self._base.path.rstrip("/") + "/chat/completions"))
+        self._service = Service(self._place)
         self._temperature = temperature
         self._untaken: set[str] = set()  # parameters this server does not take
 
@@ -124,6 +126,9 @@ class OpenAILLM:
         """
         _need_packages()
         asked = [_sendable(dict(message)) for message in messages]
+        return self._service.ask(lambda: self._completed(asked, schema))
+
+    def _completed(self, asked: list[Message], schema: Mapping[str, Any] | None) -> Any:
         with self._client() as client:
             deadline = time.monotonic() + self._timeout
             if schema is None:
@@ -334,7 +339,10 @@ def _within(deadline: float, work: Callable[[], T]) -> T:
         except BaseException as error:
             future.set_exception(error)
 
-    Thread(target=run, daemon=True).start()
+    try:
+        Thread(target=run, daemon=True).start()
+    except RuntimeError as problem:  # from Python 3.12 on, there are no new threads while a program ends
+        raise ProviderError("the program is ending: no model is asked any more") from problem
     return future.result(max(deadline - time.monotonic(), 0.001))
 
 

@@ -6,12 +6,14 @@ The key is given by the caller, who has it from the environment; it stands in no
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.errors import ProviderError
 from memctl.providers import http
 from memctl.providers.http import MAX_CHARACTERS as MAX_CHARACTERS
+from memctl.providers.waiting import at_most
 
 if TYPE_CHECKING:
     import httpx
@@ -77,8 +79,9 @@ class OpenAIEmbedder:
         Raises:
             ProviderError: the server cannot be reached, refuses, or answers with other than one vector for each text.
         """
-        if not texts:
-            return []
+        return self._endpoint.service.ask(lambda: self._embedded(texts)) if texts else []
+
+    def _embedded(self, texts: Sequence[str]) -> list[Sequence[float]]:
         found: list[Sequence[float]] = []
         with self._endpoint.client() as client:
             for start in range(0, len(texts), self._batch):
@@ -90,8 +93,9 @@ class OpenAIEmbedder:
         return self.embed([text])[0]
 
     def verify(self) -> None:
-        """Ask the server for one vector. Raises as `embed` does."""
-        self.embed_query("memory")
+        """Ask the server for one vector, also if it did not answer lately. Raises as `embed` does."""
+        with at_most(math.inf):
+            self.embed_query("memory")
 
     def _vectors(self, client: httpx.Client, texts: list[str]) -> list[list[float]]:
         """The vectors of one batch, in its order."""

@@ -8,12 +8,14 @@ caller, who has it from the environment; it stands in no message.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Callable, Mapping, Sequence
 from math import isfinite
 from typing import TYPE_CHECKING, Any
 
 from memctl.errors import ProviderError
 from memctl.providers import http
+from memctl.providers.waiting import at_most
 
 if TYPE_CHECKING:
     import httpx
@@ -82,6 +84,9 @@ class ServerReranker:
         if not texts:
             return []
         asked, cleaned = http.clean(question), [http.clean(text) for text in texts]
+        return self._endpoint.service.ask(lambda: self._scored(asked, cleaned))
+
+    def _scored(self, asked: str, cleaned: Sequence[str]) -> list[float]:
         found: list[float] = []
         with self._endpoint.client() as client:
             for start in range(0, len(cleaned), BATCH):
@@ -89,8 +94,9 @@ class ServerReranker:
         return found
 
     def verify(self) -> None:
-        """Ask for one number. Raises as `scores` does."""
-        self.scores("memory", ["memory"])
+        """Ask for one number, also if the server did not answer lately. Raises as `scores` does."""
+        with at_most(math.inf):
+            self.scores("memory", ["memory"])
 
     def _batch(self, client: httpx.Client, question: str, texts: Sequence[str]) -> list[float]:
         content = self._answer(client, question, texts)

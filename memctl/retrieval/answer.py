@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
 from memctl.files import document, knowledge, transcripts
@@ -33,6 +34,8 @@ from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
 
+T = TypeVar("T")
+
 DECODED = 3
 """How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
 
@@ -50,15 +53,61 @@ class Answer:
 
 
 def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
-    """The hits for a query, best first, all of one moment."""
+    """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
+
+    def answered(question: Question, retrieved: Retrieved) -> Answer:
+        return _answer(query, index, question, retrieved, weights, now)
+
+    return _asked(query, index, embedder, now, answered)
+
+
+def _asked(
+    query: Query,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    now: datetime,
+    answered: Callable[[Question, Retrieved], T],
+    limit: int = retrieve.CANDIDATES,
+    recent: str = "",
+) -> T:
+    """What `answered` makes of what is found for a question, in the same moment."""
     with index.snapshot():
-        return _answer(query, index, embedder, weights, now)
+        *narrow, whole = _questions(query, index)
+        before = _said_before(index, recent)
+    drawn = retrieve.vector_of(before, embedder)[0] if before else ()
+    for question in narrow:
+        vector, degraded = retrieve.vector_of(question, embedder)
+        vector = retrieve.between(vector, drawn)
+        with index.snapshot():
+            found = retrieve.retrieved(index, vector, question, query.filters, now, limit, before)
+            if any(one.lexical > 0 or one.cosine > 0 for one in found):
+                return answered(question, Retrieved(found, vector, degraded))
+    vector, degraded = retrieve.vector_of(whole, embedder)
+    vector = retrieve.between(vector, drawn)
+    with index.snapshot():
+        found = retrieve.retrieved(index, vector, whole, query.filters, now, limit, before)
+        return answered(whole, Retrieved(found, vector, degraded))
+
+
+def _said_before(index: SqliteIndex, recent: str) -> Question | None:
+    if not recent.strip():
+        return None
+    counts = index.term_counts(set(retrieve.question_terms(recent)))
+    prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
+    return retrieve.rarest(prepared, retrieve.RECENT_WORDS)
+
+
+def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:
+    """The question without the words that are everywhere, if there are any; then with them, if nothing is found."""
+    counts = index.term_counts(retrieve.question_terms(query.text))
+    frequent = retrieve.frequent(index, counts)
+    whole = retrieve.prepare(query.text, counts, index.total())
+    return (retrieve.prepare(query.text, counts, index.total(), frequent), whole) if frequent else (whole,)
 
 
 def _answer(
-    query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime
+    query: Query, index: SqliteIndex, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
 ) -> Answer:
-    question, retrieved = _retrieved(query, index, embedder, now)
     ranking = _ranked(index, query, retrieved, weights, now)
     route = route_of(query.text)
     hits, entries = _hits(index, query, ranking, weights, now, route.present)
@@ -88,34 +137,6 @@ def _answer(
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
-
-
-def _retrieved(
-    query: Query,
-    index: SqliteIndex,
-    embedder: Embedder | None,
-    now: datetime,
-    limit: int = retrieve.CANDIDATES,
-    recent: str = "",
-) -> tuple[Question, Retrieved]:
-    """What may answer, without the words that are everywhere; with them where nothing is found so."""
-    counts = index.term_counts(retrieve.question_terms(query.text))
-    frequent = retrieve.frequent(index, counts)
-    question = retrieve.prepare(query.text, counts, index.total(), frequent)
-    before = _said_before(index, recent)
-    found = retrieve.retrieved(index, embedder, question, query.filters, now, limit, before)
-    if frequent and not any(one.lexical > 0 or one.cosine > 0 for one in found.candidates):
-        question = retrieve.prepare(query.text, counts, index.total())
-        found = retrieve.retrieved(index, embedder, question, query.filters, now, limit, before)
-    return question, found
-
-
-def _said_before(index: SqliteIndex, recent: str) -> Question | None:
-    if not recent.strip():
-        return None
-    counts = index.term_counts(set(retrieve.question_terms(recent)))
-    prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
-    return retrieve.rarest(prepared, retrieve.RECENT_WORDS)
 
 
 @dataclass(frozen=True)
@@ -155,9 +176,8 @@ def evidence(
         recent: what was said before the question.
         known: whether a hit stands in the window already: it says nothing new, and answers nothing.
     """
-    with index.snapshot():
-        limit = max(retrieve.CANDIDATES, query.top)
-        question, retrieved = _retrieved(query, index, embedder, now, limit, recent)
+
+    def gathered(question: Question, retrieved: Retrieved) -> Evidence:
         ranking = _ranked(index, query, retrieved, weights, now)
         present = route_of(query.text).present
         hits, entries = _hits(index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present)
@@ -166,6 +186,8 @@ def evidence(
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
         judged = _judged(ordered, question, entries, weights)
         return Evidence(tuple(judged), _after(index, entries), strength(judged), present, retrieved.degraded)
+
+    return _asked(query, index, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
 
 
 def place_of(hit: Hit) -> str:

@@ -126,36 +126,40 @@ class Retrieved:
     degraded: str = ""
 
 
+def vector_of(question: Question, embedder: Embedder | None) -> tuple[Vector, str]:
+    """The vector of a question, empty where there is none, and a sentence on why it could not be made."""
+    if embedder is None or not question.words:
+        return (), ""
+    try:
+        return embedder.embed_query(question.embedded), ""
+    except ProviderError as problem:
+        return (), f"full text only: {problem.message}. {problem.hint}".strip()
+
+
 def retrieved(
     index: SqliteIndex,
-    embedder: Embedder | None,
+    vector: Vector,
     question: Question,
     filters: Filters,
     now: datetime,
     limit: int = CANDIDATES,
     recent: Question | None = None,
-) -> Retrieved:
+) -> Sequence[Candidate]:
     """Entries found by either signal, with the scores of both; as many of documents as of everything else.
 
     Args:
         limit: candidates of each signal and part.
-        recent: what was said before the question, which adds to what it finds.
+        recent: what was said before the question, which adds to what its words find.
     """
     pools = _pools(index, filters)
     lexical = _lexical(index, pools, question, now, limit)
     if recent is not None and recent.words:
         lexical = _with_recent(lexical, _lexical(index, pools, recent, now, limit))
-    if embedder is None or not question.words:
-        return Retrieved(_joined(lexical, {}))
-    try:
-        vector = embedder.embed_query(question.embedded)
-        if recent is not None and recent.words:
-            vector = _between(vector, embedder.embed_query(recent.embedded))
-    except ProviderError as problem:
-        return Retrieved(_joined(lexical, {}), (), f"full text only: {problem.message}. {problem.hint}".strip())
+    if not len(vector):
+        return _joined(lexical, {})
     cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, limit)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
-    return Retrieved(_joined(lexical, cosines), vector)
+    return _joined(lexical, cosines)
 
 
 RECENT_SHARE = 0.5
@@ -178,8 +182,10 @@ def _with_recent(question: Mapping[int, float], recent: Mapping[int, float]) -> 
     return {row: question.get(row, 0.0) + RECENT_SHARE * best / other * recent.get(row, 0.0) for row in rows}
 
 
-def _between(question: Vector, recent: Vector) -> Vector:
+def between(question: Vector, recent: Vector) -> Vector:
     """A vector near the question's, drawn to that of what was said before it."""
+    if not len(question) or not len(recent):
+        return question
     return [q + RECENT_SHARE * r for q, r in zip(question, recent, strict=True)]
 
 

@@ -158,6 +158,7 @@ def is_left_out(path: str) -> bool:
         [".memctl", "state", "lock"],
         [".memctl", "state", "lock.turn"],
         [".memctl", "state", "locks"],
+        [".memctl", "state", "transcripts-in-git"],  # what a user of another machine decided
     )
     return private or any(p.lower() == ".git" or p.startswith(atomic.TEMPORARY_PREFIX) for p in parts)
 

@@ -16,11 +16,13 @@ SOURCE = "import"
 
 
 class Item(NamedTuple):
-    """One memory that was read, Markdown to keep with it, and the front matter of that."""
+    """One memory that was read, Markdown to keep with it, the front matter of that, and the names of the fields that
+    were given (None where that is not known)."""
 
     memory: Memory
     detail: str = ""
     front: str = ""
+    given: frozenset[str] | None = None
 
 
 _CATEGORY_WORDS = {

@@ -49,6 +49,7 @@ class Imported:
         fronts: the front matter of that Markdown, where there is more in it than memctl writes.
         problems: what was left out and why, with its line; the caller decides whether to go on without it.
         places: the file and the line each memory stands in.
+        given: the names of the fields that a line gave, by the memory's position, where the form tells.
     """
 
     form: str
@@ -57,6 +58,7 @@ class Imported:
     problems: tuple[Problem, ...] = ()
     places: tuple[tuple[str, int], ...] = field(default=(), compare=False)
     fronts: Mapping[int, str] = field(default_factory=dict)
+    given: Mapping[int, frozenset[str]] = field(default_factory=dict, compare=False)
 
 
 def read(source: Path | bytes, form: str = AUTO, *, now: datetime | None = None, only_store: str = "") -> Imported:
@@ -227,6 +229,7 @@ def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence
     problems: list[Problem] = []
     places: list[tuple[str, int]] = []
     texts: dict[str, str] = {}
+    given: dict[int, frozenset[str]] = {}
     for path, entry, make in work:
         try:
             for item in _made(entry, make, texts):
@@ -234,11 +237,13 @@ def _collected(form: str, work: Iterable[tuple[str, Entry, Callable[[], Sequence
                     details[len(memories)] = item.detail
                 if item.front:
                     fronts[len(memories)] = item.front
+                if item.given is not None:
+                    given[len(memories)] = item.given
                 memories.append(item.memory)
                 places.append((path, entry.line))
         except RecordError as reason:
             problems.append(Problem(path, str(reason), entry.line))
-    return Imported(form, tuple(memories), details, tuple(problems), tuple(places), fronts)
+    return Imported(form, tuple(memories), details, tuple(problems), tuple(places), fronts, given)
 
 
 def _made(entry: Entry, make: Callable[[], Sequence[Item]], texts: dict[str, str]) -> Sequence[Item]:

@@ -42,7 +42,7 @@ def record(value: Any, now: datetime | None) -> list[Item]:
     if not given.get("memory_id"):
         memory = replace(memory, memory_id="")
     _check(memory)
-    return [Item(memory, detail, front)]
+    return [Item(memory, detail, front, frozenset(name for name, value in given.items() if value is not None))]
 
 
 def _check(memory: Memory) -> None:

@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.files import atomic, document, layout, lock
+from memctl.files import atomic, document, layout, lock, transcripts
 from memctl.files.layout import CONFIG_NAME, UserFolder
 from memctl.transfer.archive import FOLDER, Archive, is_left_out, verify
 from memctl.transfer.archive_members import MANIFEST, invalid, members, reading
@@ -150,6 +150,8 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
     for directory in (made.root, made.reflections, made.state, made.cache):
         atomic.make_directory(directory)
     layout.ensure_private(made)
+    if made.transcripts.is_dir():
+        transcripts.ensure_private(made)
     if (displaced := made.displaced / made.memory_file.name).exists():
         with atomic.told(displaced):  # its new times must not look as if somebody had written into it meanwhile
             os.utime(displaced, (0, 0))

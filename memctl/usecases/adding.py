@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import fields, replace
+from dataclasses import fields as dataclass_fields
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -71,10 +72,10 @@ class Adding(Engine):
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return outcome[0]
 
-    def _new(self, memory: Memory, given: frozenset[str], now: datetime) -> Memory:
+    def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
         memory = adding.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
-        return adding.check(memory, self.settings.categories, memory if given == _EVERY_FIELD else None)
+        return adding.check(memory, self.settings.categories, memory if own else None)
 
     def add_many(
         self,
@@ -82,6 +83,7 @@ class Adding(Engine):
         *,
         details: Mapping[int, str] | None = None,
         fronts: Mapping[int, str] | None = None,
+        fields: Mapping[int, frozenset[str]] | None = None,
         command: str = "import",
         allow_duplicate: bool = False,
         allow_secret: bool = False,
@@ -93,16 +95,22 @@ class Adding(Engine):
         A memory with an `external_id` is always kept, once: a second import of it is skipped.
 
         Args:
-            memories: with `memory_id` empty where a new one is wanted; every other field is taken as it is.
+            memories: with `memory_id` empty where a new one is wanted. Kind and importance are completed as `add` does,
+                where nobody gave them; every other field is taken as it is.
             details: Markdown to keep with a memory, by its position.
             fronts: front matter of that Markdown whose fields are kept, but for those memctl writes itself.
+            fields: names of the fields that somebody gave to a memory, by its position; else all of one with an id, and
+                of another those that differ from the defaults of `Memory`.
             allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
         """
         now = now or times.utc_now()
         given = self._guarded(list(memories), allow_secret)
         details = self._guarded_texts(details or {}, "Markdown", allow_secret)
         fronts = self._guarded_texts(fronts or {}, "front matter", allow_secret)
-        complete = [self._new(memory, _EVERY_FIELD, now) for memory in given]
+        known = fields or {}
+        complete = [
+            self._new(memory, known.get(at, _given_of(memory)), now, own=True) for at, memory in enumerate(given)
+        ]
         own_ids = frozenset(memory.memory_id for memory in given if memory.memory_id)
         results: list[Added] = []
         for start in range(0, len(complete), BULK):
@@ -250,4 +258,12 @@ def with_details(
     return done, files
 
 
-_EVERY_FIELD = frozenset(f.name for f in fields(Memory))
+_EVERY_FIELD = frozenset(f.name for f in dataclass_fields(Memory))
+_DEFAULTS = {f.name: f.default for f in dataclass_fields(Memory) if f.name in ("kind", "importance")}
+
+
+def _given_of(memory: Memory) -> frozenset[str]:
+    """Which of the fields that can be completed somebody gave: those that differ from their defaults, if it is new."""
+    if memory.memory_id:
+        return _EVERY_FIELD
+    return frozenset(name for name, default in _DEFAULTS.items() if getattr(memory, name) != default)

@@ -35,6 +35,7 @@ from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
 from memctl.selection import Selection
 from memctl.selection import select as selected
+from memctl.turns import given_up
 
 NONE = "none"
 """Name of no reranker."""
@@ -120,7 +121,8 @@ class Asking(Engine):
         if not texts:
             return found, None
         start = time.perf_counter()
-        scores = reranker.scores(query.text, texts)
+        with given_up():
+            scores = reranker.scores(query.text, texts)
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
         ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
         spread = rank.spread(ranked, rank.document_of, query.top)

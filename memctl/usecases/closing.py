@@ -6,6 +6,7 @@ process that dies in between leaves undone the next command does; the episode be
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -70,13 +71,19 @@ class Closing(Ending, Strategies):
         except InvalidDataError:
             return None  # `memctl session list` says what is wrong with it
 
-    def _archive(self, task: Task, now: datetime) -> Closed:
-        """Write what a task that is over leaves behind, then take it out of its session."""
+    def _archive(self, task: Task, now: datetime, untold: Sequence[str] = ()) -> Closed:
+        """Write what a task that is over leaves behind, then take it out of its session.
+
+        Args:
+            untold: what a language model shall say later.
+        """
         from memctl.working import task_episodes, task_strategies
 
         recoveries = tuple(self._recorded_recoveries(task, now))
-        episode = self._completed(task_episodes.episode_of(task), now)
-        told = bool(recoveries) and task_episodes.told_by_recoveries(task)
+        told = bool(recoveries) and not untold and task_episodes.told_by_recoveries(task)
+        taught = [found.memory.memory_id for found in recoveries] if told else []
+        drafted = task_episodes.waiting_for_model(task_episodes.episode_of(task, taught), untold)
+        episode = self._completed(drafted, now)
         proposal = None if told else task_strategies.strategy_of(task)
         noted = [self._completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
         blank = self._completed(_strategy_record(proposal), now) if proposal else None
@@ -176,7 +183,7 @@ def strategy_change(
     path = record.summary_md_ref if reflections.is_reference(record.summary_md_ref) else ""
     path = path or reflections.path_for(record.memory_id)
     record = replace(record, summary_md_ref=path)
-    return record, _reflected(view, record, path, body, now)
+    return record, reflected(view, record, path, body, now)
 
 
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
@@ -190,7 +197,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     return next((memory for memory in alike if memory.status == ACTIVE), None)
 
 
-def _reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
+def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
     before = original = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
     fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}

@@ -9,11 +9,15 @@ from typing import TYPE_CHECKING, Any
 
 from memctl import housekeeping, times
 from memctl.engine import Engine
+from memctl.entries import memory_of
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
-from memctl.files import codec
+from memctl.files import codec, transcript_scan
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.files.transcript_scan import Repeated
+from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding
-from memctl.models import ACTIVE, CANDIDATE, Change, Memory
+from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
+from memctl.retrieval import retrieve
 from memctl.view import View
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
@@ -28,13 +32,18 @@ OURS, THEIRS = "ours", "theirs"
 
 NEWEST = "newest"
 
+_RAREST, _COMPARED = 8, 40
+"""By how many of its words what a record may contradict is looked for, and how many memories are compared with it."""
+
 
 @dataclass(frozen=True)
 class OpenConflicts:
-    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form."""
+    """All that waits for a decision: `noted` are entries of `memory.json` as they stand there, of any form; `messages`
+    those that were changed on both sides of a merge."""
 
     found: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
+    messages: tuple[Repeated, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -74,7 +83,30 @@ class Conflicts(Engine):
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         found = contradictions.find(view.all(), now or times.utc_now(), (self.user,))
-        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted))
+        several = transcript_scan.repeated([*transcript_scan.places(self.folder)])
+        messages = tuple(each for each in several if len(each.versions) > 1)
+        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
+
+    def contradicted_by(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
+        """Active memories that a record seems to contradict: of those that share its rarest words or its key.
+
+        It looks at a few dozen memories, however many there are; `conflicts` compares all.
+        """
+        from memctl.lifecycle.conflicts import contradictions
+
+        now = now or times.utc_now()
+        words = list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256]
+        counts = self.index.term_counts([word for word in words if not is_stop(word)] or words)
+        rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:_RAREST]
+        rows = self.index.full_text(rarest, Filters(kinds=tuple(contradictions.ELIGIBLE)), now, _COMPARED)
+        near = [memory_of(entry) for entry in self.index.found([row.rowid for row in rows])]
+        if memory.key:
+            near += [m for category in self.settings.categories for m in self.view().with_key(category, memory.key)]
+        others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
+        found = contradictions.find([memory, *others.values()], now, (self.user,))
+        ids = [each for one in found if memory.memory_id in one.ids for each in one.ids]
+        same_key = [i for i, m in others.items() if memory.key and m.key == memory.key and m.value != memory.value]
+        return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
 
     def resolve_conflict(
         self,

@@ -19,11 +19,10 @@ from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import MEMORY, messages_of, paused, run_of, with_messages
+from memctl.working.components import MEMORY, messages_of, run_of, with_messages
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
-    from concurrent.futures import Future, ThreadPoolExecutor
-
+    from memctl.background import Worker
     from memctl.core.messages import Message
     from memctl.working.window import Compacted, Size
 
@@ -36,17 +35,28 @@ class Conversations(Ending):
 
         Args:
             background: whether a thread makes room after a message that needs it; else the next flush does.
-            keep: whether the messages go into the transcript too, where they can be found when they have left the
-                window.
+            keep: whether the messages are recorded: they go into the transcript too, where they can be found when
+                they have left the window, and memories are learned from them. Else they are in the window alone.
 
         Raises:
             UsageError: it can be no session's id.
         """
         return Conversation(self, check_session_id(session_id), background=background, keep=keep)
 
-    def pause_session(self, session_id: str, wanted: bool = True, *, now: datetime | None = None) -> None:
+    def pause_session(self, session_id: str, wanted: bool = True) -> None:
         """Stop keeping what is said in a session, or go on with it. The window goes on as before."""
-        self._change_session(session_id, lambda session: paused(session, wanted), now or times.utc_now())
+        self.conversations.pause(check_session_id(session_id), wanted=wanted)
+
+    def delete_messages(self, message_ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """Delete messages from the transcripts, and from the windows and queues that hold them: nothing is learned from
+        them any more. `undo` brings them back into the transcripts.
+
+        Returns:
+            the ids that were deleted from the transcripts.
+        """
+        now = now or times.utc_now()
+        self.drop_from_windows(message_ids, now)
+        return self.conversations.delete(message_ids, now=now)
 
     def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
         """A new session with an empty file.
@@ -74,8 +84,7 @@ class Conversation:
 
     def __init__(self, store: Conversations, session_id: str, *, background: bool = False, keep: bool = True) -> None:
         self.store, self.session_id, self.background, self.keep = store, session_id, background, keep
-        self._worker: ThreadPoolExecutor | None = None
-        self._pending: list[Future[Any]] = []
+        self._worker: Worker[Any] | None = None
 
     def add(
         self,
@@ -92,7 +101,7 @@ class Conversation:
         Args:
             message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
             allow_secret: keep it even if a part of it looks like a secret.
-            keep: whether it goes into the transcript.
+            keep: whether it is recorded.
 
         Raises:
             InvalidDataError: it is no message.
@@ -118,16 +127,17 @@ class Conversation:
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
         def decide(session: Session) -> Session:
-            whole[:] = identified([*messages_of(session), *new])
+            recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
+            marked = new if recorded else [message.with_note(recorded=False) for message in new]
+            whole[:] = identified([*messages_of(session), *marked])
             added[:] = whole[len(whole) - len(new) :]
             changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now) if keep and self.keep else changed
+            return self.store._kept(changed, added, now, wanted=recorded)
 
-        if begins:
-            self.store.close_idle(now)
+        idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)
         if begins:
-            self.store.learn_pending(use_model=False, now=now)
+            self.store._learn_without_model([ended.session_id for ended in idle], now)
         if self.background and self.store.is_over(whole):
             self._later(now)
         return added
@@ -213,26 +223,21 @@ class Conversation:
         return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """Wait for the thread and end it."""
-        self._wait()
+        """Wait for the thread, though not for ever, and end it."""
         if self._worker:
-            self._worker.shutdown()
+            self._worker.close()
             self._worker = None
 
     def _later(self, now: datetime) -> None:
-        from concurrent.futures import ThreadPoolExecutor
+        from memctl.background import Worker
 
         if self._worker is None:
-            self._worker = ThreadPoolExecutor(max_workers=1, thread_name_prefix=f"memctl-{self.session_id}")
-        self._pending = [future for future in self._pending if not future.done()]
-        if len(self._pending) < 2:  # one at work and one to come after it: that one sees everything
-            self._pending.append(self._worker.submit(self.store.compact_session, self.session_id, now=now))
+            self._worker = Worker(self.store, lambda problem: None)  # the next flush meets the same, and says so
+        self._worker.submit(lambda store: store.compact_session(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
-        """Wait for the thread; what went wrong there does so again here, where somebody sees it."""
-        for future in self._pending:
-            future.exception()
-        self._pending = []
+        if self._worker:
+            self._worker.wait(self.store.settings.llm_timeout)
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:

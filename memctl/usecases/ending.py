@@ -49,11 +49,16 @@ class Flushed:
 class Ending(Compacting, Episodes):
     """The end of sessions."""
 
-    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
+    def end_session(
+        self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
+    ) -> Ended:
         """End a session: learn from what waits of it, and from what is left; then remove it.
 
         Facts are learned from every message. What is left becomes an episode from `session_least_messages` messages on;
         what left the window before always does. A task at hand is not ended with it: see `Tasks`.
+
+        Args:
+            wait: False: all that is left waits in the queue, for `learn_pending` and `maintain`.
 
         Raises:
             NotFoundError: there is no such session.
@@ -63,7 +68,7 @@ class Ending(Compacting, Episodes):
         files.load(self.folder, session_id)
         self._need_own(session_id)
         ended = self._close(session_id, ENDED, now)
-        learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now)
+        learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now) if wait else ()
         return replace(ended, learned=tuple(learned))
 
     def _close(self, session_id: str, reason: str, now: datetime) -> Ended:
@@ -77,7 +82,7 @@ class Ending(Compacting, Episodes):
                 return Ended(session_id, kept=found is not None)
             session = self._settled(found)
             messages = identified(messages_of(session))
-            said = spoken(messages)
+            said = spoken([message for message in messages if not message.is_unrecorded])
             enough = len(said) >= self.settings.session_least_messages
             if said:
                 session = self._enqueue(session, messages, reason, now)

@@ -70,6 +70,12 @@ class Episodes(Sessions, Extracting):
         waiting = queue.waiting(self.folder, check_session_id(session_id) if session_id else "")
         return [self._learn(owner, name, use_model, now) for owner, name in waiting]
 
+    def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
+        """Learn by rules from what waits, so that a session that begins knows it: from all of it, or from that of some
+        sessions where there is a language model, for which the rest waits."""
+        for session_id in dict.fromkeys(sessions) if self.has_llm else [""]:
+            self.learn_pending(session_id=session_id, use_model=False, now=now)
+
     def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
         from memctl.core.messages import Message, cleaned
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence, Set
+from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING
@@ -12,9 +12,10 @@ from memctl.conversations.derived import SAID
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
-from memctl.lifecycle import adding, facts
+from memctl.lifecycle import adding, correcting, facts
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
-from memctl.models import ACTIVE, CANDIDATE, MEMORIES, Change, Filters, Memory
+from memctl.lifecycle.correcting import Denial, Meant
+from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.usecases.learning import REJECTED
 from memctl.view import View
@@ -35,6 +36,7 @@ class Extracting(Engine):
         self,
         conversation: str | Sequence[Utterance],
         *,
+        before: Sequence[Utterance] = (),
         dry_run: bool = False,
         now: datetime | None = None,
         use_model: bool = True,
@@ -45,8 +47,9 @@ class Extracting(Engine):
 
         Args:
             conversation: its messages, or text in one of the forms `docs/extracting.md` lists.
+            before: what was said just before, and was learned from already: "no, I meant Hanna" is about it.
             now: when messages without a time were said.
-            use_model: ask the language model where one is configured; else, and when it fails, rules decide.
+            use_model: ask the language model where one is configured; what it overlooks, the rules add.
             allow_secret: learn also what looks like a secret; else it is left out, or masked, by the setting `secrets`.
 
         Raises:
@@ -57,14 +60,14 @@ class Extracting(Engine):
 
         now = now or times.utc_now()
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
-        found, origin, notes = self._proposals(said, now, use_model)
+        found, origin, notes = self._proposals(said, before, now, use_model)
         found, withheld = _guarded(found, self.secret_policy(allow_secret))
         drawn = [_from(self._drawn(proposal, now), said) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
 
         def decide(view: View) -> Change:
-            puts, result[:] = learned(view, found, drawn, refused, self.settings.extract_threshold, now)
+            puts, result[:] = learned(view, found, drawn, refused, self.settings.extract_threshold, now, self.user)
             return Change(command, tuple(puts))
 
         if dry_run:
@@ -75,24 +78,23 @@ class Extracting(Engine):
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(
-        self, said: Sequence[Utterance], now: datetime, use_model: bool
+        self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
     ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
         """What was found, by what, and what went otherwise than asked."""
         from memctl.lifecycle.extraction import extract
 
-        if use_model:
-            try:
-                if (model := self.llm) is not None:
-                    parts = extract.pieces(said)
-                    answers = [model.complete(extract.prompt(p, self.user, now), extract.SCHEMA) for p in parts]
-                    pairs = zip(answers, parts, strict=True)
-                    found = [one for answer, p in pairs for one in extract.from_model(answer, p, self.user, now)]
-                    last = {one.identity: one for one in found}
-                    return tuple(last.values()), extract.MODEL, ()
-            except ProviderError as problem:
-                note = f"rules alone: {problem.message}"
-                return extract.rules(said, self.user, now), extract.RULES, (note,)
-        return extract.rules(said, self.user, now), extract.RULES, ()
+        ruled = extract.rules(said, self.user, now, before)
+        try:
+            model = self.llm if use_model else None
+            if model is None:
+                return ruled, extract.RULES, ()
+            parts = extract.pieces(said)
+            answers = [model.complete(extract.prompt(part, self.user, now), extract.SCHEMA) for part in parts]
+        except ProviderError as problem:
+            return ruled, extract.RULES, (f"rules alone: {problem.message}",)
+        pairs = zip(answers, parts, strict=True)
+        found = [one for answer, part in pairs for one in extract.from_model(answer, part, self.user, now)]
+        return extract.completed({one.identity: one for one in found}.values(), ruled), extract.MODEL, ()
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
         from memctl.lifecycle.extraction.extract import is_user
@@ -119,8 +121,12 @@ def _from(memory: Memory, said: Sequence[Utterance]) -> Memory:
     """The memory with the id of the message that says it, where that is known."""
     from memctl.lifecycle.extraction.clauses import squashed
 
-    wanted = squashed(memory.content)
-    found = next((each.message for each in reversed(said) if each.message and wanted in squashed(each.content)), "")
+    texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
+    wanted = [text for text in map(squashed, texts) if text]
+    held = (
+        each.message for text in wanted for each in reversed(said) if each.message and text in squashed(each.content)
+    )
+    found = next(held, "")
     return replace(memory, metadata={**memory.metadata, SAID: [found, found]}) if found else memory
 
 
@@ -144,6 +150,7 @@ def learned(
     refused: Set[str],
     threshold: float,
     now: datetime,
+    user: str,
 ) -> tuple[list[Memory], list[Extracted]]:
     """What becomes of each proposal, and the records to write.
 
@@ -162,27 +169,100 @@ def learned(
             results.append(Extracted(proposal, REJECTED))
         elif _recalled(view, memory, now):
             results.append(Extracted(proposal, RECALLED))
-        else:
-            changed, added = _learn(view, memory, puts, threshold, now)
+        elif outcome := _learn(view, proposal, memory, puts, threshold, now, user):
+            changed, added = outcome
             puts |= {m.memory_id: m for m in changed}
             results.append(Extracted(proposal, added.outcome, added.memory, added.replaced))
     return list(puts.values()), results
 
 
 def _learn(
-    view: View, memory: Memory, puts: dict[str, Memory], threshold: float, now: datetime
-) -> tuple[list[Memory], Added]:
-    """A fact with a key must earn its place; the same text is counted; anything else is new."""
+    view: View, proposal: Proposal, memory: Memory, puts: dict[str, Memory], threshold: float, now: datetime, user: str
+) -> tuple[list[Memory], Added] | None:
+    """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
+    counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
+    at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
+    there += [m for m in puts.values() if m.content == memory.content and m not in there]
     same = [m for m in there if m.status in (ACTIVE, CANDIDATE) and (not memory.key or _same_fact(m, memory))]
     if same:  # the same sentence: perhaps the same conversation once more, so nothing is surer than before
         again = adding.mention(same[0], now)
         return [again], Added(MENTIONED, again)
+    if corrected := next((m for m in there if _said_before(m, memory, at)), None):
+        return [], Added(MENTIONED, corrected)
+    if proposal.corrects or proposal.denies:
+        meant = _meant(view, proposal, memory, puts, now, user)
+        if meant or proposal.tentative or (proposal.denies and not memory.key):
+            return correcting.corrected(proposal, memory, meant, tuple(puts), threshold, now)
     if memory.key:
-        known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
-        known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
-        return facts.extracted(memory, list(known.values()), now, threshold)
+        return facts.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _said_before(known: Memory, memory: Memory, at: datetime) -> bool:
+    """Whether a sentence was known, and has been corrected since it was said: it is read once more, not said again."""
+    return (
+        known.status == SUPERSEDED
+        and known.valid_to is not None
+        and at <= known.valid_to
+        and (not memory.key or _same_fact(known, memory))
+    )
+
+
+def _with_key(view: View, category: str, key: str, puts: Mapping[str, Memory]) -> list[Memory]:
+    """All records of a fact, as they are after what this conversation has changed."""
+    known = {m.memory_id: m for m in view.with_key(category, key)}
+    known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (category, key) or m.memory_id in known}
+    return list(known.values())
+
+
+def _meant(
+    view: View, proposal: Proposal, memory: Memory, puts: Mapping[str, Memory], now: datetime, user: str
+) -> list[Meant]:
+    """What a correction takes back of what is known, by each of its denials and by its own key."""
+    found = []
+    if proposal.corrects and memory.key:
+        rivals = [m for m in _with_key(view, memory.category, memory.key, puts) if m.status == ACTIVE]
+        rivals += _stating(view, memory, now, user)
+        found.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
+    for denial in proposal.denies:
+        known = {m.memory_id: m for m in _led_to(view, denial, now)}
+        known |= puts
+        found.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
+    return [each for each in found if each.memories]
+
+
+def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
+    """Memories without a key whose text states another value of the same fact."""
+    from memctl.lifecycle.extraction import extract
+
+    def other(known: Memory) -> bool:
+        facts_in = extract.states(known.content, user)
+        same_key = [fact for fact in facts_in if (fact.category, fact.key) == (memory.category, memory.key)]
+        return len(facts_in) == 1 and any(not correcting.same_value(fact.value, memory.value) for fact in same_key)
+
+    words = retrieve.question_terms(extract.CUES.get(memory.key, ""))
+    known = _holding(view, words, now) if words else []
+    return [m for m in known if m.status == ACTIVE and not m.key and m.kind in ("fact", "preference") and other(m)]
+
+
+def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:
+    """Known memories that a denial may be about: by key, by text, and by its words."""
+    by_key = view.with_key(denial.category, denial.key) if denial.key else []
+    by_text = view.same_text(denial.content) if denial.content else []
+    return [*by_key, *by_text, *_holding(view, denial.words, now)]
+
+
+def _holding(view: View, words: Sequence[str], now: datetime) -> list[Memory]:
+    """Memories that hold the rarest of the words."""
+    counts = view.index.term_counts(list(dict.fromkeys(words))[:256])
+    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
+    rows = (
+        [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
+        if rarest
+        else []
+    )
+    return [document.decode_raw(found.raw) for found in view.index.found(rows) if found.path == document.FILE_NAME]
 
 
 def _same_fact(one: Memory, other: Memory) -> bool:
@@ -194,9 +274,6 @@ def _recalled(view: View, memory: Memory, now: datetime) -> bool:
     from memctl.lifecycle.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)
-    counts = view.index.term_counts(list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256])
-    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
-    rows = [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
-    raws = (found.raw for found in view.index.found(rows) if found.path == document.FILE_NAME)
-    held = ([squashed(sentence) for sentence in split(document.decode_raw(raw).content)] for raw in raws)
+    known = _holding(view, retrieve.question_terms(memory.content), now)
+    held = ([squashed(sentence) for sentence in split(one.content)] for one in known)
     return any(len(sentences) > 1 and wanted in sentences for sentences in held)

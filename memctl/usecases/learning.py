@@ -22,11 +22,13 @@ REJECTED = "rejected"
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judgement did: the memories before and after it, in the same order."""
+    """What a judgement did: the memories before and after it, in the same order; and the messages that were judged, of
+    which nothing changes."""
 
     feedback: Feedback
     before: tuple[Memory, ...]
     after: tuple[Memory, ...]
+    messages: tuple[str, ...] = ()
 
 
 class Learning(Asking):
@@ -43,7 +45,7 @@ class Learning(Asking):
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
-        """Judge one memory.
+        """Judge one memory or message. A message stays as it is: the judgement is noted alone.
 
         Args:
             judgement: `up`, `down`, or `1` to `5` with 3 neutral.
@@ -51,7 +53,7 @@ class Learning(Asking):
             allow_secret: keep the reason even if a part of it looks like a secret.
 
         Raises:
-            NotFoundError: no such memory or receipt.
+            NotFoundError: no such memory, message or receipt.
             RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
             UsageError: not a judgement, or the memory was not in that answer.
         """
@@ -59,7 +61,20 @@ class Learning(Asking):
         self.refresh()
         reason = secrets.guarded(reason, self.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
-        return self._judge((self.full_id(memory_id),), judgement, reason, answer, dry_run, now)
+        return self._judge((self._judged_id(memory_id),), judgement, reason, answer, dry_run, now)
+
+    def _judged_id(self, given: str) -> str:
+        """The whole id of a memory, else of a message.
+
+        Raises:
+            NotFoundError: there is neither.
+        """
+        try:
+            return self.full_id(given)
+        except NotFoundError:
+            if message_id := self.conversations.full_id(given):
+                return message_id
+            raise
 
     def feedback_on_answer(
         self,
@@ -76,7 +91,7 @@ class Learning(Asking):
 
         Args:
             outcome: `good` or `bad`.
-            used: ids of the memories of that answer that were used.
+            used: ids of the memories and messages of that answer that were used.
             allow_secret: as for `feedback`.
 
         Raises:
@@ -91,7 +106,7 @@ class Learning(Asking):
         if not used:
             shown = ", ".join(answer.ids) or "none"
             raise UsageError("which memories were used?", hint=f"Name them with --used; the answer held: {shown}.")
-        ids = tuple(dict.fromkeys(self.full_id(memory_id) for memory_id in used))
+        ids = tuple(dict.fromkeys(self._judged_id(memory_id) for memory_id in used))
         return self._judge(ids, outcome, reason, answer, dry_run, now)
 
     def receipt(self, receipt: str) -> Receipt:
@@ -189,7 +204,8 @@ class Learning(Asking):
 def _judged(
     view: View, ids: tuple[str, ...], judgement: str, reason: str, answer: Receipt | None, now: datetime
 ) -> Judged:
-    before = tuple(view.need(memory_id) for memory_id in ids)
+    messages = tuple(name for name in ids if view.get(name) is None and view.is_message(name))
+    before = tuple(view.need(memory_id) for memory_id in ids if memory_id not in messages)
     given = Feedback(
         feedback_id=view.new_id(now).replace("mem_", "fb_", 1),
         at=now,
@@ -199,9 +215,10 @@ def _judged(
         receipt=answer.receipt if answer else "",
         query=answer.query if answer else "",
         shown=answer.ids if answer else (),
+        # Not the words of messages: feedback is under git, and what was said is private.
         texts={memory.memory_id: memory.content for memory in before} if answer else None,
     )
-    return Judged(given, before, tuple(feedback.judged(memory, given.score, now) for memory in before))
+    return Judged(given, before, tuple(feedback.judged(memory, given.score, now) for memory in before), messages)
 
 
 def _candidate(view: View, memory_id: str) -> Memory:

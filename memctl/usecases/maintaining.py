@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
 from memctl.errors import RefusedError, UsageError
@@ -16,8 +17,8 @@ from memctl.usecases.fading import Fading
 from memctl.usecases.tasks import Tasks
 from memctl.view import View
 
-SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, COMPACT = STEPS = (
-    "sessions", "expiry", "decay", "consolidate", "trash", "compact",
+SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, TRANSCRIPTS, COMPACT = STEPS = (
+    "sessions", "expiry", "decay", "consolidate", "trash", "transcripts", "compact",
 )  # fmt: skip
 
 LONG_ARCHIVED = "long archived"
@@ -30,11 +31,13 @@ class Step:
 
     Args:
         done: sentences, one for each thing.
+        notes: sentences on what it is going to do at a later time.
         refused: why it did nothing; empty where it did.
     """
 
     name: str
     done: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
     refused: str = ""
 
 
@@ -50,7 +53,8 @@ class Maintaining(Consolidating, Fading, Tasks):
         allow_mass_change: bool = False,
         now: datetime | None = None,
     ) -> tuple[Step, ...]:
-        """Sessions, expiry, fading, consolidation, the trash for what was archived long ago, compaction; in this order.
+        """Sessions, expiry, fading, consolidation, the trash for what was archived long ago, messages that are kept no
+        longer, compaction; in this order.
 
         Each step is a change of its own, so `undo` takes them back one by one. One that is refused does not keep the
         others from being done.
@@ -64,12 +68,13 @@ class Maintaining(Consolidating, Fading, Tasks):
         now = now or times.utc_now()
         if unknown := [name for name in skip if name not in STEPS]:
             raise UsageError(f"there is no step {unknown[0]!r}", hint=f"Steps: {', '.join(STEPS)}.")
-        acts: dict[str, Callable[[], Sequence[str]]] = {
+        acts: dict[str, Callable[[], Sequence[str] | Step]] = {
             SESSIONS: lambda: self._flush(dry_run, use_model, now),
             EXPIRY: lambda: self._expire(dry_run, now),
             DECAY: lambda: self._fade(dry_run, allow_mass_change, now),
             CONSOLIDATE: lambda: self._consolidate(dry_run, allow_mass_change, use_model, now),
             TRASH: lambda: self._clear_archive(dry_run, now),
+            TRANSCRIPTS: lambda: self._delete_old_messages(dry_run, now),
             COMPACT: lambda: self._compact(dry_run),
         }
         return tuple(_step(name, act) for name, act in acts.items() if name not in skip)
@@ -80,6 +85,8 @@ class Maintaining(Consolidating, Fading, Tasks):
             idle = [f"session {session_id} is idle: to be ended" for session_id in self.idle_sessions(now)]
             return [*idle, *(f"session {owner}: {name} waits" for owner, name in self.waiting())]
         over = [f"task {closed.task.id} is over: archived" for closed in self.finish_closed_tasks(now)]
+        taught = self.teach_tasks(now=now) if use_model else []
+        over += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
         flushed = self.flush_sessions(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
         told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
@@ -131,13 +138,39 @@ class Maintaining(Consolidating, Fading, Tasks):
         self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
+    def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
+        """Delete messages that the settings keep no longer; what was deleted long ago goes for good."""
+        from memctl.conversations.retention import announcement, counted
+
+        retention, days = self.conversations.retention, self.settings.transcript_deleted_days
+        plan = retention.plan(self.messages_in_use(), now)
+        done = []
+        if plan.due and plan.begins and plan.begins <= now:
+            done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` brings them back for {days:g} days")
+            if not dry_run:
+                self.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
+        done += self._clear_deleted(dry_run, now)
+        if not dry_run:
+            retention.announce(now)
+        return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
+
+    def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
+        from memctl.conversations.retention import counted
+
+        days = self.settings.transcript_deleted_days
+        with nullcontext() if dry_run else self.gateway.locked():
+            messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
+        return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
+
     def _compact(self, dry_run: bool) -> list[str]:
         freed = 0 if dry_run else self._healed(self.index.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 
-def _step(name: str, act: Callable[[], Sequence[str]]) -> Step:
+def _step(name: str, act: Callable[[], Sequence[str] | Step]) -> Step:
     try:
-        return Step(name, tuple(act()))
+        done = act()
+        return done if isinstance(done, Step) else Step(name, tuple(done))
     except RefusedError as problem:
         return Step(name, refused=problem.message)

@@ -23,7 +23,6 @@ from memctl.files.queue import Queued
 from memctl.files.sessions import Session
 from memctl.working.components import (
     in_run,
-    is_paused,
     messages_of,
     noting_queued,
     queued_in,
@@ -226,17 +225,22 @@ class Sessions(Engine):
             session = with_messages(session, kept)
         return noting_queued(session, waiting) if set(waiting) != set(noted) else session
 
-    def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> Session:
+    def _kept(self, session: Session, new: Sequence[Message], now: datetime, *, wanted: bool = True) -> Session:
         """Keep messages that were added, in the session's run; call it with the session's lock held, before the window
-        is written. A session that has no run yet begins one, with all that stands in its window."""
+        is written. A session that has no run yet begins one, with all that stands in its window.
+
+        Args:
+            wanted: whether they are to be kept at all; what was not is not kept later either.
+        """
         from memctl.conversations.service import new_run
 
-        if not self.settings.keep_messages or is_paused(session):
-            return session
+        wanted = wanted and self.settings.keep_messages and not self.conversations.is_paused(session.session_id)
         run = run_of(session)
         if not run:
-            run, new = new_run(now), messages_of(session)
+            run, new = new_run(now), [message for message in messages_of(session) if not message.is_unrecorded]
             session = in_run(session, run)
+        if not wanted:
+            return session
         found = (kept.kept(message, session.session_id, run, now) for message in new)
         self.conversations.keep([message for message in found if message], now)
         return session
@@ -277,8 +281,12 @@ class Sessions(Engine):
             queue.remove(self.folder, session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
-        """Queue messages that leave a session; durable when this returns. Call it with the session's lock held."""
-        name = queue.id_of(session.session_id, [i for m in messages for i in m.ids], now)
+        """Queue messages that leave a session, to be learned from; those that are not recorded are left out. It is
+        durable when this returns. Call it with the session's lock held."""
+        messages = [message for message in messages if not message.is_unrecorded]
+        if not messages:
+            return session
+        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
@@ -301,6 +309,24 @@ class Sessions(Engine):
         if run:
             self.conversations.delete_run(run)
         return there or bool(waiting)
+
+    def messages_in_use(self) -> set[str]:
+        """The runs of open sessions, the names of those whose files cannot be read, and the ids of messages from which
+        nothing was learned yet: none of it may be deleted for its age."""
+        found: set[str] = set()
+        for session_id in files.ids(self.folder):
+            try:
+                found.add(run_of(files.load(self.folder, session_id)) or session_id)
+            except MemctlError:
+                found.add(session_id)
+        for owner, name in queue.waiting(self.folder):
+            try:
+                queued = queue.read(self.folder, owner, name)
+            except MemctlError:
+                found.add(owner)
+                continue
+            found |= _ids_in(queued) if queued else set()
+        return found
 
     def _readable_run(self, session_id: str) -> str:
         """The run of a session; empty where it has none, or its file cannot be read."""

@@ -139,6 +139,7 @@ class Strategies(Engine):
         context: Mapping[str, Any] | None = None,
         definition: Mapping[str, Any] | None = None,
         exclude: Collection[str] = (),
+        use_model: bool = True,
         now: datetime | None = None,
     ) -> Advice:
         """What to do about a call that failed: what helped before, else what a model says, where one is configured.
@@ -165,7 +166,8 @@ class Strategies(Engine):
                 return replace(advice, considered=tuple(considered[-_CONSIDERED:]))
         known = tuple(considered[:_CONSIDERED])
         related = [match.strategy.memory for match in matches[:_RELATED]]
-        return replace(self._asked(failed, related, definition or {}), considered=known)
+        asked = self._asked(failed, related, definition or {}) if use_model else Advice(NONE)
+        return replace(asked, considered=known)
 
     def strategy_outcome(
         self, memory_id: str, success: bool, *, reason: str = "", dry_run: bool = False, now: datetime | None = None

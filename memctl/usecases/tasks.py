@@ -9,16 +9,17 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
-from memctl.errors import ConflictError, NotFoundError, ProviderError, UsageError
+from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
 from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
-from memctl.usecases.closing import Closed, Closing
+from memctl.usecases.closing import Closed
 from memctl.usecases.ending import Ended
 from memctl.usecases.sessions import MAIN
+from memctl.usecases.teaching import Teaching
 from memctl.view import View
 from memctl.working.components import noting_task, task_of, with_task
 
@@ -36,7 +37,7 @@ class Stepped:
     closed: Closed | None = None
 
 
-class Tasks(Closing):
+class Tasks(Teaching):
     """Tasks of agents."""
 
     def start_task(
@@ -178,7 +179,7 @@ class Tasks(Closing):
         if tasks.is_exhausted(held, limit) and (begins or not (call_id or tasks.is_under_way(held))):
             words = tasks.exhausted_reason(held, limit)
             closed = self.close_task(
-                "failure", summary=words, session_id=session_id, ended_by=tasks.STEP_LIMIT, now=now
+                "failure", summary=words, session_id=session_id, ended_by=tasks.STEP_LIMIT, wait=False, now=now
             )
             return Stepped(closed.task, closed)
 
@@ -249,12 +250,13 @@ class Tasks(Closing):
         lessons: Sequence[str] = (),
         partial: bool = False,
         use_model: bool = True,
+        wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
         """End a task that is done (or done in part): it becomes an episode, and teaches what worked."""
         return self.close_task(
             "partial" if partial else "success", summary=summary, session_id=session_id, approach=approach,
-            lessons=lessons, use_model=use_model, now=now,
+            lessons=lessons, use_model=use_model, wait=wait, now=now,
         )  # fmt: skip
 
     def fail_task(
@@ -264,11 +266,12 @@ class Tasks(Closing):
         session_id: str = MAIN,
         lessons: Sequence[str] = (),
         use_model: bool = True,
+        wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
         """End a task that failed: it becomes an episode, and teaches why."""
         return self.close_task(
-            "failure", summary=reason, session_id=session_id, lessons=lessons, use_model=use_model, now=now
+            "failure", summary=reason, session_id=session_id, lessons=lessons, use_model=use_model, wait=wait, now=now
         )
 
     def close_task(
@@ -281,17 +284,22 @@ class Tasks(Closing):
         lessons: Sequence[str] = (),
         use_model: bool = True,
         ended_by: str = "",
+        wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
         """End a task as `success`, `partial` or `failure`.
 
         A language model, where one is configured, says how it was done and what is to be learned, as far as nobody has.
 
+        Args:
+            wait: False: the model is asked later, by `teach_tasks` or `maintain`; until then what rules say stands.
+
         Raises:
             NotFoundError: the session has no task.
             RefusedError: somebody else wrote the session.
             UsageError: there is no such outcome.
         """
+        from memctl.working import task_episodes
         from memctl.working.tasks import closed
 
         now = now or times.utc_now()
@@ -300,7 +308,7 @@ class Tasks(Closing):
         told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
         said_how = redacted_text(approach)
         over = closed(held, outcome, now, summary=told, approach=said_how, lessons=said, ended_by=ended_by)
-        taught, notes = self._taught(over) if use_model else (over, ())
+        taught, notes = self._taught(over) if use_model and wait else (over, ())
 
         def close(session: Session) -> Session:
             if task_of(session) != held:
@@ -308,29 +316,23 @@ class Tasks(Closing):
             return with_task(noting_task(session, held), taught)
 
         self._change_session(session_id, close, now)
-        return replace(self._archive(taught, now), notes=notes)
+        later = use_model and not wait and self.has_llm
+        return replace(self._archive(taught, now, task_episodes.untold(over) if later else ()), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
-        from memctl.tagged import as_json
         from memctl.working import task_episodes
         from memctl.working.tasks import rendered
 
-        try:
-            if self.llm is None or (over.approach and over.lessons):
-                return over, ()
-            state = rendered(over, self.settings.task_iterations)
-            about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
-            asked = [
-                {"role": "system", "content": task_episodes.LESSONS_TASK},
-                {"role": "user", "content": as_json("task", about)},
-            ]
-            answer = self.llm.complete(asked, task_episodes.LESSONS)
-            taught = task_episodes.with_lessons(over, answer, f"{state}\n{over.outcome_summary}")
-        except ProviderError as problem:
-            return over, (f"lessons by rules: {problem.message}",)
-        return (taught, ()) if taught else (over, (f"lessons by rules: the answer of {self.llm.name} was no good",))
+        if not task_episodes.untold(over):
+            return over, ()
+        state = rendered(over, self.settings.task_iterations)
+        about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
+        said, notes = self._lessons(about)
+        return (task_episodes.with_lessons(over, said) if said else over), notes
 
-    def end_session(self, session_id: str = MAIN, *, use_model: bool = True, now: datetime | None = None) -> Ended:
+    def end_session(
+        self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
+    ) -> Ended:
         """As `Ending.end_session`; a task at hand ends with it, `partial` where a step of it worked, else as failed.
 
         Raises:
@@ -343,8 +345,8 @@ class Tasks(Closing):
             zh = any("\u4e00" <= character <= "\u9fff" for character in task.original_request)
             words = "会话结束时任务尚未完成" if zh else "The session ended before the task was done"
             outcome = "partial" if done else "failure"
-            self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, now=now)
-        return super().end_session(session_id, use_model=use_model, now=now)
+            self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, wait=wait, now=now)
+        return super().end_session(session_id, use_model=use_model, wait=wait, now=now)
 
     def task_past_limit(self, session_id: str = MAIN) -> Closed | None:
         """The session's last task with what became of it, where it took too many steps and none was begun since."""

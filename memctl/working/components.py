@@ -91,17 +91,6 @@ def in_run(session: Session, run: str) -> Session:
     return _noting(session, "run", run)
 
 
-def is_paused(session: Session) -> bool:
-    """Whether what is said in the session is not to be kept."""
-    own = session.components.get(OWN)
-    return isinstance(own, Mapping) and own.get("paused") is True
-
-
-def paused(session: Session, wanted: bool) -> Session:
-    """The session with the keeping of its messages paused, or not."""
-    return _noting(session, "paused", wanted)
-
-
 def _noting(session: Session, name: str, value: Any) -> Session:
     """The session with something noted by memctl; without it where the value is empty."""
     own = session.components.get(OWN)

@@ -6,8 +6,8 @@ A language model may say how it was done and what was learned, as far as nobody 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from memctl.models import CANDIDATE, Memory
@@ -35,8 +35,12 @@ SOURCE = "task_result"
 FEEDBACK_SOURCE = "user_feedback"
 
 
-def episode_of(task: Task) -> Memory:
-    """The episode of a task that is over, without an id (D's fields; C's and B's stand in the metadata)."""
+def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
+    """The episode of a task that is over, without an id (D's fields; C's and B's stand in the metadata).
+
+    Args:
+        taught: ids of strategies that say all there is to learn from it, so that nothing is made of it again.
+    """
     zh = tongue(task.original_request) == "zh"
     outcome = task.outcome or FAILURE
     about: dict[str, Any] = {
@@ -58,6 +62,7 @@ def episode_of(task: Task) -> Memory:
         "context": _shown_arguments(task.context),
         "knowledge_candidates": list(task.knowledge),
         "ended_by": task.ended_by,
+        "taught": list(taught),
     }
     return Memory(
         "",
@@ -213,12 +218,57 @@ LESSONS: Mapping[str, Any] = {
 }
 
 
-def with_lessons(task: Task, answer: Mapping[str, Any], state: str) -> Task | None:
-    """The task with what a model makes of it, where its people said nothing; None where that will not do."""
+UNTOLD = "lessons_wanted"
+"""Metadata of an episode that waits for a language model: what nobody has said, of `approach` and `lessons`."""
+
+
+@dataclass(frozen=True)
+class Said:
+    """What a language model says on a task that is over."""
+
+    approach: str
+    lessons: tuple[str, ...]
+
+
+def untold(task: Task) -> list[str]:
+    """What nobody has said of a task that is over, and a model may say."""
+    return [name for name, told in (("approach", task.approach), ("lessons", task.lessons)) if not told]
+
+
+def said_by_model(answer: Mapping[str, Any], state: str) -> Said | None:
+    """What a model answered; None where that says what is not in the state, or too much."""
     approach, lessons = answer["approach"].strip(), [text.strip() for text in answer["lessons"] if text.strip()]
     told = "\n".join([approach, *lessons])
     known = telling(state)
     invented = set(NUMBER.findall(told)) - set(NUMBER.findall(state))
     if not approach or len(lessons) > 5 or len(told) > 2_000 or invented or not telling(told) & known:
         return None
-    return replace(task, approach=task.approach or approach, lessons=task.lessons or tuple(lessons))
+    return Said(approach, tuple(lessons))
+
+
+def with_lessons(task: Task, said: Said) -> Task:
+    """The task with what a model makes of it, where its people said nothing."""
+    return replace(task, approach=task.approach or said.approach, lessons=task.lessons or said.lessons)
+
+
+# Later
+
+
+def waiting_for_model(episode: Memory, names: Sequence[str]) -> Memory:
+    """The episode, marked: a model shall say what nobody has."""
+    return replace(episode, metadata={**episode.metadata, UNTOLD: list(names)}) if names else episode
+
+
+def is_waiting(memory: Memory) -> bool:
+    return memory.kind == "episode" and memory.source == SOURCE and bool(memory.metadata.get(UNTOLD))
+
+
+def taught(episode: Memory, said: Said | None) -> Memory:
+    """The episode with what a model said, in place of what rules put together; no longer marked."""
+    about = dict(episode.metadata)
+    wanted = about.pop(UNTOLD, ())
+    if said and "approach" in wanted:
+        about["approach"] = said.approach
+    if said and "lessons" in wanted and said.lessons:
+        about["lessons"] = list(dict.fromkeys((*said.lessons, *about.get("lessons", ()))))
+    return replace(episode, metadata=about)

@@ -47,9 +47,20 @@ def strategy_of(task: Task) -> Proposal | None:
         (WORKED, False): "For {task!r}, this worked: {why}", (AVOID, False): "{task!r} failed: {why}",
         (WORKED, True): "“{task}”：这样做有效：{why}", (AVOID, True): "“{task}”失败的原因：{why}",
     }  # fmt: skip
-    content = forms[verdict, zh].format(task=shortened(task.goal, 120), why=shortened(why, 160 if zh else 300))
+    why_shown = shortened(why, LONGEST_WHY["zh" if zh else "en"])
+    content = forms[verdict, zh].format(task=shortened(task.goal, 120), why=why_shown)
     tags = (STRATEGY_TAG, verdict, *(f"tool:{tool}" for tool in task.tools_used))
     return Proposal(verdict, task.original_request, why, content, tags)
+
+
+LONGEST_WHY = {"en": 300, "zh": 160}
+
+
+def retold(strategy: Memory, before: str, after: str) -> str:
+    """A strategy's text with another approach at its end; the same text where it does not end in that approach."""
+    most = LONGEST_WHY[tongue(str(strategy.metadata.get("task_description", "")))]
+    head = strategy.content.removesuffix(shortened(before, most))
+    return strategy.content if head == strategy.content else head + shortened(after, most)
 
 
 def same_task(one: str, other: str) -> bool:

@@ -17,7 +17,7 @@ from .conftest import Memctl, plain
 ORDER = (
     "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
     "confirm", "reject", "reflect", "consolidate", "decay", "maintain", "conflicts",
-    "session", "task", "strategy", "knowledge", "mcp",
+    "session", "transcripts", "task", "strategy", "knowledge", "mcp",
     "inspect", "log", "diff", "eval",
     "sync", "doctor", "reindex", "import", "export", "git", "user", "config", "state", "model",
 )  # fmt: skip

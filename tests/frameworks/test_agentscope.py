@@ -197,6 +197,99 @@ def test_chinese(made):
     assert any("杭州" in text for text in known(mw))
 
 
+# The exchange itself
+
+
+WORK = (
+    "The nightly import broke because the certificate of the broker had expired.",
+    "Karin wants the quarterly report as a spreadsheet, not as slides.",
+    "我们决定把日志保留九十天，因为审计需要。",
+)
+
+
+def test_three_exchanges_about_work_are_found_in_the_next_session(made):
+    first = made(mode="static")
+    run(first, Scripted("I renewed it.", "A spreadsheet then.", "九十天，好。"), *WORK)
+    model = Scripted("1", "2", "3")
+    run(made(mode="static"), model, "Why did the import break?", "How does Karin want her report?", "日志保留多久？")
+    for prompt, said in zip(model.prompts, WORK, strict=True):
+        assert said in prompt
+
+
+def test_what_was_done_is_recorded_in_order_and_once(made):
+    mw = made(mode="both", session="monday")
+    mw.memory.add("Alice prefers green tea to coffee")
+    model = Scripted(uses("retrieve_from_memory", keywords=["tea"]), "Green tea.", "You are welcome.")
+    run(mw, model, "What do I drink?", "Thanks.")
+    said = mw.memory.conversation("monday").get()
+    assert [message.role for message in said] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
+    assert "green tea" not in said[2].whole_text, "what memory answered is not what was said"
+    (kept,) = mw.memory.conversations.runs("monday")
+    names = [message.name for message in mw.memory.conversations.run(kept.run) if message.role == "user"]
+    assert names == ["alice", "alice"]
+    assert [message.text for message in said if message.role == "user"] == ["What do I drink?", "Thanks."]
+
+
+def test_a_question_is_on_disk_before_the_model_answers(made):
+    mw = made(mode="static", session="monday")
+
+    class Looking(Scripted):
+        async def _call_api(self, *given, **more):
+            self.seen = [m.text for m in mw.memory.conversation("monday").get()]
+            raise RuntimeError("no model")
+
+    model = Looking()
+    with contextlib.suppress(RuntimeError):
+        run(mw, model, "Karin's report is due in May.")
+    assert model.seen == ["Karin's report is due in May."]
+
+
+def test_what_stands_in_the_context_is_not_recalled_again(made):
+    mw = made(mode="static")
+    model = Scripted("Noted.", "In May.")
+    run(mw, model, "Karin's report is due in May, the numbers come from Oslo.", "When is Karin's report due?")
+    assert "said by" not in model.prompts[1]
+
+
+def test_the_mode_agent_records_nothing_by_itself(made):
+    mw = made(mode="agent")
+    run(mw, Scripted("Noted."), "I live in Porto.")
+    assert (known(mw), mw.memory.conversations.runs(), mw.memory.session_ids()) == (set(), [], [])
+
+
+def test_a_secret_is_masked_and_costs_no_reply(made):
+    mw = made(mode="static", short_term=True)
+    secret = "ghp_abcdefghijklmnopqrstuvwxyz0123456789"
+    answers, agent = run(mw, Scripted("ok"), f"The token is {secret}.")
+    assert answers == ["ok"]
+    everything = "".join(p.read_text("utf-8", "replace") for p in mw.memory.folder.root.rglob("*.json*") if p.is_file())
+    assert secret not in everything
+    assert agent.state.session_id in mw.memory.session_ids()
+
+
+def test_short_term_memory_goes_on_in_the_next_program(made):
+    async def talk(middleware, model, text):
+        state = middleware.state("monday")
+        toolkit = Toolkit(tools=await middleware.list_tools())
+        agent = Agent("Friday", "You are Friday.", model, toolkit=toolkit, middlewares=[middleware], state=state)
+        await agent.reply(UserMsg("alice", text))
+        await middleware.flush()
+        return agent
+
+    first = made(mode="both", short_term=True)
+    call = uses("record_to_memory", thinking="x", content=["The pager is with Bo."])
+    asyncio.run(talk(first, Scripted(call, "Bo has it."), "Who has the pager?"))
+    model = Scripted("Bo, as I said.")
+    agent = asyncio.run(talk(made(mode="both", short_term=True), model, "Who?"))
+    texts = [message.get_text_content() or "" for message in model.asked[0]]
+    assert "Who has the pager?" in texts
+    assert any("Bo has it." in text for text in texts)
+    assert agent.state.session_id == "monday"
+    assert [state for state, _ in tool_outputs(agent)] == ["success"]
+    with pytest.raises(UsageError):
+        made(session="../x")
+
+
 # What goes wrong
 
 
@@ -310,10 +403,8 @@ def test_the_tools_are_those_of_the_document(made):
 
     found = asyncio.run(schemas())
     record, retrieve = found["record_to_memory"], found["retrieve_from_memory"]
-    assert {name: part["type"] for name, part in record["properties"].items()} == {
-        "thinking": "string",
-        "content": "array",
-    }
+    types = {name: part["type"] for name, part in record["properties"].items()}
+    assert (types["thinking"], types["content"]) == ("string", "array")
     assert record["required"] == ["thinking", "content"]
     assert retrieve["properties"]["keywords"]["items"]["type"] == "string"
 

@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import json
+import subprocess
+import sys
 from datetime import UTC, datetime
+from pathlib import Path
 
 import pytest
 
 from memctl import open_store
+from memctl.models import Memory
 from memctl.transfer import formats, writing
 
 from .test_forms import GRAPH, MEM0, RECORD, lines, turn
@@ -64,3 +68,49 @@ def test_a_store_moves_whole(store, tmp_path):
     with open_store(tmp_path / "store", "bob", create=True, environment={}) as other:
         other.add_many(formats.read(text.encode()).memories, now=LATER)
         assert other.all() == store.all()
+
+
+# The same defaults for one and for many
+
+WAYS = [{"category": "preference"}, {"category": "strategy"}, {"kind": "preference"}, {"category": "work"}, {}]
+
+
+@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize("text", ["Tea before coffee", "先喝茶，后喝咖啡"])
+def test_many_are_completed_as_one(store, way, text):
+    one = store.add(text, now=NOW, **way).memory
+    (many,) = store.add_many([Memory("", f"{text}.", **way)], now=NOW)
+    (line,) = store.add_many(**_line(content=f"{text}!", **way), now=NOW)
+    for other in (many.memory, line.memory):
+        assert (other.kind, other.category, other.importance) == (one.kind, one.category, one.importance)
+
+
+def test_what_a_line_says_is_kept(store):
+    (line,) = store.add_many(**_line(content="Tea", category="preference", importance=0.5, kind="fact"), now=NOW)
+    assert (line.memory.kind, line.memory.importance) == ("fact", 0.5)
+    (own,) = store.add_many([Memory("mem_1", "Cake", kind="preference", importance=0.5)], now=NOW)
+    assert own.memory.importance == 0.5, "a record with its id is taken as it is"
+
+
+def _line(**record):
+    read = formats.read(lines(record), now=NOW)
+    return {"memories": read.memories, "fields": read.given}
+
+
+def test_lines_at_the_command_line(tmp_path, memctl_run):
+    path = tmp_path / "lines.jsonl"
+    path.write_bytes(lines({"content": "Tea before coffee", "category": "preference"}))
+    memctl_run("add", "--jsonl", str(path))
+    memctl_run("add", "Cake before tea", "--category", "preference")
+    shown = json.loads(memctl_run("list", "--json"))["memories"]
+    assert [(m["kind"], m["importance"]) for m in shown] == [("preference", 0.8)] * 2
+
+
+@pytest.fixture
+def memctl_run(tmp_path):
+    def run(*given):
+        call = [str(Path(sys.executable).with_name("memctl")), "--store", str(tmp_path / "cli"), *given]
+        return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout
+
+    run("init")
+    return run

@@ -68,6 +68,23 @@ class Contradiction:
         return self.first.memory_id, self.second.memory_id
 
 
+_FIRST_PERSON = re.compile(r"\b(?:i|me|my|mine|myself|i'm|i've)\b|[我俺咱]", re.IGNORECASE)
+
+
+def shared(memories: Iterable[Memory], names: Sequence[str]) -> list[Memory]:
+    """Of the memories of several users the facts about what they share: nothing that one says of himself.
+
+    Args:
+        names: what the users are called.
+    """
+    own = re.compile("|".join(rf"(?<!\w){re.escape(name)}(?!\w)" for name in names), re.IGNORECASE)
+    return [
+        memory
+        for memory in memories
+        if memory.kind == "fact" and not _FIRST_PERSON.search(memory.content) and not own.match(memory.content.strip())
+    ]
+
+
 def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -> list[Contradiction]:
     """All contradictions: waiting candidates first, then by score.
 

@@ -50,7 +50,7 @@ def found(
         fresh = [m for m in group if not is_marked(m, SKILL_IN, buried)]
         named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, buried)]
         held = own.get(most_common(named)) if named else None
-        enough = sum(outcome_of(m) == "success" for m in fresh) >= rules.least
+        enough = sum(outcome_of(m) == "success" and not m.metadata.get("taught") for m in fresh) >= rules.least
         known = not held and any({m.memory_id for m in fresh} <= sources for sources in taught)
         if fresh and (held or enough) and not known:  # one strategy of a task that was done again and again is enough
             made.append(skill(held, fresh, everything, now))

@@ -84,16 +84,36 @@ def secret(text: str) -> bool:
 # Sentences
 
 _SENTENCE_END = r"(?<=[!?。！？…;；])|(?<=\.)(?=\s)|\n+"
-_ABBREVIATION = r"(?:\b(?:mr|mrs|ms|dr|prof|st|vs|approx|e\.g|i\.e|a\.m|p\.m)|\b[A-Z])\.$"
+_TITLE = r"(?:^|[\s(\"'])(?:mr|mrs|ms|mx|dr|prof|rev|gen|capt|lt|sgt|hon|st|mt|ft|vs|cf|fig|nos|approx|ca|e\.g|i\.e|esp|incl|resp|tel)\.$"
+"""Abbreviations that stand before what they belong to: no sentence ends with one."""
+_SUFFIX = r"(?:(?:^|[\s(])(?:inc|corp|ltd|co|llc|plc|bros|jr|sr|etc|dept|ave|blvd|rd|est|mgr|asst|univ|al|hr|hrs|min|sec|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)|(?:^|[\s(])(?:[a-z]\.)+[a-z]|ph\.d|\d[ap]\.m)\.$"
+"""Abbreviations that may end a sentence: they do where the next begins as sentences do."""
+_INITIAL = r"(?:^|[A-Z][\w'-]*[ .]|[Mm]r\. |[Dd]r\. )[A-Z]\.$"
+_NUMBER = r"^\W*\d{1,2}\.$"
+_BEGINS = r"(?:I|I'\w+|We|We'\w+|My|Our|The|It|It's|He|She|They|You|Your|Please|This|That|That's|These|There|And|But|So|Also|Then|Can|Could|What|When|Where|How|Do|Does|Is|Are|If|In|On|At|No|Not|Yes|Actually|From|For|Remember|Note)\b"
+
+
+def _goes_on(begun: str, rest: str) -> bool:
+    """Whether a text that ends in a full stop is no whole sentence: it ends in an abbreviation."""
+    end = begun[-24:]
+    if _re(r"\bno\.$").search(end) and rest.lstrip()[:1].isdigit():
+        return True
+    if _re(_TITLE).search(end) or _re(_NUMBER).search(begun) or _re(_INITIAL, 0).search(end):
+        return True
+    return _re(_SUFFIX).search(end) is not None and not _re(_BEGINS, 0).match(rest.lstrip())
+
 
 _MATERIAL = (
     r"^\W*(?:(?:please|pls|can you|could you|would you|help me(?: to)?|now)[ ,]+)*"
     r"(?:(?:translate|proofread|rewrite|rephrase|summari[sz]e|paraphrase|polish|role-?play|act as|pretend|imagine|"
     r"correct this|correct the|classify|analy[sz]e this)\b"
     r"|(?:write|make up|tell|compose|draft|generate)\b.{0,30}\b(?:story|poem|song|dialogue|scene|monologue|speech|bio|"
-    r"cover letter|tweet|sentences?|examples?)\b)"
+    r"cover letter|tweet|sentences?|examples?|e-?mails?|mail|letter|message|text|reply|note|post|paragraph|essay|caption|script|resignation|announcement)\b)"
+    r"|^\W*(?:here(?:'s| is) )?(?:(?:my|the|a|this|first|new) )*(?:draft|letter|script|lyrics|quote|paragraph|essay|story|poem|dialogue|caption|translation|transcript|subject|dear \w+)\s*(?:[:：]|,\s*$)"
+    r"|^\W*(?:the|this|an?|following) (?:\w+ )?(?:e-?mail|text|message|sentence|example)\s*[:：]\s"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信)"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封条份]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信|邮件|短信|消息|通知|文案|简历|介绍|回复|朋友圈|留言|台词)"
+    r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文)[：:]"
 )
 _ANNOUNCED = r"(?:\b(?:says?|said|wrote|writes|replied|asked|message|e-?mail|text|review|post|lyrics?)\b|说|写道|回复|原文|如下|内容)[^.。]{0,20}[:：]\s*$"
 
@@ -114,9 +134,10 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
 def split(text: str) -> Iterator[str]:
     """A text's sentences, each with what ends it."""
     begun = ""
-    for part in _re(_SENTENCE_END).split(text):
+    parts = _re(_SENTENCE_END).split(text)
+    for part, after in zip(parts, [*parts[1:], ""], strict=True):
         begun += part
-        if begun.endswith(".") and _re(_ABBREVIATION, 0).search(begun[-8:].lower()):
+        if begun.endswith(".") and after.strip() and _goes_on(begun.lstrip(), after):
             continue
         if begun.strip():
             yield " ".join(begun.split())
@@ -142,7 +163,7 @@ _FILLER = (
     r"^(?:(?:hi|hey|hello|well|so|actually|also|oh|ok|okay|yes|yeah|yep|no|and|but|because|btw|by the way|fyi|honestly|"
     r"personally|in fact|sorry|thanks|thank you|just so you know|for context|for the record|note that|these days|nowadays|"
     r"currently|right now|to be clear|to be honest|anyway|plus|of course|sure|right|there|then|since|though|as you know|"
-    r"as i said|like i said|i should mention(?: that)?|in my free time)\b[\s,!.]*"
+    r"as i said|like i said|(?:it |as it )?turn(?:s|ed) out(?: that)?|(?:so )?(?:a )?(?:quick|small|little) update|update|good news|bad news|long story short|i should mention(?: that)?|in my free time)\b[\s,!.]*"
     r"|(?:嗯|哦|啊|对了|其实|另外|还有|而且|不过|但是|但|因为|由于|所以|是的|你好|顺便说一下|顺便说|顺便|话说|补充一下|说实话|目前|现在|最近|"
     r"那个|就是|这样|好的|比起[^，]{1,8}[，,])[，,！\s]*)+"
 )
@@ -177,7 +198,7 @@ _REPORT = (
 )
 _OWN_REPORT = r"^(?:我|我们)(?:也|还|都|就|刚|早|不)*(?:说|会说|能说|告诉|认为|以为)"
 _SUBJECT_LEFT_OUT_EN = r"^and\s+(?=(?:work|live|speak|love|like|hate|prefer|use|play|am)\b)"
-_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班))"
+_SUBJECT_LEFT_OUT_ZH = r"^(?=(?:也|还|平时|一直|不|最|特别|很|更|非常)*(?:住在|搬[到去回来]|喜欢|讨厌|爱吃|爱喝|会说|会弹|对.{1,12}过敏|在.{1,15}工作|在.{1,10}上班|在.{1,10}(?:当|做)))"
 _STATES_NOW = r"^(?:i|we)(?:'m| am|'re| are| (?:\w+ )?(?:work|live|speak|love|like|hate|prefer|use|play|enjoy))\b|^我"
 """A clause after which "and love …" has the same subject."""
 
@@ -185,9 +206,13 @@ _QUOTES = r"“([^”]*)”|「([^」]*)」|『([^』]*)』|\"([^\"]*)\"|(?<!\w)
 _SOMEBODYS_WORDS = r"\b(?:i|i'm|my|me|we|you)\b|我|你"
 
 
+_TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
+"""Short forms as they are typed in haste, without their apostrophe."""
+
+
 def read(said: str) -> Sentence:
     """A sentence and what it states."""
-    text = _re(_QUOTES).sub(_without_quotation, said)
+    text = _re(_TYPED).sub(lambda found: f"{found[1]}'{found[2]}", _re(_QUOTES).sub(_without_quotation, said))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = _re(_CONDITION_EN).search(text) or _re(_CONDITION_ZH).search(text)
     return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)

@@ -8,16 +8,19 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from memctl import dates
 from memctl.dates import Dated
+from memctl.index.text import terms
 from memctl.lifecycle.adding import ADDED
-from memctl.lifecycle.extraction import clauses, phrases
+from memctl.lifecycle.correcting import Denial, replaced_value
+from memctl.lifecycle.extraction import clauses, corrections, phrases
 from memctl.lifecycle.extraction.clauses import Sentence
+from memctl.lifecycle.extraction.corrections import Change
 from memctl.models import CANDIDATE, CATEGORIES, Memory
 from memctl.tagged import escaped
 
@@ -54,7 +57,8 @@ class Proposal:
     """Something worth remembering, in the user's words.
 
     `confidence` lies in [0, 1]. `expires_in_days` counts from `said_at`. `rule` names what found it: a rule of
-    `docs/extracting.md`, or `model`.
+    `docs/extracting.md`, or `model`. `corrects`: the user says that it is so instead of what was known; `denies` is
+    what is not so any more; a `tentative` one counts only where it takes something back that is known.
     """
 
     content: str
@@ -69,6 +73,9 @@ class Proposal:
     occurred_at: datetime | None = None
     expires_in_days: int | None = None
     said_at: datetime | None = None
+    corrects: bool = False
+    denies: tuple[Denial, ...] = ()
+    tentative: bool = False
 
     @property
     def identity(self) -> tuple[str, ...]:
@@ -108,43 +115,171 @@ def is_user(role: str, user: str) -> bool:
     return role.strip().casefold() in USER_ROLES | {user.strip().casefold()}
 
 
-def rules(conversation: Sequence[Utterance], user: str, now: datetime) -> tuple[Proposal, ...]:
+def rules(
+    conversation: Sequence[Utterance], user: str, now: datetime, before: Sequence[Utterance] = ()
+) -> tuple[Proposal, ...]:
     """The proposals that rules find, in the order in which they were said; of two with one key the later stands.
 
     Args:
         user: the store's user, whose name may stand as the role.
         now: when messages without a time were said.
+        before: what was said just before; it proposes nothing, and tells what "no, I meant Hanna" is about.
     """
     kept: dict[tuple[str, ...], Proposal] = {}
     latest: list[Proposal] = []  # of this message and the user's one before
-    for utterance, own in _own_sentences(conversation, user):
+    heard = len(before)
+    for number, utterance, own in _own_sentences([*before, *conversation], user):
         at = utterance.time or now
-        before, latest = latest[-1:], []
+        earlier, latest = latest, []
+        repaired, last = False, None
         for said in own:
-            found = [*_of_sentence(said, at)]
-            if corrected := _corrected(said, at, (latest or before)[-1:]):
-                kept.pop((latest or before)[-1].identity, None)
-                found = [corrected]
+            found = _of_sentence(said, at, repaired)
+            if corrected := _corrected(said, at, latest or earlier):
+                kept.pop(corrected[0].identity, None)
+                found = [corrected[1]]
+            elif last and not found and phrases.starts(phrases.REMEMBER_THAT, said.text):
+                found = _remembered_before(last, at) if last not in latest else []
             latest += found
-            for proposal in found:
-                kept.pop(proposal.identity, None)
-                kept[proposal.identity] = proposal
+            for proposal in found if number >= heard else ():
+                _keep(kept, proposal)
+            repaired, last = corrections.announces(said.text), None if found else said
     return tuple(kept.values())
 
 
-def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tuple[Utterance, list[Sentence]]]:
-    """The user's messages and what they say in them; not what they merely repeat of others' messages."""
+_DOUBTFUL = 0.75
+"""Share of an earlier statement's confidence below which a later one does not take its place: it is hedged."""
+
+
+def _keep(kept: dict[tuple[str, ...], Proposal], proposal: Proposal) -> None:
+    """Of two proposals with one identity the later stands, unless it is less than sure."""
+    known = kept.pop(proposal.identity, None)
+    if known and proposal.confidence < known.confidence * _DOUBTFUL:
+        kept[known.identity] = known
+        kept[*proposal.identity, clauses.squashed(proposal.content)] = proposal
+    else:
+        kept[proposal.identity] = proposal
+
+
+def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tuple[int, Utterance, list[Sentence]]]:
+    """The user's messages, numbered, and what they say in them; not what they merely repeat of others' messages."""
     echoes: set[str] = set()
-    for utterance in conversation:
+    for number, utterance in enumerate(conversation):
         text = clauses.own_words(utterance.content[:LONGEST_MESSAGE])
         if is_user(utterance.role, user):
-            yield utterance, list(clauses.sentences(text, frozenset(echoes)))
+            yield number, utterance, list(clauses.sentences(text, frozenset(echoes)))
         else:
             echoes |= {word for said in clauses.split(text) if len(word := clauses.squashed(said)) >= _ECHO_FROM}
 
 
-def _of_sentence(said: Sentence, at: datetime) -> Iterator[Proposal]:
-    """What one sentence proposes: instructions first, else its facts, else one thing that happens or happened."""
+def _of_sentence(said: Sentence, at: datetime, repaired: bool) -> list[Proposal]:
+    """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
+    plain = list(_plain(said, at))
+    sure = [one.text for one in said.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
+    if said.asks or said.conditional or not sure or corrections.jokes(said.text):
+        return plain
+    marked = [replace(one, corrects=True) if _is_sure(one) and _marked(said, one, repaired) else one for one in plain]
+    stated = {(one.category, one.key) for one in plain if one.key}
+    changed = [one for change in corrections.changes(sure) for one in _changed(said, change, at, stated)]
+    return _united(marked, changed) if changed else marked
+
+
+def _is_sure(proposal: Proposal) -> bool:
+    return bool(proposal.key) and proposal.confidence >= _SURE
+
+
+_SURE = 0.7
+"""Confidence from which a statement with a key may correct another: no hedge leaves as much."""
+
+
+def _marked(said: Sentence, proposal: Proposal, repaired: bool) -> bool:
+    """Whether a sentence says that a fact in it is so now, or is otherwise than was said."""
+    lasting = proposal.key == "answer_language" and proposal.confidence >= _ALWAYS
+    return repaired or lasting or corrections.marked(said.text)
+
+
+def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Proposal]:
+    """The proposals of one sentence, each fact once; what it takes back goes with one that has a key."""
+    facts = {one.identity: one for one in plain if one.key}
+    for one in changed:
+        if one.key and one.rule != _TAKEN_BACK:
+            known = facts.get(one.identity)
+            facts[one.identity] = replace(one, denies=(*one.denies, *known.denies)) if known else one
+    alone = [one for one in changed if one.rule == _TAKEN_BACK]
+    denies = tuple(denial for one in alone for denial in one.denies)
+    sure = [one for one in facts.values() if _is_sure(one)]
+    if not alone:
+        return [*facts.values()]
+    if sure:
+        first = replace(sure[0], denies=(*sure[0].denies, *denies), corrects=sure[0].corrects or not alone[0].tentative)
+        return [*({one.identity: one for one in facts.values()} | {first.identity: first}).values()]
+    whole = next((one for one in plain if one.rule in ("remembered", "instruction")), None)
+    tentative = all(one.tentative for one in alone)
+    if whole or (tentative and plain):
+        return [replace(one, denies=(*one.denies, *denies)) for one in ([whole] if whole else plain[:1])] + [
+            one for one in plain if one is not (whole or plain[0])
+        ]
+    happened = next((one.occurred_at for one in plain if one.expires_in_days is None), None)
+    return [replace(alone[0], denies=denies, tentative=tentative, occurred_at=happened), *facts.values()]
+
+
+_TAKEN_BACK = "correction"
+
+
+def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
+    """What a change proposes: the facts that hold now, and a record of what does not.
+
+    Args:
+        stated: category and key of what the sentence states anyway; a plain denial of that is no correction.
+    """
+    held = next(filter(None, ([*phrases.facts(text)] for text in change.holds)), [])
+    facts = [_proposal(said, fact, 1, at) for fact in held if fact.value != change.old]
+    gone = [(text, fact) for text in change.gone if text for fact in phrases.facts(text) if _is_whole(text, fact)]
+    gone = [each for each in gone if change.firm or (each[1].category, each[1].key) not in stated]
+    denies = [Denial(fact.category, fact.key, fact.value, clause=text) for text, fact in gone]
+    if change.firm:
+        denies += [Denial(clause=text) for text in change.gone if text and not any(text == known for known, _ in gone)]
+    if change.thing:
+        denies.append(Denial(thing=change.thing))
+    if change.key:
+        category = "work" if change.key in ("employer", "role") else "life"
+        denies.append(Denial(category, change.key, loose=not change.firm))
+    if change.firm and (change.old or change.frame) and (change.new or (change.old and change.holds)):
+        denies.append(
+            Denial(old=change.old, new=change.new, frame=change.frame, holds=change.holds[0] if change.holds else "")
+        )
+    if facts:
+        return [replace(one, corrects=True, denies=tuple(denies)) for one in facts]
+    if not denies:
+        return []
+    own = re.match(r"(?:i|i'\w+|we|we'\w+|my|our)\b|我", clauses.opened(said.text), re.IGNORECASE) is not None
+    opposite = next((fact for _, fact in gone if isinstance(fact.value, bool)), None)
+    named = next((fact for _, fact in gone), None)
+    taken = Proposal(
+        said.text,
+        named.kind if named else "fact",
+        named.category if named else next((d.category for d in denies if d.key), phrases.at_work(said.text)),
+        0.9,
+        _TAKEN_BACK,
+        named.subcategory if named else "",
+        opposite.key if opposite else "",
+        not opposite.value if opposite else None,
+        said_at=at,
+        corrects=True,
+        denies=tuple(denies),
+        tentative=not (own and change.firm) and not any(denial.loose for denial in denies),
+    )
+    return [taken]
+
+
+def _is_whole(clause: str, fact: phrases.Found) -> bool:
+    """Whether a clause that is denied says nothing beyond the fact: not "I work at Acme on Fridays"."""
+    words = terms(clause)
+    said = {*terms(str(fact.value)), *terms(fact.key.replace(".", " ").replace("_", " "))}
+    return not clause.isascii() or fact.rule == "birthday" or (bool(words) and words[-1] in said)
+
+
+def _plain(said: Sentence, at: datetime) -> Iterator[Proposal]:
+    """What one sentence states: instructions first, else its facts, else one thing that happens or happened."""
     if told := _remembered(said, at):
         yield from told
         return
@@ -157,7 +292,7 @@ def _of_sentence(said: Sentence, at: datetime) -> Iterator[Proposal]:
     if found:
         yield from found
     elif not said.asks and not said.conditional and said.clauses:
-        one = _happened(said, at) or _planned(said, at) or _habit(said, at)
+        one = _decided(said, at) or _happened(said, at) or _planned(said, at) or _habit(said, at)
         if one:
             yield one
 
@@ -191,7 +326,8 @@ def _asks_directly(said: Sentence) -> bool:
 
 def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
     """ "Remember that …": the facts in it, else itself."""
-    match = None if said.asks else phrases.starts(phrases.REMEMBER, said.text)
+    pointing = phrases.starts(phrases.REMEMBER_THAT, said.text)
+    match = None if said.asks or pointing else phrases.starts(phrases.REMEMBER, said.text.rstrip(".!。！ "))
     if match is None:
         return []
     inner = clauses.read(match["x"])
@@ -212,13 +348,27 @@ def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
     return [_with_end(one, dated, at) if dated and dated.first >= at.date() else one]
 
 
+def _remembered_before(said: Sentence, at: datetime) -> list[Proposal]:
+    """The sentence before "please remember that", where it proposes nothing of itself."""
+    if said.asks or said.conditional or not said.clauses:
+        return []
+    confidence = _rounded(0.85 * said.certainty)
+    if phrases.constrains(said.text):
+        return [_whole(said, "remembered", "preference", confidence, "preference", "instruction", ("constraint",), at)]
+    return [_whole(said, "remembered", "fact", confidence, phrases.at_work(said.text), "", (), at)]
+
+
+_ALWAYS = 0.9
+"""Confidence of an instruction that is meant for good."""
+
+
 def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
     """How the assistant is to behave from now on."""
     text = said.text.rstrip(".!。！ ")
     language = phrases.starts(phrases.ANSWER_LANGUAGE, text)
     if language:
         lasting = language["always"] or language.groupdict().get("more") or re.match("please|请", text, re.IGNORECASE)
-        confidence = 0.9 if language["always"] or language.groupdict().get("more") else 0.7
+        confidence = _ALWAYS if language["always"] or language.groupdict().get("more") else 0.7
         one = _whole(said, "instruction", "preference", confidence, "preference", "instruction", ("constraint",), at)
         value = language["x"] if not language["x"].islower() else language["x"].title()
         return [replace(one, key="answer_language", value=value)] if lasting else []
@@ -227,6 +377,15 @@ def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
     tags = ("constraint",) if phrases.constrains(text) else ()
     confidence = _rounded(0.85 * said.certainty)
     return [_whole(said, "instruction", "preference", confidence, "preference", "instruction", tags, at)]
+
+
+def _decided(said: Sentence, at: datetime) -> Proposal | None:
+    """What was decided: "we decided to use Postgres because …"."""
+    if not phrases.starts(phrases.DECISION, clauses.opened(said.text)):
+        return None
+    return _whole(
+        said, "decision", "fact", _rounded(0.85 * said.certainty), phrases.at_work(said.text), "decision", (), at
+    )
 
 
 def _happened(said: Sentence, at: datetime) -> Proposal | None:
@@ -310,25 +469,44 @@ def _with_end(proposal: Proposal, dated: Dated, at: datetime) -> Proposal:
 
 _CORRECTION = (
     r"^(?:no|nope|sorry|wait|oops|correction|actually|hm+|ah|oh)?[,.!\s]*(?:no|sorry|wait)?[,.!\s]*"
-    r"(?:i mean(?:t)?|make that|that should be|it should be|i should have said|correction:)\s+(?P<x>.+)$",
-    r"^(?:不对|不是|说错了|我说错了|抱歉|更正一下|更正|哦不|等等|搞错了)[，,。\s]*(?:我(?:是说|的意思是|指的是|说的是)|应该是|应该|是)(?P<x>.+)$",
+    r"(?:i mean(?:t)?|make that|that should be|it should be|i should have said|correction:|it's|it is)\s+(?P<x>.+)$",
+    r"^(?:不对|不是|说错了|我说错了|写错了|我写错了|打错了|记错了|抱歉|更正一下|更正|纠正一下|哦不|等等|搞错了)[，,。\s]*"
+    r"(?:我(?:是说|的意思是|指的是|说的是)|应该是|应该叫|是叫|应该|是|叫|姓)(?P<x>.+)$",
     r"^我(?:是说|指的是|说的是)(?P<x>.+)$",
 )
 
 
-def _corrected(said: Sentence, at: datetime, before: Sequence[Proposal]) -> Proposal | None:
-    """The last proposal with what the user takes back in it replaced: "no, I meant Tuesday"."""
-    match = None if said.asks or not before else phrases.starts(_CORRECTION, said.text)
+def _corrected(said: Sentence, at: datetime, before: Sequence[Proposal]) -> tuple[Proposal, Proposal] | None:
+    """A proposal of before, and the same with what the user takes back in it replaced: "no, I meant Tuesday"."""
+    if said.asks or not before:
+        return None
+    for change in corrections.changes([clause.text for clause in said.clauses if clause.certainty == 1]):
+        if change.old and change.new and not change.frame:
+            meant = next((one for one in reversed(before) if one.value == change.old), None)
+            if meant and isinstance(meant.value, str):
+                return meant, _instead(meant, change.new, said)
+    match = phrases.starts(_CORRECTION, said.text)
     if match is None:
         return None
-    last, given = before[-1], match["x"].strip(" .!。！")
-    content = f"{last.content} ({said.text})"
+    last = before[-1]
+    given = re.split(r"[.。!！]\s*(?=\S)", match["x"])[0].strip(" .!。！")
     if last.occurred_at and (dated := _meant(given, last, at)):
-        moved = replace(last, content=content)
-        return _with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=_start(dated.first))
+        moved = replace(last, content=f"{last.content} ({said.text})", **_taking_back(last))
+        on = _with_end(moved, dated, at) if last.expires_in_days else replace(moved, occurred_at=_start(dated.first))
+        return last, on
     if last.key and isinstance(last.value, str) and _is_name(given) and not dates.find(given, at.date(), past=False):
-        return replace(last, content=content, value=given)
+        return last, _instead(last, given, said)
     return None
+
+
+def _instead(last: Proposal, value: str, said: Sentence) -> Proposal:
+    """A proposal with another value, in its words with that value in the place of the old one."""
+    content = replaced_value(last.content, str(last.value), value)
+    return replace(last, content=f"{content} ({said.text})", value=value, **_taking_back(last))
+
+
+def _taking_back(last: Proposal) -> dict[str, Any]:
+    return {"corrects": True, "denies": (Denial(content=last.content),)}
 
 
 def _meant(given: str, last: Proposal, at: datetime) -> Dated | None:
@@ -349,6 +527,34 @@ def _is_name(text: str) -> bool:
     return short is not None and not re.match(r"[这那第你我他她它上下前后]|(?:The|That|This|It)\b", text)
 
 
+# What is known without a key
+
+CUES: Mapping[str, str] = {
+    "city": "live lives living based moved 住 搬",
+    "employer": "work works working employed 工作 上班",
+    "role": "works work job nurse engineer teacher developer 是 当",
+    "diet": "vegetarian vegan pescatarian 素",
+    "name": "name called 叫",
+}
+"""Words by which memories without a key are looked up that may state a fact with this key."""
+
+
+def states(content: str, user: str) -> list[phrases.Found]:
+    """The facts about the user that the text of a memory states, also in the third person: "Alice lives in Berlin"."""
+    text = content.strip(" .!。！")
+    for pattern, form in _THIRD_PERSON:
+        text = re.sub(pattern.format(user=re.escape(user)), form, text, count=1, flags=re.IGNORECASE)
+    return [] if len(content) > clauses.LONGEST_SENTENCE else [*phrases.facts(clauses.opened(text))]
+
+
+_THIRD_PERSON = (
+    (r"^(?:the )?(?:user|{user})(?:'s| is) (?=\w)(?!name\b|sister\b|brother\b)", "I'm "),
+    (r"^(?:the )?(?:user|{user}) (?=(?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak)s\b)", "I "),
+    (r"^(I (?:now |currently )?(?:live|work|like|love|prefer|hate|enjoy|speak))s\b", r"\1"),
+    (r"^(?:用户|{user})(?=[住在是叫喜不对])", "我"),
+)
+
+
 # As records
 
 
@@ -357,7 +563,7 @@ def memory(proposal: Proposal, threshold: float, now: datetime) -> Memory:
     said = proposal.said_at or now
     ends = said + timedelta(days=proposal.expires_in_days) if proposal.expires_in_days else None
     fields: dict[str, Any] = {"status": CANDIDATE} if proposal.confidence < threshold else {}
-    if proposal.key and said < now:
+    if proposal.kind != "episode" and said < now:
         fields["valid_from"] = said
     return Memory(
         "",
@@ -483,6 +689,28 @@ def from_model(answer: Any, conversation: Sequence[Utterance], user: str, now: d
     return tuple(kept.values())
 
 
+def completed(found: Iterable[Proposal], ruled: Sequence[Proposal]) -> tuple[Proposal, ...]:
+    """A model's proposals, each with what the rules say it corrects, and what the model overlooked."""
+    kept = list(found)
+    for one in ruled:
+        known = next((at for at, proposal in enumerate(kept) if _is_same(proposal, one)), None)
+        if known is None:
+            kept.append(one)
+        else:
+            kept[known] = replace(kept[known], corrects=one.corrects, denies=one.denies)
+    return tuple(kept)
+
+
+def _is_same(proposal: Proposal, ruled: Proposal) -> bool:
+    """Whether a model proposed what the rules did: the same fact, or the same value or no value of the same words."""
+    if proposal.identity == ruled.identity:
+        return True
+    words, others = clauses.squashed(proposal.content), clauses.squashed(ruled.content)
+    if words not in others and others not in words:
+        return False
+    return not ruled.key or not proposal.key or str(proposal.value).casefold() == str(ruled.value).casefold()
+
+
 def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: str, now: datetime) -> Proposal | None:
     quote, kind, confidence = item.get("quote"), item.get("kind"), item.get("confidence")
     if not isinstance(quote, str) or kind not in KINDS or isinstance(confidence, bool):
@@ -507,6 +735,7 @@ def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: s
         _day(item.get("occurred_at")),
         _days(item.get("expires_in_days")),
         utterance.time or now,
+        bool(key) and corrections.marked(sentence) and clauses.hedged(sentence) == 1,
     )
 
 

@@ -165,12 +165,12 @@ def _zh_thing(text: str) -> str:
 
 
 def _zh_name(text: str) -> str:
-    return "" if re.search(_ZH_NOT_A_NAME, text) else text.strip(_ZH_END)
+    return "" if re.search(_ZH_NOT_A_NAME, text) else text.rstrip(_ZH_END)
 
 
 def _zh_place(text: str) -> str:
     place = re.sub(
-        r"(?:这边|那边|那里|这里|附近|生活|工作|上班|读书|上学|定居|长大|一带|[这那]儿)*$", "", text.strip(_ZH_END)
+        r"(?:这边|那边|那里|这里|附近|生活|工作|上班|读书|上学|定居|长大|一带|[这那]儿)*$", "", text.rstrip(_ZH_END)
     )
     place = re.split(r"[，,。\s]|已经|快|有|很多|好几|两年|三年|\d", place)[0]
     return place if 2 <= len(place) <= 10 and not re.search(_ZH_NOT_A_PLACE, place) else ""
@@ -220,6 +220,29 @@ def _relation(match: re.Match[str]) -> Found | None:
     name = _zh_name(match["x"]) if _is_chinese(match["x"]) else _proper(match["x"], _NOT_A_NAME, most=3, lower=0)
     category = "work" if key in _AT_WORK else "life"
     return Found("relation", key, name, "fact", category, "relationship", 0.9) if key and name else None
+
+
+_NUMBERS = ("no", "one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
+_ZH_NUMBERS = "零一二三四五六七八九十"
+_COUNTED = {
+    "kids": "kids?|child|children|孩子|小孩|娃",
+    "sons": "sons?|儿子",
+    "daughters": "daughters?|女儿",
+    "cats": "cats?|猫",
+    "dogs": "dogs?|狗",
+    "sisters": "sisters?|姐妹",
+    "brothers": "brothers?|兄弟",
+    "siblings": "siblings?|兄弟姐妹",
+}
+
+
+def _counted(match: re.Match[str]) -> Found | None:
+    """How many children, siblings or animals there are."""
+    key = next((key for key, words in _COUNTED.items() if re.fullmatch(words, match["what"].lower())), "")
+    said = match["x"].lower().replace("两", "二").replace("a ", "one")
+    given = _NUMBERS.index(said) if said in _NUMBERS else _ZH_NUMBERS.find(said) if len(said) == 1 else -1
+    number = int(said) if said.isdecimal() else given
+    return Found("count", key, number, "fact", "life", "relationship", 0.85) if key and number >= 0 else None
 
 
 def _married(match: re.Match[str]) -> Found | None:
@@ -353,6 +376,13 @@ def _member(rule: str, subcategory: str, confidence: float, tags: tuple[str, ...
         return Found(rule, f"{rule}.{_slug(thing)}", True, "fact", "life", subcategory, confidence, tags)
 
     return read
+
+
+def _reaction(match: re.Match[str]) -> Found | None:
+    """ "Peanuts make my throat swell": what its speaker cannot stand."""
+    thing = _thing(match["x"])
+    tags = ("constraint", "allergy")
+    return Found("reaction", f"reaction.{_slug(thing)}", True, "fact", "life", "health", 0.85, tags) if thing else None
 
 
 def _diet(match: re.Match[str]) -> Found:
@@ -492,6 +522,8 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_AM}married to\s+(?P<x>.+)", _married),
     Phrase(rf"我(?:们|家)?(?:里)?(?:的)?(?P<rel>{_relation_words(True)})(?:的名字)?(?:名叫|是叫|叫做|叫|姓){_ZH_NAME}", _relation),
     Phrase(rf"我(?:们|家)?(?:养了|有)(?:一)?[只条匹个](?P<rel>{_relation_words(True)})(?:名叫|叫做|叫){_ZH_NAME}", _relation),
+    Phrase(rf"{_I}(?:have|have got|'ve got|got) (?:only |just )?(?P<x>no|one|two|three|four|five|six|seven|eight|nine|ten|\d{{1,2}}) (?:\w+ )?(?P<what>kids?|child|children|sons?|daughters?|cats?|dogs?|sisters?|brothers?|siblings?)(?=$|\s(?:now|and|who|named|called|at home|aged|in)\b)", _counted),
+    Phrase(r"我(?:们)?(?:家)?(?:现在|一共|总共|就|只|还|家里|已经)*有(?P<x>[一二两三四五六七八九十]|\d{1,2})(?:个|只|条|位|名)(?P<what>孩子|小孩|娃|儿子|女儿|猫|狗|姐妹|兄弟|兄弟姐妹)(?:了|啦|啊)?$", _counted),
     # Tastes
     Phrase(rf"{_I}(?:like|love|enjoy|adore)\s+(?P<x>.+)", _likes(True)),
     Phrase(rf"{_I}(?P<prefer>prefer)\s+(?P<x>.+)", _likes(True)),
@@ -502,10 +534,12 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"(?:比起(?P<prefer>\S{{1,8}}?)[，,]?)?{_ME}(?:喜欢|喜爱|热爱|偏爱|偏好|钟爱|爱吃|爱喝|爱看|爱听|爱玩)(?!.{0,2}的)(?!.*的.{1,6}是)(?P<x>.+)", _likes(True)),
     Phrase(rf"{_ME}爱(?![吃喝看听玩人你您他她它情们妻])(?P<x>.{{2,}})", _likes(True, 0.8)),
     Phrase(rf"{_ME}(?:不太喜欢|不怎么喜欢|不是很喜欢|不喜欢|不爱吃|不爱喝|不爱|讨厌|受不了|反感|厌恶|最烦|很烦|接受不了)(?P<x>.+)", _likes(False)),
-    Phrase(rf"{_I}(?:don't|do not|never|can't|cannot) (?:eat|drink)\s+(?P<x>.+)", _eats),
+    Phrase(rf"{_I}(?:don't|do not|never|can't|cannot|mustn't|must not|may not|shouldn't|am not allowed to|(?:'m|am|are) not allowed to) (?:eat|drink)\s+(?P<x>.+)", _eats),
+    Phrase(rf"{_I}(?:can't|cannot|mustn't|must not) have\s+(?P<x>(?:any )?(?:gluten|dairy|lactose|(?:pea|tree )?nuts?|peanuts|sugar|salt|alcohol|caffeine|meat|pork|beef|fish|seafood|shellfish|milk|eggs?|soy|wheat|bread|cheese|chocolate|coffee|spicy food|grapefruit|aspirin|ibuprofen|penicillin|antibiotics))$", _eats),
+    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:make|makes|give|gives|cause|causes) (?:me|my) (?:\w+ ){0,2}?(?:swell|itch|itchy|vomit|throw up|break out|hives|rash|a rash|migraines?|nauseous|cough|wheeze)\b", _reaction),
     Phrase(rf"{_ME}(?:不吃|不喝|不能吃|不能喝|吃不了|喝不了)(?P<x>.+)", _eats),
     Phrase(r"my (?:all-time )?favou?rite (?P<what>\w+(?: \w+)?)(?:'s| is| are| has always been)\s+(?P<x>.+)", _favourite),
-    Phrase(r"我(?:个人)?最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。]{1,6})(?:就)?是(?P<x>.+)", _favourite),
+    Phrase(r"我(?:个人|现在|目前|如今)*最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
     # Health
     Phrase(rf"{_AM}(?:severely |badly |mildly |very |highly |deadly |slightly )?allergic to\s+(?P<x>.+)", _member("allergy", "health", 0.95, ("constraint", "allergy"))),
     Phrase(rf"{_I}(?:have|suffer from) an? (?:\w+ )?allergy to\s+(?P<x>.+)", _member("allergy", "health", 0.95, ("constraint", "allergy"))),
@@ -561,6 +595,9 @@ INSTRUCTION = (
     rf"^{_PLEASE}(?:don't|do not|stop|avoid)(?: ever)? (?:{_BEHAVE}|\w+ing)\b.*\b{_LASTING}\b.*",
     rf"^{_PLEASE}(?:don't|do not|stop) (?:us(?:e|ing)|call(?:ing)?|writ(?:e|ing)|add(?:ing)?|send(?:ing)?|schedul(?:e|ing)) (?!this|that|the|it\b|those|these|them|me (?:back|now|today|tomorrow)|a\b|an\b)(?!.*\b(?:yet|now|for now|today|here|this|that)\b)\w+.*",
     r"^(?:.{0,12}[，,])?(?:请你?|你|麻烦)?(?:以后|今后|从现在起|从现在开始|从今以后|从今天起|往后|日后|永远|始终|一律|每次(?=回答|回复|写|提交|修改))(?:都|请|你|，|,|要|不要|别|一律|就)*.*(?:回答|回复|用|写|不要|别|控制|保持|先|叫我|称呼|提醒|给我|使用|避免|加上|附上|说|问我|解释|提交|运行|列出|按|输出|检查|发).*",
+    r"^(?:please|pls) (?:always|never) [a-z]+ .+",
+    r"^(?:输出|代码|注释|日期|时间|单位|表格|结果|报告|文档|邮件|变量名)(?:格式)?(?:请|都|一律|统一|要|尽量)*(?:用|使用|采用|写成|保持)(?!过|了|的|什么|哪)[^，。]{2,20}$",
+    r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
     r"^(?:.{0,12}[，,])?(?:请|请你|麻烦你?)(?:总是|一直|始终|永远|务必|一定要?|都)(?!帮).*",
     r"^(?:请|请你|麻烦你?|你)?(?:不要|别|千万别|永远不要|绝对不要|切勿)再.*",
     r"^(?:请|请你|麻烦你?)(?:不要|别|千万不要|切勿|避免)(?!.*(?:这个|那个|这里|这次|现在|先|今天|这段|这份|该|它|担心|客气|介意|见怪|误会)).*",
@@ -568,14 +605,29 @@ INSTRUCTION = (
 )  # fmt: skip
 ANSWER_LANGUAGE = (
     rf"^{_PLEASE}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{_LANGUAGES})\b(?! to (?!me)| for (?!me)).*",
-    rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
+    rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量|还是)?(?:改|换成|改为)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
 )  # fmt: skip
+_REMEMBER_EN = r"(?:remember|keep in mind|bear in mind|note|take note|make a note|don't forget|do not forget|memori[sz]e|write down|save)"
 REMEMBER = (
-    r"^(?:please |pls |also |and |so )*(?:remember|keep in mind|note|make a note|don't forget|do not forget)(?:\s*:\s*|\s+that\s+(?=.*(?:\d|\b(?:my|our|i|i'm|we|me|us|the|never|always|must)\b)))(?!to |when |how |last |the time |if |what |where )(?P<x>.{4,})",
-    r"^(?:for (?:future )?reference|for your information|fyi)[,:]\s+(?P<x>.{4,})",
-    r"^(?:请|请你|你要|帮我|麻烦|你|一定要|也)*(?:记住|记下来|记一下|记好|牢记|备忘)(?:了)?(?:一点|一下)?[：:，,\s]*(?!上次|之前|什么|怎么)(?P<x>.{3,})",
+    rf"^(?:please |pls |also |and |so |can you |could you |i want you to |i need you to |i'd like you to |you should |always )*{_REMEMBER_EN}(?: (?:this|the following|for later|for me|for next time|well))*(?:\s*[:：]\s*|,?\s+that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))(?P<x>.{{4,}})",
+    r"^(?:please )?(?:remember|don't forget|do not forget|keep in mind|bear in mind|note)[,\s]+(?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always)\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{4,})",
+    r"^(?:note to self|for (?:future |your )?reference|for your information|fyi|for the record|important|reminder|nota bene|nb)[,:]\s+(?P<x>.{4,})",
+    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|千万要|也|要|先|顺便|能不能)*(?:记住|记下来|记下|记一下|记录一下|记好|牢记|备忘|别忘了|不要忘了|不要忘记|别忘记|记着)(?:了)?(?:一点|一下|这一?点|这个|这件事)?[：:，,\s]*(?!上次|之前|什么|怎么|了$|吧|带|买|去|给|要)(?P<x>.{3,})",
+    rf"^(?P<x>.{{4,}}?)[,;–—-]\s*(?:please |pls |so |and )*{_REMEMBER_EN}(?: (?:that|this|it))?(?: please| for me| for later)*$",
+    r"^(?P<x>.{3,}?)[，,]\s*(?:请|帮我|你|麻烦|要|先)*(?:记一下|记住|记下来|记下|记着|别忘了|不要忘了)(?:了|哦|啊|吧|它)*$",
+    r"^(?:备注|备忘|注意事项|供参考|提醒一下)[：:]\s*(?P<x>.{3,})",
+)  # fmt: skip
+REMEMBER_THAT = (
+    rf"^(?:please |pls |also |and |so |can you |could you )*{_REMEMBER_EN}(?: (?:that|this|it|these|both|all of (?:this|that)))(?: (?:for me|please|for later|for next time|in (?:the )?future|down))*[\s.!]*$",
+    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|也|要|都)*(?:记住|记下来|记下|记一下|记好|牢记|别忘了|不要忘记|别忘记|记着)(?:了)?(?:一下|哦|啊|吧)*(?:这一?点|这个|这件事|这些|它|哦|吧|啊)*[。！!.\s]*$",
 )  # fmt: skip
 CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿"
+
+DECISION = (
+    r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b (?!(?:go|leave|stay|wait|eat|watch|order|meet|take a|walk|sleep|call it)\b).{4,}",
+    r"^(?:我|我们|咱们?|大家)(?:昨天|今天|刚刚?|已经|最后|最终|都|一致|开会)*(?:决定|商定|定下来|敲定|说好)(?:了)?(?!没|吗|怎么|要不要|不了)[^？]{3,}",
+)
+"""What was decided, whatever it is about."""
 
 _DAY_FIRST = r"(?:(?:just |only |early |late |on |earlier )*(?:(?:last|this) \w+|yesterday|today|\w+ \d{1,2}(?:st|nd|rd|th)?|\d{1,2} \w+|\w+day)(?: morning| evening| night| afternoon)?,? )?"
 _SHIPPED = "shipped|released|deployed|launched|fixed|merged|migrated|refactored|completed|finished|solved|resolved|closed|delivered|published|submitted|upgraded|rolled out|went live|signed|won|presented|rewrote"
@@ -600,7 +652,7 @@ APPOINTMENT = (
     rf"giv(?:e|ing) a|speak(?:ing)? at|present(?:ing)? (?:at|to|my|our)|get(?:ting)? married|on (?:holiday|vacation|leave)|off work|"
     rf"(?:start|begin)(?:ing)? (?:my|a|the) (?:new )?(?:job|course|role|internship)|run(?:ning)? (?:the|a|my))\b",
     rf"\b(?:i|we)(?:'ve got| have| have got|'ll have| will have| got)(?: an?| my| our| the| another)? (?:\S+ ){{0,3}}?{_OCCASION}\b",
-    rf"\b(?:my|our) (?:\S+ ){{0,2}}?{_OCCASION}(?:'s| is| starts| leaves| begins| takes place)\b(?! (?:not|cancel|over|done|so|very))",
+    rf"\b(?:my|our) (?:\S+ ){{0,2}}?{_OCCASION}(?: (?:to|with|at|from|in) [\w .'-]{{1,30}}?)?(?:'s| is| starts| leaves| begins| takes place| departs)\b(?! (?:not|cancel|over|done|so|very))",
     r"(?:飞|出发|出差|体检|答辩|开会|搬家|看牙|看医生|手术|汇报|演讲|入职|回国|回家|考试|面试|报到|值班|请假|休假|参加|旅行|旅游|航班|高铁|飞机|婚礼|聚餐|聚会|比赛|约了|相亲|复查|签证|有个?(?:一)?[个场节]?(?:会|课|约)|要去[\u4e00-\u9fff]{2}|去[\u4e00-\u9fff]{2,}(?:玩|出差|旅|开会|看))",
 )  # fmt: skip
 AT_WORK = (

@@ -1,0 +1,121 @@
+"""For how long messages are kept: which are due to be deleted, and when what was deleted goes for good.
+
+Nothing is deleted before it was announced: the first run that meets a setting, or a shorter time than before, only says
+what it is going to do.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from math import inf
+from typing import TYPE_CHECKING
+
+from memctl.entries import message_memory
+from memctl.files import transcripts
+from memctl.models import Memory
+
+if TYPE_CHECKING:
+    from memctl.conversations.service import Files
+
+KEEP, AT_SESSION_END = 0.0, -1.0
+"""Values of the setting `transcript_days` that are no number of days."""
+
+NOTICE_DAYS = 7.0
+"""Days between the announcement of a deletion and the deletion; what comes due in this time is announced too."""
+
+
+@dataclass(frozen=True)
+class Plan:
+    """What a setting asks for.
+
+    Args:
+        due: ids of the messages that are older than the setting allows.
+        soon: how many more come due within `NOTICE_DAYS`.
+        begins: when the first of them may be deleted; None where nothing ever is.
+    """
+
+    due: Sequence[str] = ()
+    soon: int = 0
+    begins: datetime | None = None
+
+
+class Retention:
+    """The rules of one store, carried out on the messages of one user."""
+
+    def __init__(self, engine: Files) -> None:
+        self._engine = engine
+
+    def plan(self, in_use: Iterable[str], now: datetime) -> Plan:
+        """What is to be deleted, and from when on.
+
+        Args:
+            in_use: runs, sessions and messages that agents still work with, or nothing was learned from yet: these
+                stay.
+        """
+        days = self._engine.settings.transcript_days
+        if days == KEEP:
+            return Plan()
+        self._engine.refresh()
+        shown = [message_memory(found.raw) for found in self._engine.index.all_messages()]
+        used = frozenset(in_use)
+        due = due_messages(shown, days, used, now)
+        soon = set(due_messages(shown, days, used, now + timedelta(days=NOTICE_DAYS))) - set(due)
+        return Plan(due, len(soon) if days > 0 else 0, begins(transcripts.read_notice(self._engine.folder), days, now))
+
+    def announce(self, now: datetime) -> None:
+        """Note that what the setting asks for was announced, if it is more than what was announced before."""
+        folder, days = self._engine.folder, self._engine.settings.transcript_days
+        notice = transcripts.read_notice(folder)
+        if notice is None or notice[0] != days:
+            longer = notice is not None and limit(days) >= limit(notice[0])
+            transcripts.write_notice(folder, days, notice[1] if notice and longer else now)
+
+
+def limit(days: float) -> float:
+    """The age in days from which a setting deletes."""
+    return inf if days == KEEP else max(days, 0.0)
+
+
+def due_messages(messages: Iterable[Memory], days: float, in_use: frozenset[str], now: datetime) -> list[str]:
+    """The messages that are older than a setting allows. Age counts from when a message was received: to import an old
+    conversation does not delete it."""
+    if days == KEEP:
+        return []
+    before = now - timedelta(days=max(days, 0.0))
+    found = (
+        memory.memory_id
+        for memory in messages
+        if memory.created_at is not None
+        and memory.created_at <= before
+        and not in_use & {memory.memory_id, memory.session_id, str(memory.metadata.get("session", ""))}
+    )
+    return list(dict.fromkeys(found))
+
+
+def begins(notice: tuple[float, datetime] | None, days: float, now: datetime) -> datetime:
+    """When a setting may begin to delete: some days after it was announced."""
+    if notice is None or limit(days) < limit(notice[0]):
+        return now + timedelta(days=NOTICE_DAYS)
+    return notice[1] + timedelta(days=NOTICE_DAYS)
+
+
+def announcement(plan: Plan, now: datetime) -> tuple[str, ...]:
+    """What a plan is going to delete at a later time, in sentences."""
+    later = []
+    if plan.due and plan.begins and plan.begins > now:
+        later.append(
+            f"{counted(len(plan.due))}, older than `transcript_days` allows: to be deleted from {_day(plan.begins)} on"
+        )
+    if plan.soon:
+        later.append(f"{counted(plan.soon)} more: to be deleted by {_day(now + timedelta(days=NOTICE_DAYS))}")
+    return tuple(later)
+
+
+def counted(messages: int) -> str:
+    return f"{messages} message" if messages == 1 else f"{messages} messages"
+
+
+def _day(moment: datetime) -> str:
+    return f"{moment:%Y-%m-%d}"

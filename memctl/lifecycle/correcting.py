@@ -1,0 +1,309 @@
+"""Which known memories a correction takes back: by the key and value of a fact, else by the words it shares with it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cache
+from typing import Any, Protocol
+
+from memctl.index.text import terms
+from memctl.lifecycle import facts
+from memctl.lifecycle.adding import CANDIDATE_KEPT, Added
+from memctl.models import ACTIVE, CANDIDATE, Memory
+
+LONGEST = 200
+"""Characters; a longer memory says more than what a correction could take back."""
+
+ENOUGH = 0.3
+"""Share of a memory's words from which a denial is about it, and not about something it mentions."""
+
+_FUNCTION_WORDS = frozenset(
+    terms(
+        "a an the i i'm i've we we're my our me us it it's is are am was were be been being do does did have has had "
+        "to of in on at for with by from and or as that this so now please any more not no called named also just "
+        "every usually always often morning evening afternoon night day daily week month year"
+    )
+)
+_DENIES = re.compile(
+    r"\b(?:not|never|no longer|no)\b|n't\b|[不没别戒]|\b(?:quit|stopped|gave up|given up|used to)\b", re.I
+)
+_OTHERS = (
+    "老公|老婆|妻子|丈夫|太太|爱人|先生|对象|女朋友|男朋友|女友|男友|妈|爸|父|母|哥|姐|弟|妹|儿子|女儿|孩子|家人|室友|老板|领导|上司|同事|同学|"
+    "朋友|邻居|亲戚|爷爷|奶奶|导师|老师|狗|猫|闺蜜"
+)
+_OWN_ZH = re.compile(rf"我(?!的?(?:们家)?的?(?:{_OTHERS}))")
+_OTHER_ZH = re.compile(rf"我(?:们|家)?的?(?:{_OTHERS})|[他她](?!们?的话)")
+_OWN_EN = re.compile(
+    r"^(?:\W|\w+:|on|in|at|every|most|usually|\w+days?|\w+ings?|week|month|year|actually|also|and|well|so|yes|because|these|days|remember|that|note|please)*\b(?:i|we)\b",
+    re.I,
+)
+_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=\S)|[。！？]\s*(?=\S)|\n")
+
+
+@dataclass(frozen=True)
+class Denial:
+    """What a correction takes back.
+
+    Either the fact with this category and key, of this value where that is not None; or the memory with exactly this
+    `content`; or what says the same as `clause`; or what speaks of the `thing` the user gave up; or the one memory
+    that gives the `old` value to what `frame` or `holds` speaks of. `bare`: only the value is named, and it must be
+    the value of a fact with a key. `loose`: it only points at the fact, and does not say what is not so.
+    """
+
+    category: str = ""
+    key: str = ""
+    value: Any = None
+    content: str = ""
+    clause: str = ""
+    thing: str = ""
+    old: str = ""
+    new: str = ""
+    frame: str = ""
+    holds: str = ""
+    loose: bool = False
+
+    @property
+    def universal(self) -> bool:
+        """Whether everything that matches is taken back; a value that is replaced must be found in one memory only."""
+        return not (self.old or self.frame)
+
+    @property
+    def words(self) -> list[str]:
+        """What to look memories up by."""
+        return terms(" ".join((self.clause, self.thing, self.old, self.frame, self.holds)))
+
+
+def same_value(known: Any, said: Any) -> bool:
+    """Whether two values of a fact are one: letter case and what follows a name do not count ("Acme", "Acme Corp")."""
+    if not isinstance(known, str) or not isinstance(said, str):
+        return bool(known == said)
+    one, other = sorted((" ".join(terms(known)), " ".join(terms(said))), key=len)
+    return bool(one) and (other == one or other.startswith(f"{one} "))
+
+
+def taken_back(denial: Denial, memories: Iterable[Memory], user: str) -> list[Memory]:
+    """The active memories that a denial takes back, of those that its words or its key led to."""
+    return [memory for memory in memories if memory.status == ACTIVE and _is_meant(denial, memory, user)]
+
+
+def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
+    if denial.content and memory.content == denial.content:
+        return True
+    if denial.key and (memory.category, memory.key) == (denial.category, denial.key):
+        return denial.value is None or same_value(memory.value, denial.value)
+    if memory.kind in ("episode", "knowledge", "strategy") or len(memory.content) > LONGEST:
+        return False
+    if len([part for part in _SENTENCES.split(memory.content) if part.strip()]) > 1:
+        return False
+    if denial.old or denial.frame:
+        return _holds_value(denial, memory)
+    if denial.thing and _speaks_of(denial.thing, memory, user):
+        return True
+    return bool(denial.clause) and _has_value(denial, memory) and _says(denial.clause, memory, user)
+
+
+def _has_value(denial: Denial, memory: Memory) -> bool:
+    """Whether a fact with a key may be found by words: the clause must name its value, and no key of its own."""
+    if not memory.key:
+        return True
+    value = memory.key.partition(".")[2].replace("_", " ") if isinstance(memory.value, bool) else str(memory.value)
+    return not denial.key and bool(value) and value.casefold() in denial.clause.casefold()
+
+
+def _content_terms(text: str) -> frozenset[str]:
+    return frozenset(terms(text)) - _FUNCTION_WORDS
+
+
+def _is_chinese(text: str) -> bool:
+    return any("\u4e00" <= character <= "\u9fff" for character in text)
+
+
+def _is_own(content: str, user: str) -> bool:
+    """Whether a memory is about the user, and not about somebody else."""
+    if _is_chinese(content):
+        return not _OTHER_ZH.search(content) and (
+            _OWN_ZH.search(content) is not None or content.startswith(("用户", user))
+        )
+    named = re.match(rf"(?:the )?(?:user|{re.escape(user)})\b(?!')", content, re.I) if user else None
+    return _OWN_EN.match(content) is not None or named is not None
+
+
+def _says(clause: str, memory: Memory, user: str) -> bool:
+    """Whether a memory says what the clause says: all its words, about the same person, and not in the negative."""
+    content = memory.content
+    if _DENIES.search(content):
+        return False
+    if _is_chinese(clause):
+        core = re.sub(r"^我(?:们)?(?:在)?", "", clause)
+        own = core != clause
+        return len(core) >= 2 and core in content and (not own or _is_own(content, user))
+    wanted, held = _content_terms(clause), _content_terms(content)
+    if not wanted or not wanted <= held or len(wanted) / len(held) < ENOUGH:
+        return False
+    own = re.match(r"(?:i|i'm|we|we're)\b", clause, re.I) is not None
+    return _is_own(content, user) if own else len(wanted) > 1
+
+
+_ENJOYS = r"(?:喜欢|爱|抽|吸|喝|吃|饮|玩|打|嚼|用|学|看)"
+
+
+def _speaks_of(thing: str, memory: Memory, user: str) -> bool:
+    """Whether a memory says that the user has, takes or likes something that was given up."""
+    content = memory.content
+    if _DENIES.search(content) or not _is_own(content, user):
+        return False
+    if isinstance(memory.value, bool):
+        named = memory.key.partition(".")[2].replace("_", " ")
+        return memory.value and (named == thing.lower() or terms(named) == terms(thing))
+    if _is_chinese(thing):
+        return re.search(rf"{_ENJOYS}[^，。]{{0,6}}{re.escape(thing)}(?!台)", content) is not None
+    wanted, held = _content_terms(thing), _content_terms(content)
+    return bool(wanted) and wanted <= held and not memory.key
+
+
+# Values that are replaced
+
+
+@cache
+def _value_kinds() -> tuple[re.Pattern[str], ...]:
+    return tuple(
+        re.compile(pattern, re.I)
+        for pattern in (
+            r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|(?:周|星期|礼拜)[一二三四五六日天]",
+            r"\b\d{1,2}(?::\d\d)?\s*(?:am|pm|o'clock)\b|\b\d{1,2}:\d\d\b|[\d一二三四五六七八九十]+[点时]",
+            r"\d|[零〇一二三四五六七八九十百千万]{2,}",
+            r"\b(?:january|february|march|april|may|june|july|august|september|october|november|december)\b|月",
+        )
+    )
+
+
+def _contains(text: str, part: str) -> bool:
+    if _is_chinese(part):
+        return part in text
+    return f" {' '.join(terms(part))} " in f" {' '.join(terms(text))} "
+
+
+def _holds_value(denial: Denial, memory: Memory) -> bool:
+    """Whether a memory gives the old value to the same thing; where no old value is said, one of the new one's kind."""
+    content = memory.content
+    if isinstance(memory.value, str) and denial.old and not same_value(memory.value, denial.old):
+        return False
+    if denial.old and not denial.frame and not denial.holds:
+        return isinstance(memory.value, str)
+    if denial.old:
+        return _contains(content, denial.old) and _same_frame(denial, content)
+    if not _same_frame(denial, content) or _contains(content, denial.new):
+        return False
+    if memory.key:
+        return False
+    kinds = [kind for kind in _value_kinds() if kind.search(denial.new)]
+    if kinds:
+        return any(kind.search(content) for kind in kinds)
+    if _is_chinese(denial.frame):
+        return re.search(rf"{re.escape(denial.frame)}(?:是|叫|在|用|为|：)", content) is not None
+    return re.match(rf"(?:\w+:\s*)?{re.escape(denial.frame)}\b", content, re.I) is not None
+
+
+def _same_frame(denial: Denial, content: str) -> bool:
+    """Whether a memory speaks of what the correction speaks of."""
+    frame = denial.frame
+    if frame and _is_chinese(frame):
+        core = re.sub(r"^我(?:们)?的?", "", frame)
+        return bool(core) and core in content
+    held = _content_terms(content)
+    if denial.old and denial.holds:
+        said = _content_terms(denial.holds)
+        room = max(1, len(_content_terms(denial.old)))
+        return len(said - held) <= room and bool((said & held) - _content_terms(denial.old))
+    wanted = _content_terms(frame)
+    return bool(wanted) and wanted <= held
+
+
+def replaced_value(content: str, old: str, new: str) -> str:
+    """A text with one value in the place of another."""
+    if _is_chinese(old):
+        return content.replace(old, new)
+    return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, content, flags=re.I)
+
+
+def newer(memories: Sequence[Memory], at: datetime, fresh: Iterable[str]) -> list[Memory]:
+    """The memories that hold only since a time after the correction was said.
+
+    Args:
+        fresh: ids of records of the same conversation, which were said before it.
+    """
+    known = set(fresh)
+    return [m for m in memories if m.memory_id not in known and (since := m.valid_from or m.created_at) and since > at]
+
+
+@dataclass(frozen=True)
+class Meant:
+    """What one denial takes back; `denial` is None where a fact with the same key has another value."""
+
+    denial: Denial | None
+    memories: tuple[Memory, ...]
+
+    @property
+    def unsure(self) -> bool:
+        """Whether it only points at a fact, or is about one memory while several match."""
+        denial = self.denial
+        return denial is not None and (denial.loose or (not denial.universal and len(self.memories) > 1))
+
+
+class Correction(Protocol):
+    """What the rules propose by a correction: see `memctl.lifecycle.extraction.extract.Proposal`."""
+
+    @property
+    def tentative(self) -> bool: ...
+    @property
+    def said_at(self) -> datetime | None: ...
+
+
+def corrected(
+    proposal: Correction,
+    memory: Memory,
+    meant: Sequence[Meant],
+    fresh: Sequence[str],
+    threshold: float,
+    now: datetime,
+) -> tuple[list[Memory], Added] | None:
+    """What becomes of a correction: it supersedes what it takes back, whatever the confidence.
+
+    It is kept as a candidate where it takes back nothing that is known, one of several, a pinned memory, or what holds
+    only since after it was said; and dropped where it is tentative and takes back nothing.
+
+    Args:
+        meant: what it takes back, never empty for each.
+        fresh: ids of records of the same conversation.
+    """
+    at = proposal.said_at or now
+    meant = [each for each in meant if not each.unsure] or meant
+    gone = list({m.memory_id: m for each in meant for m in each.memories if m.memory_id != memory.memory_id}.values())
+    if not gone and proposal.tentative:
+        return None
+    open_to_doubt = any(
+        each.unsure or any(m.pinned for m in each.memories) or newer(each.memories, at, fresh) for each in meant
+    )
+    if not gone or open_to_doubt or memory.confidence < threshold:
+        kept = replace(memory, status=CANDIDATE, conflicts_with=tuple(m.memory_id for m in gone))
+        return [kept], Added(CANDIDATE_KEPT, kept)
+    dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in gone]
+    new = replace(_completed(memory, meant), valid_from=memory.valid_from or min(at, now))
+    return facts.superseding(new, dated, now)
+
+
+def _completed(memory: Memory, meant: Sequence[Meant]) -> Memory:
+    """The new record with what it takes over from the one whose value it replaces."""
+    if memory.key:
+        return memory
+    denial, old = next(((m.denial, m.memories[0]) for m in meant if m.denial and m.denial.old), (None, None))
+    if denial is None or old is None:
+        return memory
+    taken = replace(memory, kind=old.kind, category=old.category, subcategory=old.subcategory, tags=old.tags)
+    if not denial.frame and not denial.holds:
+        taken = replace(taken, content=f"{replaced_value(old.content, denial.old, denial.new)} ({memory.content})")
+    valued = isinstance(old.value, str) and same_value(old.value, denial.old)
+    return replace(taken, key=old.key, value=denial.new) if old.key and valued and denial.new else taken

@@ -1,0 +1,80 @@
+"""What a text that somebody saves on purpose is: fact, preference or rule, and of which key.
+
+The rules of extraction decide. Unlike a conversation, a saved text is kept whole: what they do not know stays a fact
+without a key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
+
+from memctl.lifecycle.extraction import clauses, extract, phrases, reported
+from memctl.lifecycle.extraction.extract import Proposal, Utterance
+
+PLAIN, RULE = "plain", "rule"
+"""Names of what found nothing, and of what found a rule that only a saved text can be."""
+
+CONSTRAINT = "constraint"
+
+SEVERAL = frozenset(
+    {
+        *("sister", "brother", "older_sister", "younger_sister", "older_brother", "younger_brother", "son", "daughter"),
+        *("dog", "cat", "horse", "roommate", "best_friend", "teacher", "doctor", "therapist"),
+    }
+)
+"""Keys of what somebody may have several of: the second cat must not replace the first."""
+
+
+def classified(text: str, user: str, names: Sequence[str], threshold: float, now: datetime) -> tuple[Proposal, ...]:
+    """What to store for a text: one proposal, or several where it states several facts with a key.
+
+    All of the text is in them: a sentence that states no such fact stays with its neighbours.
+
+    Args:
+        user: the store's user; `names` are what the user is called in texts.
+        threshold: confidence below which a fact gets no key, so that a guess replaces nothing.
+    """
+    sentences = list(clauses.split(text))
+    found = [_of_sentence(sentence, user, names, threshold, now) for sentence in sentences]
+    if len(sentences) < 2 or not any(one.key for each in found for one in each):
+        return _whole(text, [one for each in found for one in each])
+    keyed = [one for each in found for one in each if one.key]
+    rest = [(said, each) for said, each in zip(sentences, found, strict=True) if not any(one.key for one in each)]
+    if not rest:
+        return tuple(keyed)
+    return (*keyed, *_whole(" ".join(said for said, _ in rest), [one for _, each in rest for one in each]))
+
+
+def _whole(text: str, found: Sequence[Proposal]) -> tuple[Proposal, ...]:
+    """The text as one memory for each fact with a key in it, else as one memory of what weighs most."""
+    if keyed := [one for one in found if one.key]:
+        return tuple(replace(one, content=text) for one in keyed)
+    best = next((one for one in found if CONSTRAINT in one.tags), found[0] if found else _plain(text))
+    if len(found) > 1:  # a day that one sentence names is not that of the others
+        best = replace(best, occurred_at=None, expires_in_days=None)
+    return (replace(best, content=text),)
+
+
+def _of_sentence(
+    sentence: str, user: str, names: Sequence[str], threshold: float, now: datetime
+) -> tuple[Proposal, ...]:
+    said = reported.direct(sentence, names)
+    found = extract.rules([Utterance("user", said)], user, now)
+    sure = [one if _one_at_a_time(one, threshold) else replace(one, key="", value=None) for one in found]
+    if reported.binds(sentence) and not any(CONSTRAINT in one.tags for one in sure):
+        sure = [_rule(sentence), *(one for one in sure if one.key)]
+    return tuple(replace(one, content=sentence) for one in sure) or (_plain(sentence),)
+
+
+def _one_at_a_time(found: Proposal, threshold: float) -> bool:
+    return found.confidence >= threshold and found.key not in SEVERAL
+
+
+def _plain(text: str) -> Proposal:
+    return Proposal(text, "fact", phrases.at_work(text), 1.0, PLAIN)
+
+
+def _rule(text: str) -> Proposal:
+    return Proposal(text, "preference", "preference", 1.0, RULE, "instruction", tags=(CONSTRAINT,))

@@ -1,0 +1,181 @@
+"""What an agent writes about the user, put as the user would have said it, so that the rules of extraction read it.
+
+An agent saves "Alice lives in Porto" or "The user asked me to never push to main"; the rules know "I live in Porto" and
+"never push to main". Only a subject that is certainly the user is replaced: a pronoun may be anybody.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from functools import cache
+
+_ADVERBS = (
+    r"(?:(?:currently|now|always|never|usually|often|also|really|still|recently|just|normally|generally|typically|mostly|"
+    r"sometimes|strongly|only|no longer|rarely|actually|absolutely|personally)\s+)*"
+)
+_IRREGULAR = {
+    "is": "am", "isn't": "am not", "has": "have", "hasn't": "haven't", "does": "do", "doesn't": "don't", "goes": "go",
+    "are": "am", "aren't": "am not",
+}  # fmt: skip
+_NO_THIRD_PERSON = re.compile(r"(?:ss|us|is|[^a-z]s|^was|^perhaps|^as|^always)$")
+_HEARERS = r"(?:me|us|you|everyone|(?:the |its |her |his )?(?:assistants?|agents?|ai|model|bot|team))"
+_ASKED = (
+    r"^(?:wants|wanted|asked|asks|told|tells|expects|expected|instructed|requested|requires|would like|prefers|likes)"
+    r"\s+"
+    rf"(?:{_HEARERS}\s+)?(?P<first>not |never |always )?to (?P<second>not |never |always )?(?P<x>.+)$"
+)
+_SAID = (
+    r"^(?:said|says|insists|insisted|stated|states|mentioned|mentions|confirmed|noted|notes|reported|explained|told|"
+    rf"demands|wants|asked|asks)(?: (?:to )?{_HEARERS})?(?: that|[,:])*\s+(?P<x>.+)$"
+)
+_MUST = (
+    rf"^(?:{_HEARERS}|we|i)\s+"
+    r"(?P<must>must not|mustn't|must never|may not|should never|must always|should always|must)\s+(?P<x>.+)$"
+)
+_IS = (
+    r"^'s\s+(?=(?:not |also |now |currently )*"
+    r"(?:allergic|a|an|from|based|married|vegan|vegetarian|intolerant|fluent|in|\w+ing)\b)"
+)
+_AND_ALSO = (
+    r"\b(and|but)\s+(lives|works|likes|loves|hates|prefers|speaks|uses|plays|is|has|eats|drinks|dislikes|enjoys|owns)\b"
+)
+
+_BINDING = (
+    r"\bmust (?:not|never|always|first|only)\b|\bmust be \w+ed (?:by|before|first|with|in)\b"
+    r"|\bmust (?:ask|get|have (?:approval|permission))\b"
+    r"|\b(?:not|never) (?:be )?(?:allowed|permitted) to\b|\b(?:is|are) (?:strictly )?(?:forbidden|prohibited)\b"
+    r"|^(?:please )?(?:do not|don't|never|no) (?!longer\b|one\b|doubt\b|idea\b)\w+.*"
+    r"\b(?:without|unless|before|until|on|after|except)\b"
+    r"|^(?:please )?(?:do not|don't) (?!know\b|think\b|have\b|like\b|see\b)\w+"
+    r"|禁止|严禁|不得|不许|不准|切勿|请勿|必须|务必|一律|未经.{1,20}(?:不|别)|^(?:千万|永远|绝对)?(?:不要|别(?![人的处墅扭具]))"
+)
+
+_ZH_ASKED = (
+    r"^(?:曾|还|也|已经?|明确|多次|特别)*(?:要求|希望|规定|让|嘱咐|吩咐|强调|想让)"
+    r"(?:我们|我|你|助手|助理|AI|模型|团队)?[，,：:]?(?P<x>.{3,})$"
+)
+_ZH_SAID = (
+    r"^(?:曾|还|也|已经?|刚|刚才)*(?:说|表示|提到|告诉我|告诉助手|透露|提过|提及)(?:过)?[，,：:]?"
+    r"(?:他|她|自己|其)?(?P<x>.{2,})$"
+)
+_ZH_RULES = (("禁止", "不要"), ("严禁", "不要"), ("不得", "不要"), ("不许", "不要"), ("不准", "不要"), ("必须", "务必"))
+_ZH_IMPERATIVE = r"^(?:以后|今后|千万|永远|绝对|始终|一律|总是)?(?:不要|别(?![人的处墅扭具])|切勿|请勿|务必)"
+
+
+@cache
+def _re(pattern: str) -> re.Pattern[str]:
+    return re.compile(pattern, re.IGNORECASE)
+
+
+def binds(sentence: str) -> bool:
+    """Whether a sentence that was saved for later lays down a rule: what must, or must not, be done."""
+    return _re(_BINDING).search(sentence) is not None
+
+
+def direct(sentence: str, names: Sequence[str] = ()) -> str:
+    """The sentence as the user would say it; unchanged where the user is not its subject.
+
+    Args:
+        names: what the user is called, beside "the user" and 用户.
+    """
+    if subject := _subject(names).match(sentence):
+        rest = sentence[subject.end() :]
+        return _chinese(rest) if _is_chinese(subject[0] + rest) else _english(rest)
+    return _told_to_act(sentence)
+
+
+@cache
+def _subjects(names: tuple[str, ...]) -> re.Pattern[str]:
+    latin = "|".join(
+        re.escape(name) for name in sorted(names, key=len, reverse=True) if name.strip() and name.isascii()
+    )
+    other = "|".join(re.escape(name) for name in names if name.strip() and not name.isascii())
+    english = rf"(?:the user|user{'|' if latin else ''}{latin})(?=['’\s])"
+    return _re(rf"^\s*(?:{english}|(?:该用户|用户|使用者{'|' if other else ''}{other})\s?(?![名界体]))")
+
+
+def _subject(names: Sequence[str]) -> re.Pattern[str]:
+    return _subjects(tuple(names))
+
+
+def _is_chinese(text: str) -> bool:
+    return any("\u4e00" <= character <= "\u9fff" for character in text)
+
+
+# English
+
+
+def _english(rest: str) -> str:
+    """What follows the user's name, as the rest of a sentence of the user's own."""
+    rest = rest.replace("’", "'")
+    if _re(_IS).match(rest):
+        return f"I'm {_re(_IS).sub('', rest)}"
+    if rest.startswith("'s "):
+        return f"my {rest[3:].lstrip()}"
+    rest = rest.strip()
+    if asked := _re(_ASKED).match(rest):
+        return _imperative(asked)
+    if said := _re(_SAID).match(rest):
+        return _told(said["x"])
+    return _first_person(rest)
+
+
+def _imperative(asked: re.Match[str]) -> str:
+    word = (asked["first"] or asked["second"] or "").strip().lower()
+    verb = re.match(r"(?:prefers|likes)\b", asked[0], re.IGNORECASE)
+    if verb and not word:
+        return _first_person(asked[0])
+    return f"{ {'not': 'do not '}.get(word, f'{word} ' if word else '') }{asked['x']}"
+
+
+def _told(said: str) -> str:
+    """What the user said: a pronoun at its beginning is the user."""
+    pronoun = re.match(r"(?:he|she|they|i)('s|'re|'m)?\s+", said, re.IGNORECASE)
+    if pronoun:
+        return f"I'm {said[pronoun.end() :]}" if pronoun[1] else _first_person(said[pronoun.end() :])
+    own = re.match(r"(?:his|her|their)\s+", said, re.IGNORECASE)
+    return f"my {said[own.end() :]}" if own else _told_to_act(said)
+
+
+def _first_person(rest: str) -> str:
+    verb = re.match(rf"(?P<adverbs>{_ADVERBS})(?P<verb>[a-z]+(?:'t)?)", rest, re.IGNORECASE)
+    if verb is None:
+        return f"I {rest}"
+    changed = f"{verb['adverbs']}{_base(verb['verb'])}{rest[verb.end() :]}"
+    return "I " + _re(_AND_ALSO).sub(lambda match: f"{match[1]} I {_base(match[2])}", changed)
+
+
+def _base(verb: str) -> str:
+    """The verb as it follows "I"; what is no third person stays as it is."""
+    low = verb.lower()
+    if low in _IRREGULAR:
+        return _IRREGULAR[low]
+    if not low.endswith("s") or _NO_THIRD_PERSON.search(low):
+        return verb
+    if low.endswith("ies") and len(low) > 4:
+        return f"{verb[:-3]}y"
+    return verb[:-2] if low.endswith(("sses", "xes", "zzes", "ches", "shes", "oes")) else verb[:-1]
+
+
+def _told_to_act(sentence: str) -> str:
+    """A rule for whoever works for the user, as an instruction."""
+    if must := _re(_MUST).match(sentence.strip()):
+        never = _re("not|n't|never").search(must["must"])
+        return f"{'never' if never else 'always'} {must['x']}"
+    bare = sentence.strip()
+    for word, said in _ZH_RULES:
+        bare = f"{said}{bare.removeprefix(word)}" if bare.startswith(word) else bare
+    return f"请{bare}" if _re(_ZH_IMPERATIVE).match(bare) else sentence
+
+
+# Chinese
+
+
+def _chinese(rest: str) -> str:
+    rest = rest.strip()
+    if asked := _re(_ZH_ASKED).match(rest):
+        return _told_to_act(asked["x"])
+    if said := _re(_ZH_SAID).match(rest):
+        return said["x"] if said["x"].startswith("我") else f"我{said['x']}"
+    return f"我{rest}"

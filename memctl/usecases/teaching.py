@@ -1,0 +1,135 @@
+"""What a language model says on tasks that are over: how they were done, what is to be learned.
+
+Rules say it at once, when the task ends. An episode that waits for a model is marked, so that a slow model, or one that
+is away, keeps nobody waiting: whoever is next with time (`maintain`, an agent's thread) asks it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memctl import times
+from memctl.errors import ProviderError
+from memctl.files import reflections
+from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.secrets import MASK
+from memctl.usecases.closing import Closing, reflected
+from memctl.view import View
+
+if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
+    from memctl.working.task_episodes import Said
+
+
+@dataclass(frozen=True)
+class Taught:
+    """A task's episode after a model was asked about it; `notes` say why rules still stand."""
+
+    episode: Memory
+    notes: tuple[str, ...] = ()
+
+
+class Teaching(Closing):
+    """A language model's word on tasks that are over."""
+
+    def teach_tasks(self, *, now: datetime | None = None) -> list[Taught]:
+        """Ask the language model about the tasks that wait for it; nothing where none is configured.
+
+        Their episodes and strategies then say what it said, where nobody else had; what a person has changed meanwhile
+        stays as it is. They go on waiting where it does not answer.
+        """
+        from memctl.working.task_episodes import is_waiting
+
+        if not self.has_llm:
+            return []
+        self.refresh()
+        waiting = [memory for memory in self.view().all() if is_waiting(memory)]
+        return [self._teach(episode, now or times.utc_now()) for episode in waiting]
+
+    def _teach(self, episode: Memory, now: datetime) -> Taught:
+        from memctl.working import task_episodes
+
+        try:
+            said, notes = self._asked_for_lessons(episode.metadata)
+        except ProviderError as problem:
+            return Taught(episode, (f"lessons by rules: {problem.message}",))
+        result = [episode]
+
+        def decide(view: View) -> Change:
+            held = view.get(episode.memory_id)
+            if held is None or held.metadata != episode.metadata:
+                return Change("task")
+            result[:] = [replace(task_episodes.taught(held, said), updated_at=now)]
+            strategies, files = _with_strategies(view, held, result[0], now) if said else ([], [])
+            return Change("task", (*result, *strategies), files=tuple(files))
+
+        self._apply(decide, now, on_secret=MASK)
+        return Taught(result[0], notes)
+
+    def _lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
+        """As `_asked_for_lessons`, with a note where the model does not answer."""
+        try:
+            return self._asked_for_lessons(about) if self.llm is not None else (None, ())
+        except ProviderError as problem:
+            return None, (f"lessons by rules: {problem.message}",)
+
+    def _asked_for_lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
+        """What the model says on a task; and a note where that cannot be used.
+
+        Raises:
+            ProviderError: it does not answer.
+        """
+        from memctl.tagged import as_json
+        from memctl.working import task_episodes
+
+        assert self.llm is not None
+        shown = {name: value for name, value in about.items() if name != task_episodes.UNTOLD}
+        asked = [
+            {"role": "system", "content": task_episodes.LESSONS_TASK},
+            {"role": "user", "content": as_json("task", shown)},
+        ]
+        answer = self.llm.complete(asked, task_episodes.LESSONS)
+        said = task_episodes.said_by_model(answer, "\n".join(_texts(shown)))
+        return said, () if said else (f"lessons by rules: the answer of {self.llm.name} was no good",)
+
+
+def _texts(value: object) -> list[str]:
+    """All texts in a JSON value."""
+    if isinstance(value, Mapping):
+        return [text for part in value.values() for text in _texts(part)]
+    if isinstance(value, list | tuple):
+        return [text for part in value for text in _texts(part)]
+    return [str(value)]
+
+
+def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -> tuple[list[Memory], list[FileEdit]]:
+    """The strategies that were made of an episode, and their reflections, with what it says now."""
+    changed = [_retold(view, strategy, before, after, now) for strategy in _made_from(view, before, now)]
+    return [record for record, _ in changed], [edit for _, edit in changed]
+
+
+def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
+    from memctl.entries import memory_of
+    from memctl.working.task_strategies import STRATEGY_TAG
+
+    found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG,)), now)
+    return [m for m in map(memory_of, found) if m.status == ACTIVE and episode.memory_id in m.sources]
+
+
+def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, FileEdit]:
+    from memctl.working.task_strategies import WORKED, Proposal, retold, strategy_body
+
+    about = strategy.metadata
+    verdict, description = str(about.get("verdict")), str(about.get("task_description", ""))
+    was, now_is = (str(episode.metadata.get("approach", "")) for episode in (before, after))
+    content = retold(strategy, was, now_is) if verdict == WORKED and strategy.sources == (before.memory_id,) else ""
+    strategy = replace(strategy, content=content or strategy.content, updated_at=now)
+    why = now_is if verdict == WORKED else str(after.metadata.get("outcome_summary") or strategy.content)
+    episodes = [after if m.memory_id == after.memory_id else m for m in map(view.get, strategy.sources) if m]
+    body = strategy_body(Proposal(verdict, description, why, strategy.content, strategy.tags), episodes)
+    path = strategy.summary_md_ref
+    path = path if reflections.is_reference(path) else reflections.path_for(strategy.memory_id)
+    strategy = replace(strategy, summary_md_ref=path)
+    return strategy, reflected(view, strategy, path, body, now)
