@@ -118,7 +118,7 @@ class Settings:
         True, "Whether `context` puts in next to nothing where nothing that is known answers the question."
     )
     context_gate_strength: float = _setting(
-        0.3, "How well, 0 to 1, the best of what is known must answer a question to be put in.", 0, 1
+        0.28, "How well, 0 to 1, what is known must answer a question for `context` to put it in.", 0, 1
     )
     tokenizer: str = _setting(
         "estimate",

@@ -62,8 +62,8 @@ TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 20, 40, 400
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
 """What was said before the question that is searched for with it."""
 
-CLOSED_TOKENS = 100
-"""What is known in general may take so many tokens where nothing answers the question."""
+CLOSED_HITS, CLOSED_PROFILE = 50, 30
+"""Tokens for the nearest of what is known, and for the profile, where nothing answers the question."""
 
 EXCERPT_CHARACTERS = 400
 LONG_BODY, BEST_PASSAGE = 1_600, 800
@@ -311,14 +311,16 @@ class Contexts:
         if not recall:
             return pieces
         always = self._always(now)
-        hits = found.hits if opened else ()
+        hits = found.hits
         profile = [memory_of(entry) for entry in self._store.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
         told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
-        told += self._from_hits(question, replace(found, hits=hits), now, about)
-        told += self._profile(profile, about, None if opened else CLOSED_TOKENS, count)
+        answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
+        if not opened:
+            answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
+        told += [*answers, *background]
         once = {piece.name: piece for piece in reversed(told)}
         kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return pieces + evidence.without_repeats(kept)
@@ -358,23 +360,13 @@ class Contexts:
                 pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit, question))
         return pieces
 
-    def _profile(
-        self, memories: Sequence[Memory], about: evidence.Changes, limit: int | None, count: Count
-    ) -> list[Piece]:
-        """Preferences, then facts, the new before the old, whatever is asked (C).
-
-        Args:
-            limit: tokens they may take in all; None for no limit.
-        """
+    def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
+        """Preferences, then facts, the new before the old, whatever is asked (C)."""
         pieces = []
         for place, memory in enumerate(memories):
             section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE
-            piece = self._piece(section, memory, 1 / (1 + place), f"profile ({_day(memory)})", BACKGROUND, about)
-            if limit is not None:
-                limit -= count(piece.text + piece.label) + 3
-                if limit < 0:
-                    break
-            pieces.append(piece)
+            why = f"profile ({_day(memory)})"
+            pieces.append(self._piece(section, memory, 1 / (1 + place), why, BACKGROUND, about))
         return pieces
 
     def _piece(
@@ -422,14 +414,26 @@ class Contexts:
         found, _ = self._store.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
         return found.body.strip() if found else ""
 
-    def shown(self, hit: Hit, question: str) -> str:
-        """The text of a hit for a prompt: with what was learned, and with the reflection that matched, of a long one
-        its best passage."""
+    def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
+        """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched,
+        of a longer one the best passage of at most `limit` characters."""
         memory = hit.memory
-        if not hit.via.startswith(reflections.FOLDER) or memory.layer == LAYER_REFLECTION:
-            return shown.text_of(memory)
-        body = self.body(memory, hit.via)
-        return with_reflection(memory, best_passage(body, question, LONG_BODY))
+        content, more = memory.content, shown.learned(memory)
+        if hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION:
+            body = best_passage(self.body(memory, hit.via), question, limit)
+            more = "\n".join(filter(None, (more, body)))
+        return content, more
+
+
+def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
+    """The best pieces that fit into so many tokens."""
+    found = []
+    for piece in sorted(pieces, key=lambda p: -p.weight):
+        cost = count(f"- [{piece.label}] {piece.text}")
+        if cost <= limit:
+            found.append(piece)
+            limit -= cost
+    return found
 
 
 def _why(memory: Memory) -> str:

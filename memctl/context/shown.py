@@ -29,7 +29,13 @@ _HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def text_of(memory: Memory) -> str:
-    """The content, and below it what an episode says beside it: Approach, Outcome, Decisions, Actions, Lessons."""
+    """The content, and below it what was learned."""
+    more = learned(memory)
+    return f"{memory.content.rstrip()}\n{more}" if more else memory.content
+
+
+def learned(memory: Memory) -> str:
+    """What an episode says beside its content, a line each: Approach, Outcome, Decisions, Actions, Lessons."""
     heads = _HEADS["zh" if _HAN.search(memory.content) else "en"]
     content = _plain(memory.content)
     told = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
@@ -39,7 +45,7 @@ def text_of(memory: Memory) -> str:
         new = [text for text in texts if text and _plain(text) not in content]
         if new:
             lines.append(heads[name] + heads["colon"] + heads["joint"].join(new))
-    return "\n".join([memory.content.rstrip(), *lines]) if lines else memory.content
+    return "\n".join(lines)
 
 
 def _told(about: Mapping[str, Any], name: str) -> Sequence[str]:

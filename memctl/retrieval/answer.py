@@ -185,7 +185,9 @@ def evidence(
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
         judged = _judged(ordered, question, entries, weights)
-        return Evidence(tuple(judged), _after(index, entries), strength(judged), present, retrieved.degraded)
+        counts = index.term_counts(question.weights)
+        found = strength(judged, question.weights, counts)
+        return Evidence(tuple(judged), _after(index, entries), found, present, retrieved.degraded)
 
     return _asked(query, index, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
 
