@@ -92,6 +92,10 @@ class Asking(Engine):
         def plain(asked: Query) -> Answer:
             return self._healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
 
+        return self._ranked_by_model(query, plain)
+
+    def _ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
+        """What `plain` finds, in the order that a reranker gives where one is asked for; see `_found`."""
         name = query.rerank or self.reranker_for(QUERY)
         if name == NONE:
             return plain(query), None, ""
