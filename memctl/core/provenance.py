@@ -1,7 +1,7 @@
 """Who a text comes from: the class of its source, which what is made from it inherits.
 
-Only what the user said may become a constraint, a preference or a fact about the user by itself. What a tool, a document
-or an assistant said may be known, and says so wherever it is shown.
+Only what the user said may become a constraint, a preference or a fact about the user by itself. What a tool, a
+document or an assistant said may be known, and says so wherever it is shown.
 """
 
 from __future__ import annotations
