@@ -69,7 +69,7 @@ class Asking(Engine):
         query = question if isinstance(question, Query) else Query(question, **options)
         now = now or times.utc_now()
         then = query.filters.as_of or now
-        report = self.refresh()
+        report = self.refresh(vectors=True)
         found, reranked, problem = self._found(query, self.index, self._ready_embedder(), then)
         degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
