@@ -23,12 +23,12 @@ from math import log
 from memctl import dates, secrets, times
 from memctl.cli import render
 from memctl.context import fence, tokens
-from memctl.core import messages
+from memctl.core import messages, recalled
 from memctl.errors import MemctlError
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
 from memctl.index import cues, text
-from memctl.lifecycle import feedback, forgetting, recalled, reflect
+from memctl.lifecycle import feedback, forgetting, reflect
 from memctl.lifecycle.conflicts import contradictions, relations, statements
 from memctl.lifecycle.consolidating import evidence, grouping
 from memctl.lifecycle.extraction import clauses, extract, phrases
