@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
@@ -168,14 +169,15 @@ class Contexts(Tasks, Conversations, Asking):
         from memctl.working.summary import tongue
 
         said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
-        refer = (lambda text: sessions.reference(session, text)) if session else (lambda text: "")
+        kept = frozenset(sessions.offloaded(self.folder, session)) if session else frozenset()
+        refer = (lambda text: _reference(session, text, kept)) if session else (lambda text: "")
         return Cutter(count, refer, tongue("\n".join(said)))
 
     def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
         """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
         known = set(sessions.offloaded(self.folder, session)) if offloads else set()
         for ref, text in offloads.items():
-            if ref not in known:
+            if ref not in known and ref == sessions.reference(session, text):
                 with sessions.locked(self.folder, session, timeout=self.settings.lock_timeout):
                     sessions.offload(self.folder, session, text)
 
@@ -325,6 +327,12 @@ def _assembled(
                 tuple(placed), talk.left_out, notes=(*shortened, *talk.notes), offloads=talk.offloads,
             )  # fmt: skip
         over += max(1, sum(used.values()) - room)
+
+
+def _reference(session: str, text: str, kept: Collection[str]) -> str:
+    """Where the whole of a text can be read: the reference in it, where the window has cut it already; else its own."""
+    found = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
+    return next((ref for ref in found if ref in kept), sessions.reference(session, text))
 
 
 def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
