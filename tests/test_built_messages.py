@@ -265,7 +265,7 @@ def test_a_large_result_is_cut_and_its_call_stays(store: MemoryStore):
         assert roles(pack) == ["user", "assistant", "tool"]
         assert pack.messages[-1]["content"].startswith("begin")
         assert pack.messages[-1]["content"].endswith("end")
-        (reference,) = re.findall(r"characters more: (\S+)\]", pack.messages[-1]["content"])
+        (reference,) = re.findall(r"main/[0-9a-f]{32}", pack.messages[-1]["content"])
         assert store.read_offloaded(reference).endswith("word end"), "the window had cut it already"
         is_accepted(pack)
 
