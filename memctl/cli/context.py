@@ -25,7 +25,7 @@ def context(
     gate: Annotated[
         bool | None,
         typer.Option(
-            "--gate/--no-gate", help="Put in next to nothing where nothing answers the question, or always fill the share."
+            "--gate/--no-gate", help="Whether next to nothing is put in where nothing answers the question."
         ),
     ] = None,
     task: Annotated[
@@ -54,8 +54,8 @@ def context(
     """Build the context of a model's call, within a budget of tokens.
 
     What is pinned and constraints come first, then preferences and strategies that fit, then what answers the question:
-    memories, messages and documents, each with a share. All stands between tags, as data. What does not fit gives way to its summary, or is left out. With --with,
-    what other users know about the question is in a part of its own.
+    memories, messages and documents, each with a share. All stands between tags, as data. What does not fit gives way
+    to its summary, or is left out. With --with, what other users know about the question is in a part of its own.
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
@@ -67,8 +67,8 @@ def context(
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened_with(with_) as (store, shared):
         pack = (shared or store).build_context(
-            question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task, system=system, tokenizer=tokenizer,
-            now=options.moment(now),
+            question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task, system=system,
+            tokenizer=tokenizer, now=options.moment(now),
         )  # fmt: skip
     for note in pack.notes:
         render.warn(f"note: {note}")
