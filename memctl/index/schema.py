@@ -36,6 +36,7 @@ CREATE INDEX entries_pinned ON entries (pinned) WHERE pinned = 1;
 CREATE INDEX entries_profile ON entries ((kind = 'preference' OR category = 'preference'), happened)
     WHERE kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active';
 CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE session_id IS NOT NULL;
+CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';
 CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;
