@@ -25,7 +25,7 @@ def context(
     gate: Annotated[
         bool | None,
         typer.Option(
-            "--gate/--no-gate", help="Add next to nothing where nothing answers the question, or always fill the share."
+            "--gate/--no-gate", help="Whether next to nothing is put in where nothing answers the question."
         ),
     ] = None,
     task: Annotated[
@@ -67,8 +67,8 @@ def context(
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened_with(with_) as (store, shared):
         pack = (shared or store).build_context(
-            question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task,
-            system=system, tokenizer=tokenizer, now=options.moment(now),
+            question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task, system=system,
+            tokenizer=tokenizer, now=options.moment(now),
         )  # fmt: skip
     for note in pack.notes:
         render.warn(f"note: {note}")

@@ -129,27 +129,31 @@ class _Room:
         self.placed: list[Placed] = []
         self._in: set[str] = set()
         self._opened: set[str] = set()
+        self._wholes: dict[str, int] = {}
 
     def fill(self, pieces: Sequence[Piece], limit: int) -> None:
         """Place whole pieces that fit, until `limit` tokens are used."""
         end = self.left - limit
         for piece in pieces:
-            if piece.name not in self._in and self._cost(piece, piece.text) <= self.left - max(0, end):
+            if piece.name not in self._in and self._opening(piece) + self._whole(piece) <= self.left - max(0, end):
                 self.place(piece)
 
     def place(self, piece: Piece) -> None:
         if piece.name in self._in:
             return
         opening = self._opening(piece)
-        found = _fitting(piece, self.left - opening, self.count)
+        found = _fitting(piece, self._whole(piece), self.left - opening, self.count)
         self.placed.append(found)
         if found.how != OUT:
             self.left -= found.tokens + opening
             self._in.add(piece.name)
             self._opened.update(_headings(piece))
 
-    def _cost(self, piece: Piece, text: str) -> int:
-        return self._opening(piece) + self.count(_line(piece, text)) + 1
+    def _whole(self, piece: Piece) -> int:
+        """Tokens of a piece in full."""
+        if piece.name not in self._wholes:
+            self._wholes[piece.name] = self.count(_line(piece, piece.text)) + 1
+        return self._wholes[piece.name]
 
     def _opening(self, piece: Piece) -> int:
         """Tokens of the headings that a piece needs and that are not there yet."""
@@ -161,9 +165,8 @@ def _headings(piece: Piece) -> list[str]:
     return [top, f"### {piece.said.group}"] if piece.said and piece.said.group else [top]
 
 
-def _fitting(piece: Piece, room: int, count: Count) -> Placed:
-    """The longest form of a piece that fits."""
-    whole = count(_line(piece, piece.text)) + 1
+def _fitting(piece: Piece, whole: int, room: int, count: Count) -> Placed:
+    """The longest form of a piece that fits; in full it takes `whole` tokens."""
     if whole <= room:
         return Placed(piece.section, piece.name, WHOLE, whole, piece.why, piece.text, piece.label, piece.said)
     for how, text in piece.shorter() if room > 0 else ():

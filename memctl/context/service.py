@@ -32,6 +32,7 @@ from memctl.context.tokens import Count
 from memctl.entries import memory_of
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections, sessions
+from memctl.index.text import terms
 from memctl.lifecycle.reflect import shortened
 from memctl.models import (
     CANDIDATE,
@@ -48,6 +49,7 @@ from memctl.models import (
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
+from memctl.retrieval.gate import least
 
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
@@ -57,8 +59,8 @@ MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile (C)."""
 
-TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 20, 40, 400
-"""A hit takes about so many tokens: how many are looked for follows from the room there is."""
+TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 10, 40, 600
+"""A hit takes at least about so many tokens: how many are looked for follows from the room there is."""
 
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
 """What was said before the question that is searched for with it."""
@@ -237,7 +239,7 @@ class Contexts:
         """Whether what was found answers the question well enough to be put in."""
         settings = self._store.settings
         gated = settings.context_gate if gate is None else gate
-        return not gated or found.strength >= settings.context_gate_strength
+        return not gated or found.strength >= least(settings.context_gate_strength, self._store.index.total())
 
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
@@ -392,17 +394,16 @@ class Contexts:
         self, memory: Memory, hit: Hit | None, question: str
     ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
         """A memory's text, and what to try where the whole does not fit."""
-        matched = bool(hit and hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION)
-        body = self.body(memory, hit.via) if hit and matched else ""
+        body = self._matched_body(memory, hit, question) if hit else ""
         text = with_reflection(memory, body)
 
         def forms() -> Iterable[tuple[str, str]]:
             best = best_passage(body, question, BEST_PASSAGE)
-            if matched:
+            if body:
                 yield CUT, with_reflection(memory, best)
             if (summary := body or self.body(memory)) and len(summary) < len(memory.content):
                 yield SUMMARY, summary
-            if matched:
+            if body:
                 yield CUT, f"{shortened(memory.content, EXCERPT_CHARACTERS)}\n{best}"
             if len(text) > EXCERPT_CHARACTERS:
                 yield CUT, shortened(text, EXCERPT_CHARACTERS)
@@ -419,12 +420,20 @@ class Contexts:
     def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
         """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched,
         of a longer one the best passage of at most `limit` characters."""
-        memory = hit.memory
-        content, more = memory.content, shown.learned(memory)
-        if hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION:
-            body = best_passage(self.body(memory, hit.via), question, limit)
-            more = "\n".join(filter(None, (more, body)))
-        return content, more
+        content, more = hit.memory.content, shown.learned(hit.memory)
+        body = best_passage(self._matched_body(hit.memory, hit, question), question, limit)
+        return content, "\n".join(filter(None, (more, body)))
+
+    def _matched_body(self, memory: Memory, hit: Hit, question: str) -> str:
+        """The text of a memory's reflection where that is what matched, or holds words of the question that the memory
+        itself does not."""
+        if memory.layer == LAYER_REFLECTION:
+            return ""
+        if hit.via.startswith(reflections.FOLDER):
+            return self.body(memory, hit.via)
+        body = self.body(memory)
+        wanted = set(retrieve.telling_terms(question)) - set(terms(shown.text_of(memory))) if body else set()
+        return body if wanted & set(terms(body)) else ""
 
 
 def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:

@@ -94,7 +94,7 @@ def _said_before(index: SqliteIndex, recent: str) -> Question | None:
         return None
     counts = index.term_counts(set(retrieve.question_terms(recent)))
     prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
-    return retrieve.rarest(prepared, retrieve.RECENT_WORDS)
+    return retrieve.rarest(prepared, counts, retrieve.RECENT_WORDS)
 
 
 def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:

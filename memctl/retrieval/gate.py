@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
+from memctl.index.stopwords import is_stop
 from memctl.models import Hit
 
 
@@ -19,6 +20,21 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
         counts: in how many entries each stands.
     """
     best = max((hit.relevance for hit in hits), default=0.0)
-    whole = sum(weights.values())
-    known = sum(weight for word, weight in weights.items() if counts.get(word)) / whole if whole else 1.0
+    telling = {word: weight for word, weight in weights.items() if not _spans_words(word)}
+    whole = sum(telling.values())
+    known = sum(weight for word, weight in telling.items() if counts.get(word)) / whole if whole else 1.0
     return best * sqrt(known)
+
+
+def _spans_words(term: str) -> bool:
+    """Whether a pair of characters has a stop word in it: it is of two words, and new in most questions."""
+    return len(term) == 2 and not term.isascii() and any(is_stop(character) for character in term)
+
+
+SMALL = 50
+"""Entries below which a store is small: most words of any question are unknown to it, and it has little to put in."""
+
+
+def least(threshold: float, total: int) -> float:
+    """The strength that is enough in a store of so many entries."""
+    return threshold * min(1.0, total / SMALL)

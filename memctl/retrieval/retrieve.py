@@ -98,9 +98,10 @@ def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collect
     return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(text.pieces(asked))))
 
 
-def rarest(question: Question, most: int) -> Question:
-    """The question with its rarest words alone."""
-    words = sorted(question.words, key=lambda word: (-question.weights[word], word))[:most]
+def rarest(question: Question, counts: Mapping[str, int], most: int) -> Question:
+    """The question with its rarest words alone, of those that stand anywhere."""
+    known = [word for word in question.words if counts.get(word)]
+    words = sorted(known, key=lambda word: (-question.weights[word], word))[:most]
     return replace(question, words=tuple(words), pieces=question.pieces[: 3 * most])
 
 
@@ -162,7 +163,7 @@ def retrieved(
     return _joined(lexical, cosines)
 
 
-RECENT_SHARE = 0.5
+RECENT_SHARE = 0.4
 """How much what was said before a question counts beside it, in each signal (docs/ranking.md)."""
 
 
