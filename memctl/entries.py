@@ -201,7 +201,7 @@ def message_memory(raw: bytes) -> Memory:
         source=found.get("source") or found["role"],
         created_at=received or at,
         occurred_at=at if received else None,
-        session_id=found["run"],
+        session_id=found.get("run", ""),
         metadata={**told, "speaker": found["name"]} if found.get("name") else told,
     )
 

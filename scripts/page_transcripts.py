@@ -29,6 +29,7 @@ _RULES = (
     (re.compile(r"\brcp_\d{14}_[0-9a-f]{6}\b"), "<receipt>"),
     (re.compile(r"\b(?:op_\d{14}_[0-9a-f]+|fb_\d{8}_[0-9a-f]{12})\b"), "<id>"),
     (re.compile(r"\b(mem_20261121_)[0-9a-f]+\b"), r"\1<new>"),
+    (re.compile(r"\b(run_20261121\d{6}_)[0-9a-f]{8}\b"), r"\1<new>"),
     (re.compile(r"\b(index|log) \d+(\.\d+)? ([kMG]?B)\b"), r"\1 <size>"),
     (re.compile(r"\b[0-9a-f]{7}\b(?=[ .:\t\]]|$)", re.MULTILINE), "<commit>"),
     (re.compile(r"^(<commit>\t)\d{4}-\d\d-\d\d\b", re.MULTILINE), r"\1<today>"),

@@ -141,6 +141,7 @@ def test_steps_can_be_left_out(store: MemoryStore):
         "sessions",
         "decay",
         "trash",
+        "transcripts",
         "compact",
     ]
     with pytest.raises(UsageError, match="no step 'nope'"):

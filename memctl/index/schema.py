@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-VERSION = 14
+VERSION = 15
 
 TABLES = """
 CREATE TABLE meta (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
@@ -35,6 +35,7 @@ CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
 CREATE INDEX entries_profile ON entries (confidence)
     WHERE kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active';
 CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE session_id IS NOT NULL;
+CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';
 CREATE INDEX entries_created ON entries (created, memory_id, ref) WHERE path = 'memory.json';
 
 CREATE TABLE tags (tag TEXT, entry INTEGER, PRIMARY KEY (tag, entry)) WITHOUT ROWID;

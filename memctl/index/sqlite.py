@@ -322,11 +322,9 @@ class SqliteIndex:
 
     def messages(self, message_id: str) -> list[Found]:
         """A message's entries: itself, or its passages in order; none where it is not known."""
-        return self._entries(
-            f"{search.within(MESSAGES)} AND (ref = ? OR (ref >= ? AND ref < ?))",
-            *(message_id, f"{message_id}#", f"{message_id}$"),
-            order="path, line, rowid",
-        )
+        whole = self._entries("layer = 'MSG' AND ref = ?", message_id, order="path, line, rowid")
+        passages = (f"{message_id}#", f"{message_id}$")
+        return whole or self._entries("layer = 'MSG' AND ref >= ? AND ref < ?", *passages, order="path, line, rowid")
 
     def refs_of_message(self, path: str, message_id: str) -> list[str]:
         """The refs of a message's entries in a file."""

@@ -2,7 +2,7 @@
 
     %% A comment.
     $ memctl add "Alice prefers tea"        a command of memctl
-    $ EDITOR=false memctl edit {mem-1}      with variables; {mem-1} stands for the first id that was new
+    $ EDITOR=false memctl edit {mem-1}      with variables; {mem-1} stands for the first id that was new; {msg-1}, {run-1} too
     < text                                  a line of its standard input
     added <mem-1>                           a line of its standard output
     ! error: …                              a line of its standard error
@@ -25,7 +25,7 @@ from pathlib import Path
 
 from .conftest import NOW, SAMPLE_STORE, Memctl, Outcome
 
-_ID = re.compile(r"\b(mem)_\d{8}_[0-9a-f]{12}\b")
+_ID = re.compile(r"\b(?:(mem)_\d{8}_[0-9a-f]{12}|(msg)_[0-9a-f]{16}|(run)_\d{14}_[0-9a-f]{8})\b")
 _ASSIGNMENT = re.compile(r"[A-Z_]+=.*")
 
 _RULES = (
@@ -77,17 +77,19 @@ class Names:
     def _named(self, match: re.Match[str]) -> str:
         if match[0] in self.known:
             return match[0]
-        return f"<{self.new.setdefault(match[0], f'mem-{len(self.new) + 1}')}>"
+        kind = next(filter(None, match.groups()))
+        number = sum(name.startswith(kind) for name in self.new.values()) + 1
+        return f"<{self.new.setdefault(match[0], f'{kind}-{number}')}>"
 
     def filled(self, command: str) -> str:
         """The command with `{mem-1}` replaced by the id that got this name."""
         ids = {name: memory_id for memory_id, name in self.new.items()}
-        return re.sub(r"\{(mem-\d+)\}", lambda match: ids[match[1]], command)
+        return re.sub(r"\{((?:mem|msg|run)-\d+)\}", lambda match: ids[match[1]], command)
 
 
 def sample_ids() -> frozenset[str]:
     """Every id in the sample store."""
-    files = (path for path in SAMPLE_STORE.rglob("*") if path.suffix in (".json", ".md"))
+    files = (path for path in SAMPLE_STORE.rglob("*") if path.suffix in (".json", ".jsonl", ".md"))
     return frozenset(match[0] for path in files for match in _ID.finditer(path.read_text("utf-8")))
 
 
