@@ -11,15 +11,19 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import TORTURE, same_as_rebuilt
+from conftest import TORTURE, cases, same_as_rebuilt
+from fuzz.spoiling import spoilt
+from hypothesis import given
+from hypothesis import strategies as st
 
 from memctl import MemoryStore, doctor, open_store
 from memctl.core import kept
-from memctl.errors import ConflictError, StorageError
+from memctl.errors import ConflictError, MemctlError, StorageError
 from memctl.files import transcripts
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)
@@ -283,3 +287,47 @@ def test_an_attachment_that_is_being_added_is_not_removed(tmp_path: Path) -> Non
         process.kill()
         process.wait()
         assert not [p for p in doctor.examine(store) if p.code == "attachment"]
+
+
+# Spoilt lines
+
+
+@cases(25)
+@given(seed=st.integers(0, 2**40))
+def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest.TempPathFactory) -> None:
+    """Whatever stands in a transcript: questions are answered, the next message is kept, and no whole line is lost."""
+    dice, root = random.Random(seed), tmp_path_factory.mktemp("spoilt")
+    with opened(root) as store:
+        store.add("A memory.", now=NOW)
+        for number, text in enumerate(("I live in Ulm.", "我对花生过敏。", "x" * 20_000, "ok")):
+            store.conversation().add(text, now=NOW + timedelta(minutes=number))
+        file = store.folder.root / PATH
+        file.write_bytes(spoilt(file.read_bytes(), dice))
+        before = file.read_bytes()
+        whole = [line.raw for line in kept.lines(before) if line and line.message]
+        store.query("Where do I live?", now=NOW)
+        store.conversations.runs()
+        store.conflicts(now=NOW)
+        doctor.examine(store)
+        store.differences()
+        assert file.read_bytes() == before, "these only look"
+        ids = [json.loads(found.raw)["id"] for found in store.index.all_messages()]
+        for act in (
+            lambda: store.conversation().add("Another one.", now=NOW),
+            lambda: store.conversations.delete(ids[:1], now=NOW),
+            lambda: store.undo(now=NOW),
+            lambda: doctor.mend(store, doctor.examine(store), NOW),
+            lambda: store.maintain(now=NOW),
+        ):
+            with suppress(MemctlError):
+                act()
+        after = file.read_bytes()
+        assert not [raw for raw in set(whole) if raw not in after and whole.count(raw) == 1 and not _again(raw, whole)]
+        assert "Another one." in said(store)
+        store.query("Another one", now=NOW)
+        same_as_rebuilt(store)
+
+
+def _again(raw: bytes, whole: list[bytes]) -> bool:
+    """Whether another line has the same id: of those that say the same, one stays."""
+    return sum(json.loads(each)["id"] == json.loads(raw)["id"] for each in whole) > 1
