@@ -12,7 +12,7 @@ from memctl.cli.options import DryRun, current
 
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
-    from memctl.lifecycle.differences import FileChange, RecordChange
+    from memctl.lifecycle.differences import FileChange, MessageChange, RecordChange
     from memctl.usecases.history import Differences
     from memctl.usecases.restoring import Restored
     from memctl.usecases.undoing import Taken
@@ -81,7 +81,9 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _touched(operation: Operation) -> str:
-    names = [s.memory_id for s in operation.records] or [f.path for f in operation.files]
+    from memctl.lifecycle import past
+
+    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or [f.path for f in operation.files]
     names = names or list(dict.fromkeys(line.path for line in operation.lines)) or ["memory.json"]
     more = len(names) - 5
     return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
@@ -117,6 +119,8 @@ def _differences(found: Differences) -> None:
         _record(record)
     for file in found.files:
         _file(file)
+    for message in found.messages:
+        _message(message)
     for record in found.unsure:
         _unsure(record)
     for note in found.since.notes:
@@ -126,6 +130,8 @@ def _differences(found: Differences) -> None:
 def _summary(found: Differences) -> str:
     counts = [(sum(r.outcome == name for r in found.records), name) for name in ("added", "removed", "changed")]
     told = [f"{number} {name}" for number, name in counts if number]
+    if found.messages:
+        told.append(f"{len(found.messages)} {'message' if len(found.messages) == 1 else 'messages'}")
     if found.files:
         told.append(f"{len(found.files)} {'file' if len(found.files) == 1 else 'files'}")
     if found.unsure:
@@ -157,6 +163,11 @@ def _fields(record: RecordChange) -> None:
                 render.say(f"    {line}")
 
 
+def _message(message: MessageChange) -> None:
+    render.say(f"{_MARKS[message.outcome]} {message.message_id} message {message.role}".rstrip())
+    render.say(f"    {render.one_line(message.text, render.SHOWN_WIDTH) or '(its text is gone)'}")
+
+
 def _file(file: FileChange) -> None:
     if file.outcome != "changed" and len(file.lines) > SHOWN_NEW:
         render.say(f"{_MARKS[file.outcome]} {file.path} ({len(file.lines)} lines)")
@@ -183,6 +194,7 @@ def _differences_json(found: Differences) -> dict[str, Any]:
         "added": [render.memory_json(r.after) for r in of["added"] if r.after],
         "removed": [render.memory_json(r.before) for r in of["removed"] if r.before],
         "changed": [_fields_json(r) for r in of["changed"]],
+        "messages": [vars(message) for message in found.messages],
         "files": [vars(file) for file in found.files],
         "unsure": [_fields_json(r) | {"outcome": r.outcome} for r in found.unsure],
         "notes": list(found.since.notes),

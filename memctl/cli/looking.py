@@ -83,17 +83,23 @@ def log(
 
 
 def _names(operation: Operation) -> list[str]:
+    from memctl.lifecycle import past
+
     erased = list(operation.erases[0]) if operation.erases else []
     lines = list(dict.fromkeys(line.path for line in operation.lines))
-    return [step.memory_id for step in operation.records] or [file.path for file in operation.files] or erased or lines
+    touched = [*(step.memory_id for step in operation.records), *past.messages(operation)]
+    return touched or [file.path for file in operation.files] or erased or lines
 
 
 def _operation_json(operation: Operation) -> dict[str, Any]:
+    from memctl.lifecycle import past
+
     return {
         "op": operation.op,
         "at": operation.at,
         "command": operation.command,
         "records": [step.memory_id for step in operation.records],
+        "messages": past.messages(operation),
         "files": [file.path for file in operation.files],
         "undoes": operation.undoes,
         "redoes": operation.redoes,

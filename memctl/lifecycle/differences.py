@@ -50,6 +50,16 @@ class FileChange:
     lines: tuple[str, ...] = ()
 
 
+@dataclass(frozen=True)
+class MessageChange:
+    """A message that was deleted (`removed`) or brought back (`added`); without a text where that is gone."""
+
+    message_id: str
+    outcome: str
+    role: str = ""
+    text: str = ""
+
+
 def records(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[RecordChange]:
     """Records that differ in what they say, in the order of their ids; how they are laid out does not count."""
     found = []

@@ -9,6 +9,8 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memctl import times
+from memctl.core import kept
+from memctl.files import transcripts
 from memctl.files.journal import Operation
 
 RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
@@ -26,7 +28,9 @@ class Key:
     line: bytes = b""
 
     def __str__(self) -> str:
-        told = {RECORD: f"memory {self.name}", HEADER: f"`{self.name}` of memory.json", LINE: f"a line of {self.name}"}
+        message = message_of(self.name, self.line) if self.kind == LINE else ""
+        line = f"the deletion of message {message}" if message else f"a line of {self.name}"
+        told = {RECORD: f"memory {self.name}", HEADER: f"`{self.name}` of memory.json", LINE: line}
         return told.get(self.kind, self.name)
 
 
@@ -50,6 +54,17 @@ def parts(operation: Operation) -> list[Part]:
         ),
         *_header_parts(operation),
     ]
+
+
+def messages(operation: Operation) -> list[str]:
+    """Ids of the messages that an operation deleted, or brought back."""
+    return list(dict.fromkeys(filter(None, (message_of(step.path, step.line) for step in operation.lines))))
+
+
+def message_of(path: str, line: bytes) -> str:
+    """The message that a line of a transcript deletes; empty where it is none of the kind."""
+    found = next(kept.lines(line), None) if transcripts.is_transcript(path) else None
+    return found.deleted if found else ""
 
 
 def _header_parts(operation: Operation) -> Iterator[Part]:

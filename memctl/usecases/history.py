@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memctl import times
+from memctl.core.kept import KeptMessage
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.files import document, knowledge, recovery, reflections
+from memctl.files import document, knowledge, recovery, reflections, transcript_scan, transcripts
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
 from memctl.git import revisions
 from memctl.lifecycle import differences, past
-from memctl.lifecycle.differences import FileChange, RecordChange
+from memctl.lifecycle.differences import FileChange, MessageChange, RecordChange
 from memctl.lifecycle.past import FILE, HEADER, LINE, RECORD, Key, Point, Unsure
 from memctl.models import LineEdit
 from memctl.view import View
@@ -38,6 +39,7 @@ class Past:
         records: exact JSON of each record, by id.
         files: each other file that may differ from now, by path; None where there was none.
         unsure: what somebody changed without memctl, so that the log cannot say when.
+        deleted: deletions of messages that were made, or taken back, since: whether each stood then.
         notes: sentences on what is not known.
         clamped: it is the beginning of the log, because neither that nor git goes back as far as was asked for.
     """
@@ -47,6 +49,7 @@ class Past:
     records: Mapping[str, bytes]
     files: Mapping[str, bytes | None]
     unsure: Mapping[Key, Unsure] = field(default_factory=dict)
+    deleted: Mapping[Key, bool] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
     clamped: bool = False
 
@@ -70,10 +73,11 @@ class Differences:
     records: tuple[RecordChange, ...]
     files: tuple[FileChange, ...]
     unsure: tuple[RecordChange, ...] = ()
+    messages: tuple[MessageChange, ...] = ()
 
     @property
     def empty(self) -> bool:
-        return not (self.records or self.files or self.unsure)
+        return not (self.records or self.files or self.unsure or self.messages)
 
 
 class History(Engine):
@@ -164,7 +168,12 @@ class History(Engine):
                 records.pop(key.name, None)
         purges = sum(bool(operation.erases) for operation in operations[point.count :])
         notes = ("what was purged since is not in it",) if purges else ()
-        return Past(LOG, at, records, _files(view, values), _shown(unsure), notes)
+        deleted = {
+            key: raw is not None
+            for key, raw in values.items()
+            if key.kind == LINE and transcripts.is_transcript(key.name) and raw != present_value(view, key)
+        }
+        return Past(LOG, at, records, _files(view, values), _shown(unsure), deleted, notes)
 
     def _need_readable(self) -> None:
         """Refuse to compare with a state that cannot be read."""
@@ -216,7 +225,20 @@ class History(Engine):
             tuple(differences.records(then.records, records)),
             tuple(differences.files(then.files, files)),
             tuple(filter(None, unsure)),
+            tuple(self._messages(then.deleted)),
         )
+
+    def _messages(self, deleted: Mapping[Key, bool]) -> Iterator[MessageChange]:
+        """The messages that were deleted since, or brought back, with their text where it is there."""
+        ids = {past.message_of(key.name, key.line): stood for key, stood in deleted.items()}
+        said: dict[str, KeptMessage] = {}
+        for place in transcript_scan.places(self.folder, list(dict.fromkeys(key.name for key in deleted))):
+            if place.read and place.read.message and place.read.message.message_id in ids:
+                said[place.read.message.message_id] = place.read.message
+        for message_id, stood in ids.items():
+            message = said.get(message_id)
+            outcome = differences.ADDED if stood else differences.REMOVED
+            yield MessageChange(message_id, outcome, message.role if message else "", message.text if message else "")
 
 
 def present_value(view: View, key: Key) -> bytes | None:
@@ -234,7 +256,7 @@ def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | 
     """The files among what the log tells, and the logs with the lines they had."""
     found = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
     for key, line in values.items():
-        if key.kind == LINE and line != present_value(view, key):
+        if key.kind == LINE and not transcripts.is_transcript(key.name) and line != present_value(view, key):
             data = found[key.name] if key.name in found else view.read(key.name)
             kept = [each for each in (data or b"").splitlines(keepends=True) if each.strip() != key.line]
             found[key.name] = b"".join([*kept, *([line + b"\n"] if line else ())]) or None

@@ -178,19 +178,17 @@ class Sessions(Engine):
 
     def _with_kept(self, before: Session, after: Session, now: datetime) -> Session:
         """A session that was changed as a whole, what is new in it kept, also where another program saved it."""
-        if not after.own or not self._keeps(after.session_id):
+        if not after.own:
             return after
         try:
             earlier, messages = (kept.with_derived_ids(messages_of(each), each.session_id) for each in (before, after))
         except InvalidDataError:
             return after  # not in the form of messages: that is the other program's own business
-        known = {message.id for message in earlier}
-        new = [message for message in messages if message.id not in known]
-        if not new:
-            return after
-        if not run_of(after):
+        new = [message for message in messages if message not in earlier]
+        if new and not run_of(after):
             return self._begun(after, now)
-        self._brought(after.session_id, new, run_of(after), now)
+        if new and self._keeps(after.session_id):
+            self._brought(after.session_id, new, run_of(after), now)
         return after
 
     def _check_unchanged(self, session: Session, name: str, state: Any, overwrite: bool) -> None:
@@ -270,7 +268,8 @@ class Sessions(Engine):
         if session.own and self._keeps(session.session_id):
             run = self._brought(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
-        return files.write(self.folder, session, now) if durable and not session.digest else session
+        there = files.path_of(self.folder, session.session_id).exists()  # somebody else's, which is moved aside later
+        return session if there or not durable else files.write(self.folder, session, now)
 
     def keep_earlier(self, now: datetime) -> None:
         """Keep the messages of sessions that have no run yet: those of earlier versions, and of other programs."""

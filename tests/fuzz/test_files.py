@@ -49,6 +49,7 @@ def targets(world: World) -> list[Path]:
         "knowledge/*.md",
         "sessions/*.json",
         "sessions/pending/*.json",
+        "transcripts/*.jsonl",
         ".memctl/state/trash/*.json",
     )
     found = [path for pattern in one_of for path in sorted(folder.glob(pattern))[:2]]
