@@ -120,7 +120,7 @@ def _setting_row(name: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _kind(default: object) -> str:
-    return {str: "text", tuple: "list", int: "whole number", float: "number"}[type(default)]
+    return {bool: "true or false", str: "text", tuple: "list", int: "whole number", float: "number"}[type(default)]
 
 
 def _shown(default: object) -> str:
