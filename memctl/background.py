@@ -56,9 +56,13 @@ class Worker(Generic[E]):
             self._changed.wait_for(lambda: not self._left(), seconds)
             return self._left()
 
-    def close(self, seconds: float | None = CLOSING) -> int:
-        """As `wait`; then the thread ends with the piece it is at. Returns how many pieces were given up."""
-        left = self.wait(seconds)
+    def close(self, seconds: float | None = None) -> int:
+        """As `wait`, at most `CLOSING` seconds where none are given; then the thread ends with the piece it is at.
+
+        Returns:
+            how many pieces were given up.
+        """
+        left = self.wait(CLOSING if seconds is None else seconds)
         with self._changed:
             self._closed = True
             self._waiting.clear()

@@ -30,6 +30,9 @@ KIND_MESSAGE = "message"
 MEMORIES, MESSAGES, DOCUMENTS = PARTS = ("memories", "messages", "documents")
 """What an answer may hold."""
 
+CONSTRAINT = "constraint"
+"""The tag of a memory that holds whatever is asked."""
+
 DEFAULT_KIND = "fact"
 """The kind of a record that names none, and how one of a kind is treated that memctl does not know."""
 

@@ -35,9 +35,9 @@ if TYPE_CHECKING:
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Contexts, Maintaining, Tasks,
+        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Contexts, LocalState, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
-        Conflicts, LocalState,
+        Conflicts,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -57,6 +57,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     ),
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
     "context.Contexts": ("build_context",),
+    "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
     "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
@@ -88,7 +89,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
     "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
-    "local_state.LocalState": ("unverified", "adopt"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
 

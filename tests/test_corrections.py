@@ -188,6 +188,24 @@ def test_an_old_correction_learned_late_does_not_overwrite_a_newer_fact(store: M
     assert by_value(store, "Linz").status == ACTIVE
 
 
+def test_a_correction_settles_a_candidate_that_says_the_same(store: MemoryStore) -> None:
+    store.extract("I live in Graz.")
+    store.extract("I live in Linz.")
+    store.extract("Actually, I live in Linz now.")
+
+    assert sorted((m.value, m.status) for m in store.all()) == [
+        ("Graz", SUPERSEDED),
+        ("Linz", ACTIVE),
+        ("Linz", SUPERSEDED),
+    ]
+
+
+def test_what_is_corrected_at_once_is_no_candidate(store: MemoryStore) -> None:
+    said = "Next Tuesday I fly to Rome. No, I meant Wednesday. My sister is called Anna. No, I meant Hanna."
+
+    assert [found.outcome for found in store.extract(said, now=NOW).proposals] == ["added", "added"]
+
+
 def test_a_hedged_statement_leaves_the_sure_one(store: MemoryStore) -> None:
     store.extract("User: I live in Graz.\nUser: Maybe I live in Linz.")
 

@@ -84,7 +84,7 @@ def test_a_rule_becomes_a_constraint_and_is_in_every_context(box: Toolbox, store
     [
         "Test server is at 10.0.0.1",
         "Bob only works on Mondays",
-        "Alice has no siblings",
+        "Bob has no siblings",
         "No idea is perfect",
         "He must be tired",
         "别人都说杭州好",

@@ -911,22 +911,21 @@ def test_the_example_of_the_file_format_is_a_session():
 # The order of what waits
 
 
-@pytest.mark.parametrize(
-    "said", [("I work at Acme.", "I work at Borax now."), ("我在阿里巴巴工作。", "我现在在腾讯工作。")]
-)
+@pytest.mark.parametrize("said", ["Batch number {} is about the move.", "第{}批说的是搬家的事。"])
 def test_batches_of_one_second_are_learned_in_order(store, said):
-    """Twenty sessions queued within a second, the current one last; a hash of the messages would order them by chance."""
-    first, last = said
-    for n in range(20):
-        texts = [last if n == 19 else f"{first} ({n})", "Noted.", f"That was number {n}.", "Well said."]
-        roles = ["user", "assistant"] * 2
-        store.conversation(f"s{n}").extend([Message.of(r, t) for r, t in zip(roles, texts, strict=True)], now=NOW)
-    for n in range(20):
-        store._close(f"s{n}", "ended", NOW)
-    assert [session for session, _ in store.waiting()] == [f"s{n}" for n in range(20)]
-    learned = store.learn_pending(now=NOW)
-    assert [one.session_id for one in learned] == [f"s{n}" for n in range(20)]
-    assert not store.waiting()
+    """Batches of two sessions, queued in turn within a second: neither a hash nor the sessions' names order them."""
+    sessions = {}
+    for name in ("b", "a"):
+        store.conversation(name).add("Hello.", now=NOW)
+        sessions[name] = store.session(name)
+    texts = [said.format(n) for n in range(30)]
+    for n, text in enumerate(texts):
+        name = "ba"[n % 2]
+        sessions[name] = store._enqueue(sessions[name], [Message.of("user", text)], "evicted", NOW)
+    waiting = store.waiting()
+    queued_texts = [queue.read(store.folder, *one).messages[0]["content"][0]["text"] for one in waiting]
+    assert queued_texts == texts
+    assert [one.queue_id for one in store.learn_pending(now=NOW)] == [name for _, name in waiting]
 
 
 def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch):

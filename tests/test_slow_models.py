@@ -225,7 +225,6 @@ def test_a_program_ends_though_the_model_does_not_answer(server: Server, tmp_pat
         "import sys; from memctl import open_store, background; background.CLOSING = .1\n"
         "from memctl.agent.memory import AgentMemory\n"
         "m = AgentMemory(open_store(sys.argv[1], 'alice', create=True))\n"
-        "m._worker.close.__func__.__defaults__ = (.1,)\n"
         "m.on_user_message('I live in Porto.'); m.on_assistant_message('Noted.'); print('said')"
     )
     done = subprocess.run(

@@ -114,7 +114,7 @@ def test_in_a_clone_with_transcripts_what_is_said_here_stays_here(tmp_path: Path
 def test_a_clone_without_transcripts_works(tmp_path: Path) -> None:
     folder = repository(tmp_path / "a")
     with alice(tmp_path / "a") as store:
-        said = ("The deploy of checkout failed with a timeout.", "I raised the limit to 60 s.", "It works.", "Good.")
+        said = ("The deploy of checkout failed with a timeout at noon.", "I raised the limit to 60 seconds.") * 3
         for number, text in enumerate(said):
             store.conversation().add(text, ("user", "assistant")[number % 2], now=NOW)
         store.end_session(now=NOW)
@@ -122,6 +122,7 @@ def test_a_clone_without_transcripts_works(tmp_path: Path) -> None:
     (tmp_path / "b").mkdir()
     run(tmp_path / "b", "clone", "--quiet", str(folder.root), "alice")
     with alice(tmp_path / "b") as store:
+        store.sync()
         linked = [memory for memory in store.view().all() if memory.metadata.get("said")]
         assert linked
         first = linked[0].metadata["said"][0]

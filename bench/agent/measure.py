@@ -12,9 +12,8 @@ from pathlib import Path
 
 from bench.agent.data import Dialogue, Question
 from bench.agent.score import scores
-from bench.agent.systems import AGENT, BASELINES, Agent, Maker, QueryOrder, System, accepts, within
+from bench.agent.systems import AGENT, BASELINES, Agent, Maker, QueryOrder, System, context_takes, within
 from memctl.context.tokens import estimate
-from memctl.store import MemoryStore
 
 SIZES = (1_000, 2_000, 8_000)
 DEFAULT = 0
@@ -42,7 +41,7 @@ class Asked:
         full: of the evidence turns, those held with every word.
         chance: the share of evidence turns of a question of another dialogue that the same text holds to 80 %.
         tokens: of the text that was recalled.
-        relevance: of the best hit.
+        relevance: how well what is known answers the question, by which a gate decides.
         category: what kind of question it is.
     """
 
@@ -64,11 +63,6 @@ class Foreign:
 
     question: Question
     evidence: Sequence[str]
-
-
-def has_gate() -> bool:
-    """Whether this program can decide that nothing answers a question."""
-    return accepts(MemoryStore.build_context, "gate")
 
 
 def measured(
@@ -118,7 +112,7 @@ def _falsely(system: Agent | QueryOrder, name: str, other: Foreign) -> Iterator[
 
 
 def _asks(system: System, sizes: Sequence[int]) -> Iterator[tuple[int, bool]]:
-    gates = (False, True) if isinstance(system, Agent) and has_gate() else (False,)
+    gates = (False, True) if isinstance(system, Agent) and context_takes("gate") else (False,)
     for size in sizes:
         if size or not system.sized:
             yield from ((size, gate) for gate in gates)

@@ -66,7 +66,7 @@ def false_recall(results: Sequence[Asked]) -> str:
 
 
 def curve(results: Sequence[Asked], system: str = AGENT) -> str:
-    """One decision per question, by the relevance of its best hit, at every threshold: what it costs and what it spares.
+    """One decision per question, by how well it is answered, at every threshold: what it costs and what it spares.
 
     It is computed from the answers without a gate: below the threshold nothing would have been injected.
     """
@@ -75,7 +75,7 @@ def curve(results: Sequence[Asked], system: str = AGENT) -> str:
     if not mine or not others:
         return ""
     lines = [
-        f"{system}, relevance of the best hit: own questions {_percentiles(mine)}; of another dialogue {_percentiles(others)}.",
+        f"{system}, how well what is known answers (relevance of the best hit): own questions {_percentiles(mine)}; of another dialogue {_percentiles(others)}.",
         "",
         f"| threshold | own questions answered | others' answered | recall at {GATE_SIZE:,} | others' tokens, median | mean |",
         "|---|---|---|---|---|---|",

@@ -7,8 +7,9 @@ import math
 import re
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
+from functools import cache
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import apsw
 
@@ -18,6 +19,9 @@ from memctl.agent.memory import AgentMemory
 from memctl.context.tokens import estimate
 from memctl.models import Memory, Query
 from memctl.store import MemoryStore
+
+if TYPE_CHECKING:
+    from memctl.context.service import ContextPack
 
 USER_NAME = "bench"
 ASKING = "asking"
@@ -46,22 +50,10 @@ class System(Protocol):
     def close(self) -> None: ...
 
 
-class Ranked:
-    """What asks memctl's `query`, whose best hit a decision about the whole question can rest on."""
-
-    _store: MemoryStore
-    _now: datetime
-
-    def relevance(self, question: str) -> float:
-        """The relevance of the best hit; 0 where there is none."""
-        hits = self._store.query(Query(question), now=self._now, receipt=False).hits
-        return max((hit.relevance for hit in hits), default=0.0)
-
-
 # The agent's memory
 
 
-class Agent(Ranked):
+class Agent:
     """AgentMemory: one session per session of the dialogue, ended one after the other; no `maintain`.
 
     The questions are asked in a session of their own, which stays empty: the question itself is not recorded, so that
@@ -80,17 +72,23 @@ class Agent(Ranked):
         self._agent = AgentMemory(self._store, session_id=ASKING, background=False)
 
     def recall(self, question: str, size: int | None, gate: bool) -> str:
-        options: dict[str, Any] = {"now": self._now, "receipt": False, **self._sized(size)}
-        if accepts(self._store.build_context, "gate"):
-            options["gate"] = gate
-        return self._agent.build_context(question, **options).text
+        return self._context(question, size, gate).text
 
-    def _sized(self, size: int | None) -> dict[str, int]:
-        if size is None:
-            return {}
-        if accepts(self._store.build_context, "memory_tokens"):
-            return {"memory_tokens": size}
-        return {"budget": math.ceil(size / WHOLE_WINDOW)}
+    def relevance(self, question: str) -> float:
+        """How well what is known answers a question, by which a gate decides: as the program tells, else the relevance of
+        the best hit."""
+        strength = getattr(self._context(question, None, False), "strength", None)
+        return best_relevance(self._store, question, self._now) if strength is None else float(strength)
+
+    def _context(self, question: str, size: int | None, gate: bool) -> ContextPack:
+        options: dict[str, Any] = {"now": self._now, "receipt": False}
+        if context_takes("gate"):
+            options["gate"] = gate
+        if size is not None and context_takes("memory_tokens"):
+            options["memory_tokens"] = size
+        elif size is not None:
+            options["budget"] = math.ceil(size / WHOLE_WINDOW)
+        return self._agent.build_context(question, **options)
 
     def close(self) -> None:
         self._agent.close()
@@ -105,6 +103,22 @@ def replay(store: MemoryStore, dialogue: Dialogue) -> None:
                 hear = agent.on_assistant_message if turn.role == ASSISTANT else agent.on_user_message
                 hear(turn.text, **_known(hear, now=turn.at, speaker=turn.speaker))
             agent.on_session_end(**_known(agent.on_session_end, now=turns[-1].at + timedelta(minutes=1)))
+
+
+def best_relevance(store: MemoryStore, question: str, now: datetime) -> float:
+    """The relevance of the best hit; 0 where there is none."""
+    hits = store.query(Query(question), now=now, receipt=False).hits
+    return max((hit.relevance for hit in hits), default=0.0)
+
+
+@cache
+def context_takes(name: str) -> bool:
+    """Whether a context can be built with this option."""
+    try:
+        from memctl.context.service import Contexts
+    except ImportError:  # an older program
+        return accepts(MemoryStore.build_context, name)
+    return accepts(Contexts.build, name)
 
 
 def accepts(function: Callable[..., Any], name: str) -> bool:
@@ -167,7 +181,7 @@ class PlainFullText(Packed):
         self._connection.close()
 
 
-class QueryOrder(Ranked, Packed):
+class QueryOrder(Packed):
     """memctl's `query` over a store in which every turn is a memory, with its session, speaker and time."""
 
     def __init__(self, dialogue: Dialogue, folder: Path) -> None:
@@ -183,6 +197,9 @@ class QueryOrder(Ranked, Packed):
     def order(self, question: str) -> Iterable[str]:
         hits = self._store.query(Query(question, top=MOST_HITS), now=self._now, receipt=False).hits
         return [hit.memory.external_id for hit in hits]
+
+    def relevance(self, question: str) -> float:
+        return best_relevance(self._store, question, self._now)
 
     def close(self) -> None:
         self._store.close()

@@ -18,7 +18,7 @@ from typing import Any, Self, TypeVar
 from memctl.agent.schemas import ALL
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Answer, Toolbox
-from memctl.background import CLOSING, Worker
+from memctl.background import Worker
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
@@ -338,8 +338,11 @@ class AgentMemory:
         del self.problems[: len(problems)]
         return problems
 
-    def close(self, seconds: float | None = CLOSING) -> None:
-        """Wait, at most so long, for what was left for later, and end the thread; `problems` says what was not done."""
+    def close(self, seconds: float | None = None) -> None:
+        """Wait, at most so long (ten seconds where nothing is said), for what was left for later, and end the thread.
+
+        `problems` says what was not done; it is on disk, and done later.
+        """
         worker, self._worker = self._worker, None
         if worker:
             self._say_left(worker.close(seconds))

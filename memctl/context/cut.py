@@ -23,11 +23,11 @@ MOST_CHARACTERS_PER_TOKEN = 12
 
 MARKS: Mapping[str, tuple[str, str]] = {
     "en": (
-        "\n[... {left} characters left out here; read_offloaded reads the whole: {ref} ...]\n",
+        "\n[... {left} characters left out here; show_memory reads the whole: {ref} ...]\n",
         "\n[... {left} characters left out here ...]\n",
     ),
     "zh": (
-        "\n[……此处省略 {left} 个字符；用 read_offloaded 读全文：{ref} ……]\n",
+        "\n[……此处省略 {left} 个字符；用 show_memory 读全文：{ref} ……]\n",
         "\n[……此处省略 {left} 个字符……]\n",
     ),
 }

@@ -115,6 +115,82 @@ class Conversations:
         except (MemctlError, apsw.Error, OSError):
             return  # they are kept; the next question indexes them
 
+    def bring(self, messages: Sequence[KeptMessage], now: datetime) -> str:
+        """Keep messages that another program, or an earlier version, put into a session: each once, however often this
+        is called. What was deleted stays deleted.
+
+        Args:
+            messages: of one run.
+
+        Returns:
+            the run they are kept in: that of those of them that were kept before, else their own.
+
+        Raises:
+            LockedError, StorageError: none of them was kept.
+        """
+        if not messages:
+            return ""
+        self._engine.refresh()
+        same = [found for each in messages if (found := self._same(each))]
+        run = same[0].session_id if same else messages[0].run
+        new = [self._with_own_id(each) for each in messages if not self._same(each)]
+        there = transcripts.mentioned(self._engine.folder, [each.message_id for each in new])
+        self.keep([replace(each, run=run) for each in new if each.message_id not in there], now)
+        return run
+
+    def _same(self, message: KeptMessage) -> Memory | None:
+        """The message as it is kept already; not another under its id, for other programs number theirs in each
+        session again."""
+        found = self._standing(message.message_id)
+        if found is None or message.role != found.metadata["role"] or message.session != found.metadata["session"]:
+            return None
+        at = times.to_text(message.at) if message.at and message.received else ""
+        timed = not at or (found.when is not None and times.to_text(found.when) == at)
+        return found if timed and message.text.startswith(found.content) else None
+
+    def _with_own_id(self, message: KeptMessage) -> KeptMessage:
+        """The message; under another id where another has taken its own."""
+        if self._standing(message.message_id) is None:
+            return message
+        said = (message.session, message.message_id, message.role, message.text)
+        at = times.to_text(message.at) if message.at and message.received else ""
+        return replace(message, message_id=kept.derived_id(*said, at))
+
+    def _standing(self, message_id: str) -> Memory | None:
+        """A message as the index knows it: a long one by its first passage."""
+        found = self._engine.index.messages(message_id)
+        return message_memory(found[0].raw) if found else None
+
+    def unacknowledged(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
+        """The newest messages of a run that never reached its window: a process died in between, or its disk was full.
+
+        Args:
+            window: ids of the messages in the window, in order; none where none has left it. Unless the last of them is
+                kept, nobody can tell.
+            most: how many, at most.
+        """
+        self._catch_up()
+        if window and not self._engine.index.messages(window[-1]):
+            return []
+        ids: dict[str, None] = {}
+        for found in self._engine.index.run_of(run, 50 * most, newest=True):
+            message_id = message_memory(found.raw).memory_id
+            if message_id in window or len(ids) == most:
+                break
+            ids[message_id] = None
+        entries = (self._engine.index.messages(message_id) for message_id in ids)
+        left = (self._read(several[0]) for several in entries if several)
+        return [transcripts.whole(self._engine.folder, each) for each in left if each][::-1]
+
+    def _catch_up(self) -> None:
+        """Index what another process has added and did not come to index."""
+        folder, known = self._engine.folder, self._engine.index.files()
+        for path in transcripts.files(folder)[-2:]:
+            state = known.get(path)
+            if state is None or state.stamp != _stamp((folder.root / path).lstat()):
+                self._engine.refresh()
+                return
+
     def _index(self, added: transcripts.Appended) -> None:
         """Index what was just added, where the index knows all that stood in the file before."""
         engine = self._engine

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from hashlib import blake2b
 from typing import Any
 
 from memctl import times
@@ -110,6 +112,29 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
 
 def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
     return {**block, "text": without_recalled(str(block["text"]))} if is_text(block) else block
+
+
+# Ids
+
+
+def derived_id(*parts: str) -> str:
+    """An id that is the same for the same parts, for what came without one of its own."""
+    told = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return f"msg_{blake2b(told, digest_size=8).hexdigest()}"
+
+
+def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]:
+    """The messages of a session, each that came without an id with one: the same whenever they are looked at, by
+    session, role, text and time, and by how many equal ones stand before it."""
+    seen: Counter[tuple[str, ...]] = Counter()
+    found = []
+    for message in messages:
+        if not message.id and "id" not in message.state:
+            said = (session, message.role, _json([*message.blocks]), str(message.state.get("timestamp", "")))
+            seen[said] += 1
+            message = Message({"id": derived_id(*said, str(seen[said])), **message.state})
+        found.append(message)
+    return found
 
 
 # Lines

@@ -34,6 +34,7 @@ class Queued:
         messages: in the form of a session's file.
         reason: `evicted`, `ended` or `idle`.
         own: whether they come from a session that this machine's user wrote; else nothing is learned from them.
+        kept: whether it was decided already if they are kept; not by versions that had no transcripts.
     """
 
     queue_id: str
@@ -42,6 +43,7 @@ class Queued:
     messages: tuple[Mapping[str, Any], ...]
     reason: str = EVICTED
     own: bool = True
+    kept: bool = True
 
 
 _MOST_IN_A_SECOND = 0xFFFF
@@ -68,6 +70,7 @@ def _as_json(queued: Queued) -> dict[str, Any]:
         "sessionId": queued.session_id,
         "at": times.to_text(queued.at),
         "reason": queued.reason,
+        "kept": queued.kept,
         "messages": list(queued.messages),
     }
 
@@ -100,7 +103,9 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
     except ValueError as problem:
         raise InvalidDataError(f"`at`: {problem}", path=shown, hint=HINT) from None
     own = folder.signer.verifies(_kind(path), data)
-    return Queued(name, session_id, at, tuple(messages), str(found.get("reason", EVICTED)), own)
+    return Queued(
+        name, session_id, at, tuple(messages), str(found.get("reason", EVICTED)), own, found.get("kept") is True
+    )
 
 
 def _kind(path: Path) -> str:

@@ -355,6 +355,14 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
     return found.message if found else None
 
 
+def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
+    """Those of the ids that any line begins with, in the form in which memctl writes them: of a message, also of one
+    without text, or of a deletion."""
+    starts = {message_id: kept.line({"id": message_id})[:-1] + b"," for message_id in message_ids}
+    texts = (atomic.read(folder.root / path, folder.root) or b"" for path in files(folder) if starts)
+    return {message_id for data in texts for message_id, start in starts.items() if start in data}
+
+
 # Large texts
 
 

@@ -35,7 +35,10 @@ def asks(text: str, length: int) -> bool:
 
 
 def stands(memory: Memory) -> bool:
-    """Whether a memory is a preference or an instruction that holds until it is taken back."""
+    """Whether a memory is a preference or an instruction that holds until it is taken back. Of messages, only the
+    user's are: what a tool or a page says is no wish."""
+    if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
+        return False
     return memory.kind == "preference" or _pattern(_STANDING, re.IGNORECASE).search(memory.content) is not None
 
 

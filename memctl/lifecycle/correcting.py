@@ -266,6 +266,7 @@ def corrected(
     proposal: Correction,
     memory: Memory,
     meant: Sequence[Meant],
+    waiting: Sequence[Memory],
     fresh: Sequence[str],
     threshold: float,
     now: datetime,
@@ -277,6 +278,7 @@ def corrected(
 
     Args:
         meant: what it takes back, never empty for each.
+        waiting: candidates that say the same, which it settles.
         fresh: ids of records of the same conversation.
     """
     at = proposal.said_at or now
@@ -290,7 +292,7 @@ def corrected(
     if not gone or open_to_doubt or memory.confidence < threshold:
         kept = replace(memory, status=CANDIDATE, conflicts_with=tuple(m.memory_id for m in gone))
         return [kept], Added(CANDIDATE_KEPT, kept)
-    dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in gone]
+    dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in (*gone, *waiting)]
     new = replace(_completed(memory, meant), valid_from=memory.valid_from or min(at, now))
     return facts.superseding(new, dated, now)
 

@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.core import kept
 from memctl.core.recalled import without_recalled
 from memctl.errors import ProviderError, UsageError
 from memctl.files import queue
@@ -83,7 +84,8 @@ class Compacting(Sessions):
         done: list[Compacted] = []
 
         def decide(session: Session) -> Session:
-            found = identified(messages_of(session))
+            session = self._begun(session, now)
+            found = identified(kept.with_derived_ids(messages_of(session), session.session_id))
             compacted = self._compacted(session.session_id, found, policy, limits, self._summarizing(drafts))
             done[:] = [compacted]
             if compacted.messages == found:

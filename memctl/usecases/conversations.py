@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
+from memctl.core import kept
 from memctl.errors import ConflictError, UsageError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -126,13 +127,20 @@ class Conversation:
         whole: list[Message] = []
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
+        recorded = keep and self.keep and self.store._keeps(self.session_id)
+
         def decide(session: Session) -> Session:
-            recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
-            marked = new if recorded else [message.with_note(recorded=False) for message in new]
-            whole[:] = identified([*messages_of(session), *marked])
+            session = self.store._begun(session, now, durable=recorded)
+            held = kept.with_derived_ids(messages_of(session), self.session_id)
+            ids = self.store._sent_again(session, new) if recorded else []
+            again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
+            coming = [*again, *new[len(again) :]]
+            marked = coming if recorded else [message.with_note(recorded=False) for message in coming]
+            whole[:] = identified([*held, *marked])
             added[:] = whole[len(whole) - len(new) :]
-            changed = with_messages(session, whole)
-            return self.store._kept(changed, added, now, wanted=recorded)
+            if recorded:
+                self.store._kept(session, added[len(again) :], now)
+            return with_messages(session, whole)
 
         idle = self.store.close_idle(now) if begins else []
         self.store._change_session(self.session_id, decide, now)

@@ -8,6 +8,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.core import kept as rules
 from memctl.errors import InvalidDataError, LockedError, MemctlError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -81,7 +82,8 @@ class Ending(Compacting, Episodes):
             if found is None or (reason == IDLE and not self._is_idle(found, now)):
                 return Ended(session_id, kept=found is not None)
             session = self._settled(found)
-            messages = identified(messages_of(session))
+            session = self._begun(session, now)
+            messages = identified(rules.with_derived_ids(messages_of(session), session_id))
             said = spoken([message for message in messages if not message.is_unrecorded])
             enough = len(said) >= self.settings.session_least_messages
             if said:
@@ -126,6 +128,7 @@ class Ending(Compacting, Episodes):
         now = now or times.utc_now()
         compacted: dict[str, Compacted] = {}
         notes: list[str] = []
+        self.keep_earlier(now)
         ended = self.close_idle(now)
         for session_id in files.ids(self.folder):
             try:

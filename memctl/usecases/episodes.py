@@ -92,6 +92,7 @@ class Episodes(Sessions, Extracting):
             return Learned(name, session_id)
         if not queued.own:
             return Learned(name, session_id, notes=(_NOT_OWN.format(session_id),))
+        self.bring_queued(queued, now)
         self.refresh()
         if self.view().imported(name):
             queue.remove(self.folder, session_id, name)

@@ -28,6 +28,9 @@ RECALLED, EXPIRED = "recalled", "expired"
 _RAREST, _LOOKED_AT = 4, 12
 """A memory that holds a sentence shares its rarest words: how many are looked up, and how many entries compared."""
 
+_OF_DENIAL = 12
+"""Words of a denial that are looked up: the rarest are those of the new value, which no memory holds yet."""
+
 
 class Extracting(Engine):
     """Extraction from conversations."""
@@ -181,6 +184,8 @@ def _learn(
 ) -> tuple[list[Memory], Added] | None:
     """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
     counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
+    from memctl.lifecycle.extraction import extract
+
     at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
@@ -192,11 +197,17 @@ def _learn(
         return [], Added(MENTIONED, corrected)
     if proposal.corrects or proposal.denies:
         meant = _meant(view, proposal, memory, puts, now, user)
-        if meant or proposal.tentative or (proposal.denies and not memory.key):
-            return correcting.corrected(proposal, memory, meant, tuple(puts), threshold, now)
+        if meant or proposal.tentative or (proposal.rule == extract.TAKEN_BACK and not memory.key):
+            waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
+            return correcting.corrected(proposal, memory, meant, waiting, tuple(puts), threshold, now)
     if memory.key:
         return facts.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
+
+
+def _waits(known: Memory, memory: Memory) -> bool:
+    """Whether a candidate says what a memory says."""
+    return known.status == CANDIDATE and bool(memory.key) and _same_fact(known, memory)
 
 
 def _said_before(known: Memory, memory: Memory, at: datetime) -> bool:
@@ -250,13 +261,13 @@ def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:
     """Known memories that a denial may be about: by key, by text, and by its words."""
     by_key = view.with_key(denial.category, denial.key) if denial.key else []
     by_text = view.same_text(denial.content) if denial.content else []
-    return [*by_key, *by_text, *_holding(view, denial.words, now)]
+    return [*by_key, *by_text, *_holding(view, denial.words, now, _OF_DENIAL)]
 
 
-def _holding(view: View, words: Sequence[str], now: datetime) -> list[Memory]:
+def _holding(view: View, words: Sequence[str], now: datetime, most: int = _RAREST) -> list[Memory]:
     """Memories that hold the rarest of the words."""
     counts = view.index.term_counts(list(dict.fromkeys(words))[:256])
-    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:_RAREST]
+    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
     rows = (
         [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
         if rarest

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from memctl.engine import Engine
+from memctl import times
 from memctl.files import adopting, recovery
 from memctl.files.adopting import Adopted
+from memctl.usecases.sessions import Sessions
 
 
-class LocalState(Engine):
+class LocalState(Sessions):
     """Local state that came with the folder."""
 
     def unverified(self) -> Adopted:
@@ -26,5 +27,6 @@ class LocalState(Engine):
         with self.gateway.locked():
             done = adopting.adopt(self.folder, session_timeout=self.settings.lock_timeout)
             recovery.recover(self.folder)
+        self.keep_earlier(times.utc_now())
         self.refresh()
         return done

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from memctl import times
+from memctl.core import provenance
 from memctl.errors import MemctlError, NotFoundError, ProviderError
 from memctl.files import codec, reflections
 from memctl.lifecycle import adding
@@ -282,7 +283,7 @@ def _reflection_record(
         created_at=now,
         sources=sources,
         summary_md_ref=reflections.path_for(new_id),
-        metadata=_metadata(None, subject),
+        metadata=_metadata(None, subject) | provenance.noted(map(provenance.origin, memories)),
     )
 
 

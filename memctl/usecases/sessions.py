@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from memctl import times
 from memctl.core import kept
 from memctl.engine import Engine
-from memctl.errors import ConflictError, MemctlError, RefusedError
+from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, RefusedError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -166,14 +166,32 @@ class Sessions(Engine):
         states = {name: dict(component.save_state()) for name, component in components.items()}
 
         def put(before: Session) -> Session:
+            after = before
             for name, state in states.items():
                 self._check_unchanged(before, name, state, overwrite)
-                before = before.with_component(name, state)
-            return before
+                after = after.with_component(name, state)
+            return self._with_kept(before, after, now)
 
         saved = self._change_session(session_id, put, now, foreign=True)
         self._loaded |= {(session_id, name): files.digest(state) for name, state in states.items()}
         return saved
+
+    def _with_kept(self, before: Session, after: Session, now: datetime) -> Session:
+        """A session that was changed as a whole, what is new in it kept, also where another program saved it."""
+        if not after.own or not self._keeps(after.session_id):
+            return after
+        try:
+            earlier, messages = (kept.with_derived_ids(messages_of(each), each.session_id) for each in (before, after))
+        except InvalidDataError:
+            return after  # not in the form of messages: that is the other program's own business
+        known = {message.id for message in earlier}
+        new = [message for message in messages if message.id not in known]
+        if not new:
+            return after
+        if not run_of(after):
+            return self._begun(after, now)
+        self._brought(after.session_id, new, run_of(after), now)
+        return after
 
     def _check_unchanged(self, session: Session, name: str, state: Any, overwrite: bool) -> None:
         present = session.components.get(name)
@@ -225,25 +243,79 @@ class Sessions(Engine):
             session = with_messages(session, kept)
         return noting_queued(session, waiting) if set(waiting) != set(noted) else session
 
-    def _kept(self, session: Session, new: Sequence[Message], now: datetime, *, wanted: bool = True) -> Session:
+    def _kept(self, session: Session, new: Sequence[Message], now: datetime) -> None:
         """Keep messages that were added, in the session's run; call it with the session's lock held, before the window
-        is written. A session that has no run yet begins one, with all that stands in its window.
+        is written, and after `_begun`."""
+        if self._keeps(session.session_id):
+            found = (kept.kept(message, session.session_id, run_of(session), now) for message in new)
+            self.conversations.keep([message for message in found if message], now)
+
+    def _keeps(self, session_id: str) -> bool:
+        """Whether what is said in a session is kept: the setting, unless it is paused."""
+        return self.settings.keep_messages and not self.conversations.is_paused(session_id)
+
+    def _begun(self, session: Session, now: datetime, *, durable: bool = False) -> Session:
+        """The session in a run; call it with its lock held. What stands in one without a run is from another program,
+        or from a version of memctl that had no transcripts: that is kept now, each message once.
 
         Args:
-            wanted: whether they are to be kept at all; what was not is not kept later either.
+            durable: write the file of a new session, so that a crash after its first message was kept does not begin
+                another run.
         """
         from memctl.conversations.service import new_run
 
-        wanted = wanted and self.settings.keep_messages and not self.conversations.is_paused(session.session_id)
-        run = run_of(session)
-        if not run:
-            run, new = new_run(now), [message for message in messages_of(session) if not message.is_unrecorded]
-            session = in_run(session, run)
-        if not wanted:
+        if run_of(session):
             return session
-        found = (kept.kept(message, session.session_id, run, now) for message in new)
-        self.conversations.keep([message for message in found if message], now)
-        return session
+        run = new_run(now)
+        if session.own and self._keeps(session.session_id):
+            run = self._brought(session.session_id, self._earlier(session), run, now)
+        session = in_run(session, run)
+        return files.write(self.folder, session, now) if durable and not session.digest else session
+
+    def keep_earlier(self, now: datetime) -> None:
+        """Keep the messages of sessions that have no run yet: those of earlier versions, and of other programs."""
+        for session_id in files.ids(self.folder):
+            try:
+                session = files.load_if_exists(self.folder, session_id)
+                if session and session.own and not run_of(session) and messages_of(session):
+                    self._change_session(session_id, lambda session: self._begun(session, now), now)
+            except (InvalidDataError, LockedError):
+                continue  # `memctl session list` and `doctor` say why
+
+    def _earlier(self, session: Session) -> list[Message]:
+        """The messages of a session from before it had a run: those that wait in the queue, those in its window."""
+        from memctl.core.messages import Message
+
+        waiting = (queue.read(self.folder, session.session_id, name) for name in self._waiting_of(session.session_id))
+        evicted = [each for each in waiting if each and each.own and not each.kept and each.reason == queue.EVICTED]
+        return [*(Message.read(state) for each in evicted for state in each.messages), *messages_of(session)]
+
+    def _waiting_of(self, session_id: str) -> list[str]:
+        return [name for _, name in queue.waiting(self.folder, session_id)]
+
+    def _brought(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
+        """Keep messages of another program or an earlier version, each once; returns the run they are in."""
+        whole = identified(kept.with_derived_ids(messages, session_id))
+        found = (kept.kept(message, session_id, run, now) for message in whole if not message.is_unrecorded)
+        return self.conversations.bring([message for message in found if message], now) or run
+
+    def bring_queued(self, queued: Queued, now: datetime) -> None:
+        """Keep the messages that wait in the queue since a version of memctl that had no transcripts."""
+        from memctl.conversations.service import new_run
+        from memctl.core.messages import Message
+
+        if queued.own and not queued.kept and self._keeps(queued.session_id):
+            self._brought(queued.session_id, [*map(Message.read, queued.messages)], new_run(now), now)
+
+    def _sent_again(self, session: Session, new: Sequence[Message]) -> list[str]:
+        """The ids of messages that were kept, and did not reach the window before a process died, where a program that
+        goes on says them again: they are the first of the new ones."""
+        window = [each for message in messages_of(session) for each in message.ids]
+        if not run_of(session) or not self._keeps(session.session_id) or (not window and queued_in(session)):
+            return []
+        left = self.conversations.unacknowledged(run_of(session), window, len(new))
+        same = [(each.role, each.text) for each in left] == [_said(message) for message in new[: len(left)]]
+        return [each.message_id for each in left] if same else []
 
     def drop_from_windows(self, message_ids: Sequence[str], now: datetime) -> None:
         """Take messages, with the calls and results that belong to them, out of every window and out of the queue."""
@@ -347,6 +419,12 @@ def identified(messages: Sequence[Message]) -> tuple[Message, ...]:
     from memctl.core import messages as rules
 
     return rules.identified(messages, new_ids())
+
+
+def _said(message: Message) -> tuple[str, str]:
+    """What a message says, as it is kept."""
+    found = kept.kept(message, "", "", datetime.min.replace(tzinfo=UTC))
+    return (found.role, found.text) if found else ("", "")
 
 
 def _ids_in(queued: Queued) -> set[str]:

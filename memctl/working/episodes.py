@@ -12,6 +12,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
+from memctl.core import provenance
 from memctl.core.messages import SYSTEM, USER, Message
 from memctl.models import Memory
 from memctl.tagged import as_json
@@ -71,7 +72,8 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
         occurred_at=max(moments, default=now),
         session_id=session_id,
         external_id=queue_id,
-        metadata={name: value for name, value in about.items() if value not in ("", [])},
+        metadata={name: value for name, value in about.items() if value not in ("", [])}
+        | provenance.noted(provenance.of_roles([message.role]) for message in said),
     )
 
 

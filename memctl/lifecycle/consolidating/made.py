@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from memctl.core import provenance
 from memctl.files import codec
 from memctl.index.text import likeness
 from memctl.lifecycle import reflect
 from memctl.lifecycle.consolidating import grouping
 from memctl.lifecycle.reflect import Draft, Point
-from memctl.models import Memory
+from memctl.models import CONSTRAINT, Memory
 
 DUPLICATES, KNOWLEDGE, SKILLS = PARTS = ("duplicates", "knowledge", "skills")
 
@@ -161,12 +162,13 @@ def record_of(
         importance=held.importance if held else round(sum(m.importance for m in sources) / len(sources), 2),
         reward=held.reward if held else bounded(sum(m.reward for m in sources) / len(sources)),
         updated_at=now if held else None,
-        metadata={**base.metadata, **about},
+        metadata={**base.metadata, **about, **provenance.noted(map(provenance.origin, sources))},
     )
 
 
 def _shared_tags(sources: Sequence[Memory]) -> tuple[str, ...]:
-    counted = Counter(tag for m in sources for tag in m.tags)
+    # A constraint is the user's to set: what was made from several memories by a rule binds nobody.
+    counted = Counter(tag for m in sources for tag in m.tags if tag != CONSTRAINT)
     ranked = sorted(counted, key=lambda tag: (-counted[tag], tag))
     return (*ranked[:MOST_TAGS], "consolidated")
 

@@ -63,11 +63,35 @@ _INVISIBLE = re.compile(
 
 
 def own_words(message: str) -> str:
-    """A message without recalled memories that were put into it, code and quoted lines."""
+    """A message without recalled memories that were put into it, code, quoted lines, and what stands between tags."""
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
     for pattern in (_FENCE, _CODE, _RECALLED_ITEM, _QUOTED_LINE):
         text = _re(pattern).sub("\n", text)
-    return text
+    return _without_elements(text) if "</" in text else text
+
+
+_MARKUP = r"<\s*(?P<ends>/?)\s*(?P<name>[a-z][\w.:-]{0,40})\b[^<>\n]{0,300}>"
+
+
+def _without_elements(text: str) -> str:
+    """A text without what stands between a tag and the one that ends it, such as `<email>` and `</email>`: it was put
+    there to be worked on."""
+    opened: dict[str, int] = {}
+    spans: list[tuple[int, int]] = []
+    for tag in _re(_MARKUP).finditer(text):
+        name = tag["name"].lower()
+        if not tag["ends"]:
+            opened.setdefault(name, tag.start())
+        elif name in opened:
+            begin = opened.pop(name)
+            while spans and spans[-1][0] > begin:  # it stands inside of this one
+                spans.pop()
+            spans.append((begin, tag.end()))
+    kept, at = [], 0
+    for begin, end in spans:
+        kept.append(text[at:begin])
+        at = max(at, end)
+    return "\n".join([*kept, text[at:]])
 
 
 _SECRET = (

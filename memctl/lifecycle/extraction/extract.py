@@ -201,10 +201,10 @@ def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Prop
     """The proposals of one sentence, each fact once; what it takes back goes with one that has a key."""
     facts = {one.identity: one for one in plain if one.key}
     for one in changed:
-        if one.key and one.rule != _TAKEN_BACK:
+        if one.key and one.rule != TAKEN_BACK:
             known = facts.get(one.identity)
             facts[one.identity] = replace(one, denies=(*one.denies, *known.denies)) if known else one
-    alone = [one for one in changed if one.rule == _TAKEN_BACK]
+    alone = [one for one in changed if one.rule == TAKEN_BACK]
     denies = tuple(denial for one in alone for denial in one.denies)
     sure = [one for one in facts.values() if _is_sure(one)]
     if not alone:
@@ -222,7 +222,8 @@ def _united(plain: Sequence[Proposal], changed: Sequence[Proposal]) -> list[Prop
     return [replace(alone[0], denies=denies, tentative=tentative, occurred_at=happened), *facts.values()]
 
 
-_TAKEN_BACK = "correction"
+TAKEN_BACK = "correction"
+"""The rule of a proposal that only says what is not so any more."""
 
 
 def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str, str]]) -> list[Proposal]:
@@ -259,7 +260,7 @@ def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str
         named.kind if named else "fact",
         named.category if named else next((d.category for d in denies if d.key), phrases.at_work(said.text)),
         0.9,
-        _TAKEN_BACK,
+        TAKEN_BACK,
         named.subcategory if named else "",
         opposite.key if opposite else "",
         not opposite.value if opposite else None,
