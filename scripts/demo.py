@@ -54,6 +54,15 @@ STEPS = (
     ("Let it fade: archived, not lost.", "decay"),
     ("Second thoughts.", "undo"),
     ("One memory in full: links, history, forecast.", "inspect mem_20250122"),
+    (
+        "What is said to an assistant is kept word for word, private to this machine.",
+        'session add user "Please book the place in Bedminster again for Saturday."',
+    ),
+    (
+        "It is found at once, beside what was said long ago.",
+        'query "the place in Bedminster" --only messages -n 3',
+    ),
+    ("What is kept about me, since when, and how large is it?", "transcripts"),
     ("Is everything as it should be?", "doctor --deep"),
     (
         "What a model should know for its next call, within a budget, and why.",

@@ -66,7 +66,7 @@ def test_nothing_vanishes_and_twice_is_once(memories: list[Memory]):
         again = store.maintain(allow_mass_change=True, now=NOW)
         assert [step.name for step in again if step.done] == []
         assert accounted(store) == after
-        assert len(steps) == 6
+        assert len(steps) == 7
         same_as_rebuilt(store)
 
 

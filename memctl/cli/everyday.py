@@ -10,7 +10,7 @@ import typer
 from typer.models import TyperPath
 
 from memctl.cli import options, render
-from memctl.cli.options import AllowSecret, DryRun, Id, Ids, current
+from memctl.cli.options import AllowSecret, DryRun, Id, current
 
 if TYPE_CHECKING:
     from memctl.lifecycle.adding import Added
@@ -274,7 +274,7 @@ def edit(
 
 
 def forget(
-    ids: Ids,
+    ids: options.ShownIds,
     purge: Annotated[
         bool, typer.Option("--purge", help="Really remove it, from every file; cannot be undone.")
     ] = False,
@@ -282,26 +282,47 @@ def forget(
     reason: Annotated[str, typer.Option(help="Why, for the trash.")] = "forgotten",
     dry_run: DryRun = False,
 ) -> None:
-    """Move memories to the trash.
+    """Move memories to the trash, and delete the messages that say them.
 
-    `restore` and `undo` bring them back; --purge really removes them.
+    The id of a message deletes it, with what was learned from it alone. `undo` brings all of it back, `restore` the
+    memories; --purge really removes them.
 
     Example: memctl forget mem_20251214_1a2b
     """
     with options.opened() as store:
-        wanted = [store.findable(memory_id) for memory_id in ids] if purge else [store.get(m).memory_id for m in ids]
         if purge:
-            _purge(store, wanted, yes, dry_run)
+            _purge(store, [store.findable(memory_id) for memory_id in ids], yes, dry_run)
             return
-        gone = [store.get(m) for m in wanted] if dry_run else store.forget(wanted, reason=reason)
+        wanted = [_memory_or_message(store, given) for given in ids]
+        messages = [name for name in wanted if store.conversations.known([name])]
+        memories = [name for name in wanted if name not in messages]
+        gone = [store.get(m) for m in memories] if dry_run else store.forget(wanted, reason=reason)
     if current.json:
-        render.as_json({"forgotten": [m.memory_id for m in gone], "dry_run": dry_run})
+        render.as_json({"forgotten": [m.memory_id for m in gone], "messages": messages, "dry_run": dry_run})
+    for name in messages:
+        render.say(f"{'would delete' if dry_run else 'deleted'} {name}, and what was learned from it alone")
     for memory in gone:
         render.say(
             f"{'would forget' if dry_run else 'forgot'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
         )
     if not dry_run:
-        render.say("bring back with `memctl undo`, or `memctl restore ID`")
+        render.say(f"bring back with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
+
+
+def _memory_or_message(store: MemoryStore, given: str) -> str:
+    """The whole id of a memory, else of a message.
+
+    Raises:
+        NotFoundError: there is neither.
+    """
+    from memctl.errors import NotFoundError
+
+    try:
+        return store.get(given).memory_id
+    except NotFoundError:
+        if message_id := store.conversations.full_id(given):
+            return message_id
+        raise
 
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:

@@ -284,8 +284,8 @@ def _say_deleted(ids: Sequence[str], learned: Sequence[Memory], dry_run: bool) -
 def pause(session: Session = "") -> None:
     """Keep nothing of what is said from now on, on this machine.
 
-    Agents go on as before, and learn at the end of a session; only the words are not kept. What is said meanwhile is
-    not kept later either. The setting keep_messages does the same for all users of a store, wherever it is.
+    Agents go on as before, and have what is said in the window of their session until it ends; nothing is learned from
+    it, and it is not kept later either. A pause holds until resume.
 
     Example: memctl transcripts pause --session private
     """

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 import apsw
 
 from memctl import sync, times
 from memctl.config import Settings
+from memctl.conversations.derived import SAID
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
@@ -73,6 +74,13 @@ class Summary:
     @property
     def messages(self) -> int:
         return sum(run.messages for run in self.runs)
+
+
+class _Place(NamedTuple):
+    """The run of a message, and its line: the file, and where in it."""
+
+    run: str
+    line: tuple[str, int]
 
 
 class Files(Protocol):
@@ -287,10 +295,20 @@ class Conversations:
         """The memories that were made from some messages: which of a run these are is in their metadata, as the ids of
         the first and the last (`said`)."""
         self._engine.refresh()
-        shown = [message_memory(found.raw) for found in self._engine.index.all_messages()]
-        places = {memory.memory_id: (memory.session_id, at) for at, memory in enumerate(shown)}
-        wanted = [places[message_id] for message_id in message_ids if message_id in places]
-        return [memory for memory in self._engine.view().all() if _made_from(memory, wanted, places)]
+        wanted = [place for message_id in message_ids if (place := self._place(message_id))]
+        return [memory for memory in self._engine.view().all() if self._is_made_from(memory, wanted)] if wanted else []
+
+    def _is_made_from(self, memory: Memory, wanted: Sequence[_Place]) -> bool:
+        said = memory.metadata.get(SAID)
+        ends = [place for end in said if (place := self._place(str(end)))] if isinstance(said, list) else []
+        return bool(ends) and any(
+            place.run == ends[0].run and ends[0].line <= place.line <= ends[-1].line for place in wanted
+        )
+
+    def _place(self, message_id: str) -> _Place | None:
+        """Where a message stands; None where it is not known."""
+        found = self._engine.index.messages(message_id)
+        return _Place(message_memory(found[0].raw).session_id, (found[0].path, found[0].line)) if found else None
 
     def runs(self, session: str = "") -> list[Run]:
         """The runs of sessions, the oldest first; of one session or of all."""
@@ -406,13 +424,6 @@ class Conversations:
             unused = transcript_scan.unused_attachments(folder)
             transcript_scan.remove_attachments(folder, unused)
         return messages, len(unused)
-
-
-def _made_from(memory: Memory, wanted: Sequence[tuple[str, int]], places: Mapping[str, tuple[str, int]]) -> bool:
-    """Whether a memory names a part of a run in which one of the places that are wanted lies."""
-    said = memory.metadata.get("said")
-    ends = [places[end] for end in said if end in places] if isinstance(said, list) else []
-    return bool(ends) and any(run == ends[0][0] and ends[0][1] <= at <= ends[-1][1] for run, at in wanted)
 
 
 def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
