@@ -23,7 +23,7 @@ from math import log
 from memctl import dates, secrets, times
 from memctl.cli import render
 from memctl.context import fence, tokens
-from memctl.core import messages, summary, topics, window
+from memctl.core import messages
 from memctl.errors import MemctlError
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
@@ -36,6 +36,7 @@ from memctl.lifecycle.recovering import redaction, strategies
 from memctl.models import Memory
 from memctl.retrieval import asked, retrieve, route
 from memctl.transfer import conversations, formats, jsontext, notes, questions
+from memctl.working import summary, topics, window
 from memctl.working.limits import Limits
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

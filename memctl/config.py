@@ -114,6 +114,12 @@ class Settings:
     )
     query_top: int = _setting(10, "Hits a query returns unless told otherwise.", 1, 1000)
     context_tokens: int = _setting(16_000, "Tokens of the window that `context` fills.", 100, 10**8)
+    context_gate: bool = _setting(
+        True, "Whether `context` puts in next to nothing where nothing that is known answers the question."
+    )
+    context_gate_strength: float = _setting(
+        0.28, "How well, 0 to 1, what is known must answer a question for `context` to put it in.", 0, 1
+    )
     tokenizer: str = _setting(
         "estimate",
         "What counts tokens: `estimate` (by script), `tiktoken:ENCODING`, or `tokenizers:FILE` (a tokenizer.json).",

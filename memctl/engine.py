@@ -36,7 +36,7 @@ E = TypeVar("E", bound="Engine")
 
 MEGABYTE = 1024 * 1024
 INLINE_EMBEDDINGS = 64
-"""How many waiting vectors of a slow model a question makes before it is answered without them."""
+"""How many waiting vectors of a slow model a question makes before it is answered; with more, it goes without them."""
 
 
 def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
@@ -161,12 +161,20 @@ class Engine:
                 f"the index cannot be used: {problem}", hint="Free some space, then try again."
             ) from None
 
-    def refresh(self) -> syncing.SyncReport:
-        """Make the index say what the files say; part of every command."""
+    def refresh(self, *, vectors: bool = False) -> syncing.SyncReport:
+        """Make the index say what the files say; part of every command.
+
+        Args:
+            vectors: whether a few missing vectors of a slow model are made as well, which only questions wait for.
+        """
         recover_if_free(self.gateway)
 
         def look() -> syncing.SyncReport:
-            return self._with_vectors(syncing.sync(self.folder, self.index, self.embedder), False, None)
+            report = syncing.sync(self.folder, self.index, self.embedder)
+            if self.embedder is not None and self.embedder.slow and not vectors:
+                self.report = report
+                return report
+            return self._with_vectors(report, False, None)
 
         try:
             return self._healed(look)

@@ -7,6 +7,7 @@ all takes longer than to answer a question.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import cached_property
 from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
@@ -14,12 +15,12 @@ from typing import TYPE_CHECKING, Any
 from memctl.usecases.asking import Asking
 
 if TYPE_CHECKING:
+    from memctl.context.service import ContextPack, Contexts
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
     from memctl.usecases.as_of import AsOf
     from memctl.usecases.changing import Changing
     from memctl.usecases.conflicts import Conflicts
-    from memctl.usecases.context import Contexts
     from memctl.usecases.conversations import Conversations
     from memctl.usecases.evaluating import Evaluating
     from memctl.usecases.extracting import Extracting
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Evaluating, Learning, Reflecting, Contexts, LocalState, Maintaining, Tasks,
+        Saving, Adding, Changing, Evaluating, Learning, Reflecting, LocalState, Maintaining, Tasks,
         Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
         Conflicts,
     ):  # fmt: skip
@@ -56,7 +57,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
-    "context.Contexts": ("build_context",),
     "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
@@ -100,6 +100,17 @@ class MemoryStore(Subjects):
     change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files cannot be read) or
     `RefusedError`, and have then changed nothing.
     """
+
+    @cached_property
+    def context(self) -> Contexts:
+        """What is known that matters, packed for a model's call."""
+        from memctl.context.service import Contexts
+
+        return Contexts(self)
+
+    def build_context(self, question: str, **options: Any) -> ContextPack:
+        """The context of a model's call, within a budget of tokens; see `Contexts.build`."""
+        return self.context.build(question, **options)
 
 
 class _Later:

@@ -120,7 +120,8 @@ def _setting_row(name: str, metadata: Mapping[str, Any]) -> str:
 
 
 def _kind(default: object) -> str:
-    return {str: "text", tuple: "list", int: "whole number", float: "number"}[type(default)]
+    kinds = {str: "text", tuple: "list", bool: "true or false", int: "whole number", float: "number"}
+    return kinds[type(default)]
 
 
 def _shown(default: object) -> str:

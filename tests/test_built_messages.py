@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -264,7 +265,8 @@ def test_a_large_result_is_cut_and_its_call_stays(store: MemoryStore):
         assert roles(pack) == ["user", "assistant", "tool"]
         assert pack.messages[-1]["content"].startswith("begin")
         assert pack.messages[-1]["content"].endswith("end")
-        assert pack.notes[0].startswith("a tool's result was cut")
+        (reference,) = re.findall(r"characters more: (\S+)\]", pack.messages[-1]["content"])
+        assert store.read_offloaded(reference).endswith("word end"), "the window had cut it already"
         is_accepted(pack)
 
 

@@ -17,10 +17,10 @@ from memctl.context import budget, history, tokens
 from memctl.context.assemble import EXCERPT, OUT, SUMMARY, WHOLE, Piece, packed, rendered
 from memctl.context.budget import SHARES, allocate, lent
 from memctl.context.cut import Cutter, cost
+from memctl.context.evidence import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
 from memctl.context.tokens import estimate
 from memctl.errors import UsageError
 from memctl.models import Memory
-from memctl.usecases.context import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

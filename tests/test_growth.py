@@ -20,12 +20,13 @@ import pytest
 from conftest import TORTURE
 
 from bench import growth
-from memctl.core import messages, topics, window
+from memctl.core import messages
 from memctl.errors import MemctlError
 from memctl.files import document, edit, erase
 from memctl.lifecycle.conflicts import contradictions
 from memctl.lifecycle.consolidating import grouping
 from memctl.models import Memory
+from memctl.working import topics, window
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 SIZE, FLOOR, MOST, STEEPEST = 1_500, 0.5, 6.0, 1.7

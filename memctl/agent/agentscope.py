@@ -24,7 +24,7 @@ from memctl.agent import schemas
 from memctl.agent.schemas import Tool
 from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
-from memctl.context.fence import fenced
+from memctl.context.fence import fenced_items, label
 from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, UsageError
 from memctl.files.layout import check_session_id
@@ -160,7 +160,8 @@ class MemctlMiddleware(MiddlewareBase):
             _log.warning("nothing was recalled: %s", problem.message)
             return ""
         new = self._not_in_context(agent, hits)[: self.top]
-        return fenced([hit.memory for hit in new]) if new else ""
+        shown = [(label(hit.memory), "\n".join(filter(None, self.memory.context.shown(hit, said)))) for hit in new]
+        return fenced_items(shown) if new else ""
 
     def _not_in_context(self, agent: Agent, hits: Sequence[Hit]) -> list[Hit]:
         """The hits that are no messages of the agent's own context: it has these already."""

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
+from memctl.context.shown import text_of
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.models import Hit, Memory, QueryResult
 from memctl.retrieval import rank
@@ -16,8 +17,8 @@ from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
 
 if TYPE_CHECKING:
+    from memctl.context.service import ContextPack
     from memctl.core.kept import KeptMessage
-    from memctl.usecases.context import ContextPack
     from memctl.usecases.saving import Saved
 
 ANSWER_TOKENS = 650
@@ -31,6 +32,10 @@ CONTEXT_TOKENS = 1_500
 
 ITEM_TOKENS = 75
 """How much of one memory a list shows: about 300 Latin or 110 Chinese characters."""
+
+
+BESIDE_TOKENS, PASSAGE_CHARACTERS = 125, 400
+"""How much of what was learned from it, or of the reflection that matched."""
 
 
 def short(text: str, limit: int) -> str:
@@ -48,7 +53,7 @@ def found(shared: Shared, result: QueryResult, *, full: bool = False) -> str:
     """The answer to a question."""
     if not result.hits:
         return _lines("Nothing is known about this.", *_notes(result))
-    items = [(_label(shared, hit), hit.memory.content) for hit in result.hits]
+    items = [(_label(shared, hit), *_text(shared, hit, result.query.text, full)) for hit in result.hits]
     shown, cut = _fitting(items, full)
     close = rank.used(sorted(result.hits, key=lambda hit: -hit.score))
     left = len(items) - len(shown)
@@ -66,17 +71,25 @@ def _label(shared: Shared, hit: Hit) -> str:
     return fence.label(_named(shared, store, hit.memory))
 
 
+def _text(shared: Shared, hit: Hit, question: str, full: bool) -> tuple[str, str]:
+    """The text of a hit, and what was learned or matched beside it."""
+    store = shared.stores[hit.owner] if hit.owner else shared.own
+    return store.context.shown(hit, question, *(() if full else (PASSAGE_CHARACTERS,)))
+
+
 def _named(shared: Shared, store: MemoryStore, memory: Memory) -> Memory:
     return replace(memory, memory_id=shared.name_of(store, memory.memory_id))
 
 
-def _fitting(items: Sequence[tuple[str, str]], full: bool) -> tuple[list[tuple[str, str]], bool]:
+def _fitting(items: Sequence[tuple[str, ...]], full: bool) -> tuple[list[tuple[str, str]], bool]:
     """As many items as an answer holds, each cut, and whether any was."""
     room = FULL_TOKENS if full else ANSWER_TOKENS
     shown: list[tuple[str, str]] = []
     cut = False
-    for name, text in items:
+    for name, text, *more in items:
         line = short(text, FULL_TOKENS if full else ITEM_TOKENS)
+        text = "\n".join(filter(None, (text, *more)))
+        line = "\n".join(filter(None, (line, *(short(each, FULL_TOKENS if full else BESIDE_TOKENS) for each in more))))
         room -= tokens.estimate(f"- [{name}] {line}\n")
         if room < 0 and shown:
             break
@@ -95,7 +108,7 @@ def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = Fal
     """One memory with what is kept about it, and its reflection."""
     reflection, problem = store.readable_reflection(memory)
     room = FULL_TOKENS if full else ANSWER_TOKENS
-    content = short(memory.content, room // 2 if reflection else room)
+    content = short(text_of(memory), room // 2 if reflection else room)
     told = [(fence.label(_named(shared, store, memory)), content), *_facts(memory)]
     if reflection:
         rest = max(room - tokens.estimate(fence.section("", told)), room // 4)

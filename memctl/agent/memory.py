@@ -21,13 +21,13 @@ from memctl.agent.tools import Answer, Toolbox
 from memctl.background import Worker
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
+from memctl.context.service import ContextPack
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, RefusedError, UsageError
 from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
 from memctl.usecases.closing import Closed
-from memctl.usecases.context import ContextPack
 from memctl.usecases.ending import Ended
 from memctl.usecases.maintaining import Step
 from memctl.usecases.sessions import MAIN

@@ -37,7 +37,7 @@ from memctl.turns import Turn
 from memctl.usecases.conflicts import OpenConflicts
 
 if TYPE_CHECKING:
-    from memctl.usecases.context import ContextPack
+    from memctl.context.service import ContextPack
     from memctl.usecases.strategies import Advice
 
 OTHERS_ASKED = 10

@@ -75,10 +75,22 @@ def query(
             result = _of_revision(stores, asked, revision, strict, options.moment(now))
         else:
             result = ask(asked, strict=strict, now=options.moment(now))
+        texts = _texts(stores, result) if md else ()
     if md:
-        render.query_markdown(result)
+        render.query_markdown(result, texts)
     else:
         render.query_result(result, explain)
+
+
+def _texts(stores: Sequence[MemoryStore], result: QueryResult) -> list[str]:
+    """The hits as a prompt shows them; those of another revision without reflections, which are of today."""
+    from memctl.context.shown import text_of
+
+    owners = {store.user: store for store in stores}
+    if result.origin:
+        return [text_of(hit.memory) for hit in result.hits]
+    found = [owners.get(hit.owner, stores[0]).context.shown(hit, result.query.text) for hit in result.hits]
+    return ["\n".join(filter(None, parts)) for parts in found]
 
 
 def _part(only: str, revision: str) -> str:

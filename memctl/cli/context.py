@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import Now, current
 
 if TYPE_CHECKING:
-    from memctl.usecases.context import ContextPack
+    from memctl.context.service import ContextPack
 
 
 def context(
@@ -19,6 +19,15 @@ def context(
     ],
     session: Annotated[str, typer.Option(help="The session whose messages and task belong to it.", metavar="ID")] = "",
     budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
+    memory_tokens: Annotated[
+        int | None, typer.Option(help="Tokens of what is recalled, instead of its share.", metavar="N", min=0)
+    ] = None,
+    gate: Annotated[
+        bool | None,
+        typer.Option(
+            "--gate/--no-gate", help="Add next to nothing where nothing answers the question, or always fill the share."
+        ),
+    ] = None,
     task: Annotated[
         str,
         typer.Option(
@@ -44,22 +53,22 @@ def context(
 ) -> None:  # fmt: skip
     """Build the context of a model's call, within a budget of tokens.
 
-    Constraints and preferences come first, then strategies, then what answers the question, then who the user is.
-    Memories stand between tags, as data. What does not fit gives way to its summary, or is left out. With --with,
-    what other users know about the question is in a part of its own.
+    What is pinned and constraints come first, then preferences and strategies that fit, then what answers the question:
+    memories, messages and documents, each with a share. All stands between tags, as data. What does not fit gives way
+    to its summary, or is left out. With --with, what other users know about the question is in a part of its own.
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
+    from memctl.context.service import FORMATS
     from memctl.errors import UsageError
-    from memctl.usecases.context import FORMATS
 
     if form not in FORMATS:
         raise UsageError(f"there is no format {form!r}", hint=f"Formats: {', '.join(FORMATS)}.")
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened_with(with_) as (store, shared):
         pack = (shared or store).build_context(
-            question, session=session, budget=budget, task=task, system=system, tokenizer=tokenizer,
-            now=options.moment(now),
+            question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task,
+            system=system, tokenizer=tokenizer, now=options.moment(now),
         )  # fmt: skip
     for note in pack.notes:
         render.warn(f"note: {note}")
@@ -90,6 +99,9 @@ def _explained(pack: ContextPack) -> None:
     ]
     render.table(("part", "share", "granted", "used"), [*rows, ("reserve", str(a.reserve), "", "")], right=(1, 2, 3))
     render.say(f"{pack.tokens} of {a.total} tokens, counted by {pack.tokenizer}\n")
+    if pack.strength is not None:
+        answer = "" if pack.open else ": too little, so next to nothing was put in (--no-gate fills the share)"
+        render.say(f"what is known answers the question with strength {pack.strength:.2f}{answer}\n")
     render.table(
         ("section", "memory", "how", "tokens", "why"),
         [(p.section, p.name, p.how, str(p.tokens), p.why) for p in pack.placed],
@@ -113,6 +125,8 @@ def _pack_json(pack: ContextPack) -> dict[str, Any]:
             {"section": p.section, "name": p.name, "how": p.how, "tokens": p.tokens, "why": p.why} for p in pack.placed
         ],
         "messages_left_out": list(pack.left_out),
+        "strength": pack.strength,
+        "open": pack.open,
         "receipt": pack.receipt,
         "notes": list(pack.notes),
         **render.reranked_json(pack.reranked),

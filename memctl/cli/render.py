@@ -248,13 +248,18 @@ def hits(result: QueryResult, explain: bool) -> None:
         say("nothing found")
 
 
-def query_markdown(result: QueryResult) -> None:
-    """The answer as text for a prompt; the receipt follows the fence as a comment."""
+def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
+    """The answer as text for a prompt; the receipt follows the fence as a comment.
+
+    Args:
+        texts: of the hits, with what was learned and the reflections that matched.
+    """
     from dataclasses import replace
 
-    from memctl.context.fence import fenced
+    from memctl.context.fence import fenced_items, label
 
-    text = fenced([replace(hit.memory, memory_id=f"{_owned(hit)}{hit.memory.memory_id}") for hit in result.hits])
+    named = [label(replace(hit.memory, memory_id=f"{_owned(hit)}{hit.memory.memory_id}")) for hit in result.hits]
+    text = fenced_items([*zip(named, texts, strict=True)])
     if current.json:
         as_json(query_json(result) | {"markdown": text})
         return

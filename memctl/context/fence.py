@@ -7,7 +7,8 @@ import unicodedata
 from collections.abc import Iterable, Sequence
 from functools import lru_cache
 
-from memctl.models import LAYER_MESSAGE, Memory
+from memctl.context.shown import marks, text_of
+from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.tagged import OPENERS
 
 TAG = "long_term_memory"
@@ -26,8 +27,12 @@ _NO_NAME = re.compile(r"[^\w./:@+-]+")
 
 def fenced(memories: Sequence[Memory]) -> str:
     """Markdown ready to paste: one item a memory, its later lines marked under it."""
-    lines = [section("", [(label(memory), memory.content)]) for memory in memories]
-    return enclosed("\n".join(lines or ["(nothing is known about this)"]))
+    return fenced_items([(label(memory), text_of(memory)) for memory in memories])
+
+
+def fenced_items(items: Sequence[tuple[str, str]]) -> str:
+    """As `fenced`, of labels and texts."""
+    return enclosed(section("", items) if items else "(nothing is known about this)")
 
 
 def enclosed(text: str) -> str:
@@ -42,17 +47,51 @@ def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
 
 
 def label(memory: Memory) -> str:
-    """What stands before a memory in a prompt: category, day, id; before a message who said it, and when."""
+    """What stands before a memory in a prompt: category, day, id, and what speaks against it; before a message who said
+    it, and when."""
     said = memory.layer == LAYER_MESSAGE
     first = f"message, {speaker_of(memory)}" if said else memory.category
+    first = "document" if memory.layer == LAYER_DOCUMENT else first
     day = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when and said else f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    return ", ".join(part for part in (first, day, memory.memory_id) if part)
+    return ", ".join(part for part in (first, day, memory.memory_id, *marks(memory)) if part)
 
 
 def speaker_of(message: Memory) -> str:
     """Who said a message: the role, with the name where there is one."""
     role, name = str(message.metadata.get("role", "")), str(message.metadata.get("speaker", ""))
     return f"{name} ({role})" if name else role
+
+
+def talk(heading: str, groups: Sequence[tuple[str, Sequence[Sequence[tuple[str, str]]]]]) -> str:
+    """What was said: a heading, and by group (a day) its excerpts, each of messages that followed each other.
+
+    An excerpt is one item; each message in it begins on a line of its own with who said it, and its later lines are
+    marked. Nothing in a text can begin such a line.
+    """
+    lines = [f"## {heading}"]
+    for group, excerpts in groups:
+        lines += [f"### {one_line(group)}"] if group else []
+        lines += [_excerpt(said) for said in excerpts]
+    return "\n".join(lines)
+
+
+_NEXT = "  "
+"""Before each later message of an excerpt."""
+
+
+def _excerpt(said: Sequence[tuple[str, str]]) -> str:
+    return "\n".join(utterance(who, text, first=at == 0) for at, (who, text) in enumerate(said))
+
+
+def utterance(who: str, text: str, *, first: bool = True) -> str:
+    """One message of an excerpt."""
+    name = " ".join(_shown(who).translate(_ROUND).replace(":", " ").split())[:LONGEST_SPEAKER]
+    start, *later = _shown(text).strip().split("\n")
+    lines = [f"{'- ' if first else _NEXT}{name}: {start}", *(f"{_LATER}{line}" for line in later)]
+    return _without_tag("\n".join(line.rstrip() for line in lines), who + text)
+
+
+LONGEST_SPEAKER = 60
 
 
 def one_line(text: str) -> str:
@@ -83,6 +122,8 @@ _ROUND = str.maketrans("[]", "()")
 
 def _shown(text: str) -> str:
     """The text with nothing hidden in it."""
+    if text.isascii() and text.replace("\n", "").isprintable():
+        return text  # most are, and to look at each character takes a hundred times as long
     return "".join(filter(_visible, _LINE_ENDS.sub("\n", text)))
 
 

@@ -32,7 +32,8 @@ CREATE INDEX entries_external ON entries (external_id) WHERE external_id IS NOT 
 CREATE INDEX entries_pending ON entries (embedded) WHERE embedded = 0 AND problem = '';
 CREATE INDEX entries_text ON entries (text_hash) WHERE text_hash != '';
 CREATE INDEX entries_expires ON entries (expires) WHERE expires IS NOT NULL;
-CREATE INDEX entries_profile ON entries (confidence)
+CREATE INDEX entries_pinned ON entries (pinned) WHERE pinned = 1;
+CREATE INDEX entries_profile ON entries ((kind = 'preference' OR category = 'preference'), happened)
     WHERE kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active';
 CREATE INDEX entries_session ON entries (session_id, created, line, ref) WHERE session_id IS NOT NULL;
 CREATE INDEX entries_message ON entries (ref) WHERE layer = 'MSG';

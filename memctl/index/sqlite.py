@@ -240,13 +240,22 @@ class SqliteIndex:
         )
 
     def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
-        """Active facts and preferences of at least this confidence, the surest first."""
+        """Active facts and preferences of at least this confidence: preferences first, the new before the old."""
         return self._entries(
             """kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active' AND confidence >= ?
             AND problem = '' AND +path = 'memory.json'
             AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
-            order="confidence DESC, importance DESC, rowid LIMIT ?",
+            order="(kind = 'preference' OR category = 'preference') DESC, happened DESC, rowid DESC LIMIT ?",
+        )
+
+    def pinned(self, limit: int, now: datetime) -> list[Found]:
+        """Active pinned records, the most important first; pinned ones do not expire."""
+        return self._entries(
+            """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
+            AND (ends IS NULL OR ends > ?)""",
+            *(now.timestamp(), limit),
+            order="importance DESC, rowid LIMIT ?",
         )
 
     def tagged(self, tag: str, limit: int, now: datetime) -> list[Found]:

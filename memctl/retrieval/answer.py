@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from typing import TypeVar
 
 from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
 from memctl.files import document, knowledge, transcripts
@@ -28,8 +30,11 @@ from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
+from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
+
+T = TypeVar("T")
 
 DECODED = 3
 """How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
@@ -49,18 +54,47 @@ class Answer:
 
 def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
     """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
+
+    def answered(question: Question, retrieved: Retrieved) -> Answer:
+        return _answer(query, index, question, retrieved, weights, now)
+
+    return _asked(query, index, embedder, now, answered)
+
+
+def _asked(
+    query: Query,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    now: datetime,
+    answered: Callable[[Question, Retrieved], T],
+    limit: int = retrieve.CANDIDATES,
+    recent: str = "",
+) -> T:
+    """What `answered` makes of what is found for a question, in the same moment."""
     with index.snapshot():
         *narrow, whole = _questions(query, index)
+        before = _said_before(index, recent)
+    drawn = retrieve.vector_of(before, embedder)[0] if before else ()
     for question in narrow:
         vector, degraded = retrieve.vector_of(question, embedder)
+        vector = retrieve.between(vector, drawn)
         with index.snapshot():
-            found = retrieve.retrieved(index, vector, question, query.filters, now)
+            found = retrieve.retrieved(index, vector, question, query.filters, now, limit, before)
             if any(one.lexical > 0 or one.cosine > 0 for one in found):
-                return _answer(query, index, question, Retrieved(found, vector, degraded), weights, now)
+                return answered(question, Retrieved(found, vector, degraded))
     vector, degraded = retrieve.vector_of(whole, embedder)
+    vector = retrieve.between(vector, drawn)
     with index.snapshot():
-        found = retrieve.retrieved(index, vector, whole, query.filters, now)
-        return _answer(query, index, whole, Retrieved(found, vector, degraded), weights, now)
+        found = retrieve.retrieved(index, vector, whole, query.filters, now, limit, before)
+        return answered(whole, Retrieved(found, vector, degraded))
+
+
+def _said_before(index: SqliteIndex, recent: str) -> Question | None:
+    if not recent.strip():
+        return None
+    counts = index.term_counts(set(retrieve.question_terms(recent)))
+    prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
+    return retrieve.rarest(prepared, retrieve.RECENT_WORDS)
 
 
 def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:
@@ -103,6 +137,94 @@ def _answer(
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What may belong into a context, best first, in one order.
+
+    Args:
+        hits: with their relevance as far as `JUDGED` goes, 0 beyond.
+        after: of messages and passages of one run, which stands right after which, by place (`place_of`).
+        strength: how well the best of them answer the question, absolute and in [0, 1].
+    """
+
+    hits: tuple[Hit, ...]
+    after: Mapping[str, str]
+    strength: float
+    present: bool = False
+    degraded: str = ""
+
+
+JUDGED = 12
+"""Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
+
+
+def evidence(
+    query: Query,
+    recent: str,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    weights: rank.Weights,
+    now: datetime,
+    known: Callable[[Hit], bool] = lambda hit: False,
+) -> Evidence:
+    """As many hits as a context has room for: `query.top` messages, and of memories and passages of documents what is
+    likely to matter. Unlike `answer`, nothing is left out for being like another hit or outside of the route.
+
+    Args:
+        recent: what was said before the question.
+        known: whether a hit stands in the window already: it says nothing new, and answers nothing.
+    """
+
+    def gathered(question: Question, retrieved: Retrieved) -> Evidence:
+        ranking = _ranked(index, query, retrieved, weights, now)
+        present = route_of(query.text).present
+        hits, entries = _hits(index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present)
+        said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
+        others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
+        ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
+        judged = _judged(ordered, question, entries, weights)
+        counts = index.term_counts(question.weights)
+        found = strength(judged, question.weights, counts)
+        return Evidence(tuple(judged), _after(index, entries), found, present, retrieved.degraded)
+
+    return _asked(query, index, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
+
+
+def place_of(hit: Hit) -> str:
+    """What tells a hit from all others of its layer: a memory, a message, one of several passages."""
+    return hit.via if hit.memory.layer == LAYER_MESSAGE and hit.via else hit.memory.memory_id
+
+
+def _judged(
+    hits: Sequence[Hit],
+    question: Question,
+    entries: Mapping[tuple[str, str], tuple[Candidate, Found]],
+    weights: rank.Weights,
+) -> list[Hit]:
+    """The hits, the first of each part with their relevance."""
+    seen: Counter[str] = Counter()
+    found = []
+    for hit in hits:
+        seen[part := rank.part_of(hit)] += 1
+        if seen[part] <= JUDGED:
+            candidate, entry = entries[hit.memory.memory_id, hit.via]
+            covered, matched = retrieve.coverage(question, _words(hit.memory, entry))
+            hit = replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
+        found.append(hit)
+    return found
+
+
+def _after(index: SqliteIndex, entries: Mapping[tuple[str, str], tuple[Candidate, Found]]) -> dict[str, str]:
+    """Of the messages found, which stands right after which in its run."""
+    rows = {
+        candidate.rowid: via or name
+        for (name, via), (candidate, found) in entries.items()
+        if transcripts.is_transcript(found.path)
+    }
+    beside = index.neighbours([*rows]) if rows else []
+    return {rows[one.rowid]: rows[one.after] for one in beside if one.after in rows}
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,9 @@ from memctl.index.stopwords import is_stop
 from memctl.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
 from memctl.providers.base import Embedder
 
+RECENT_WORDS = 12
+"""Words of what was said before a question that are searched for: the rarest say what it is about."""
+
 FREQUENT_SHARE = 0.4
 """Words that stand in more than this share of the memories say nothing about which one is meant."""
 
@@ -95,6 +98,12 @@ def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collect
     return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(text.pieces(asked))))
 
 
+def rarest(question: Question, most: int) -> Question:
+    """The question with its rarest words alone."""
+    words = sorted(question.words, key=lambda word: (-question.weights[word], word))[:most]
+    return replace(question, words=tuple(words), pieces=question.pieces[: 3 * most])
+
+
 def _unless_empty(some: list[str], all_: list[str]) -> list[str]:
     return some or all_
 
@@ -128,17 +137,56 @@ def vector_of(question: Question, embedder: Embedder | None) -> tuple[Vector, st
 
 
 def retrieved(
-    index: SqliteIndex, vector: Vector, question: Question, filters: Filters, now: datetime
+    index: SqliteIndex,
+    vector: Vector,
+    question: Question,
+    filters: Filters,
+    now: datetime,
+    limit: int = CANDIDATES,
+    recent: Question | None = None,
 ) -> Sequence[Candidate]:
-    """Entries found by either signal, with the scores of both; as many of documents as of everything else."""
+    """Entries found by either signal, with the scores of both; as many of documents as of everything else.
+
+    Args:
+        limit: candidates of each signal and part.
+        recent: what was said before the question, which adds to what its words find.
+    """
     pools = _pools(index, filters)
-    words = (*question.words, *question.pieces)
-    lexical = {s.rowid: s.score for pool in pools for s in index.full_text(words, pool, now, CANDIDATES)}
+    lexical = _lexical(index, pools, question, now, limit)
+    if recent is not None and recent.words:
+        lexical = _with_recent(lexical, _lexical(index, pools, recent, now, limit))
     if not len(vector):
         return _joined(lexical, {})
-    cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, CANDIDATES)}
+    cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, limit)}
     cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
     return _joined(lexical, cosines)
+
+
+RECENT_SHARE = 0.5
+"""How much what was said before a question counts beside it, in each signal (docs/ranking.md)."""
+
+
+def _lexical(
+    index: SqliteIndex, pools: Sequence[Filters], question: Question, now: datetime, limit: int
+) -> dict[int, float]:
+    words = (*question.words, *question.pieces)
+    return {s.rowid: s.score for pool in pools for s in index.full_text(words, pool, now, limit)}
+
+
+def _with_recent(question: Mapping[int, float], recent: Mapping[int, float]) -> dict[int, float]:
+    """Scores of the question with a share of those of what was said before it, each measured by its best."""
+    best, other = max(question.values(), default=0.0), max(recent.values(), default=0.0)
+    if not (best and other):
+        return dict(question or recent)
+    rows = question.keys() | recent.keys()
+    return {row: question.get(row, 0.0) + RECENT_SHARE * best / other * recent.get(row, 0.0) for row in rows}
+
+
+def between(question: Vector, recent: Vector) -> Vector:
+    """A vector near the question's, drawn to that of what was said before it."""
+    if not len(question) or not len(recent):
+        return question
+    return [q + RECENT_SHARE * r for q, r in zip(question, recent, strict=True)]
 
 
 def strangers(index: SqliteIndex, vector: Vector, rows: Collection[int]) -> list[Candidate]:
@@ -169,3 +217,9 @@ def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple
 def question_terms(asked: str) -> Sequence[str]:
     """All terms of a question, for looking up their counts."""
     return text.terms(asked)
+
+
+def telling_terms(asked: str) -> Sequence[str]:
+    """The terms of a question that say something."""
+    words = list(dict.fromkeys(text.terms(asked)))
+    return _unless_empty([word for word in words if not is_stop(word)], words)

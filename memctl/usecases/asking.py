@@ -69,7 +69,7 @@ class Asking(Engine):
         query = question if isinstance(question, Query) else Query(question, **options)
         now = now or times.utc_now()
         then = query.filters.as_of or now
-        report = self.refresh()
+        report = self.refresh(vectors=True)
         found, reranked, problem = self._found(query, self.index, self._ready_embedder(), then)
         degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
@@ -92,6 +92,10 @@ class Asking(Engine):
         def plain(asked: Query) -> Answer:
             return self._healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
 
+        return self._ranked_by_model(query, plain)
+
+    def _ranked_by_model(self, query: Query, plain: Callable[[Query], Answer]) -> tuple[Answer, Reranking | None, str]:
+        """What `plain` finds, in the order that a reranker gives where one is asked for; see `_found`."""
         name = query.rerank or self.reranker_for(QUERY)
         if name == NONE:
             return plain(query), None, ""

@@ -146,7 +146,7 @@ class Evaluating(Learning):
         if not questions:
             raise NotFoundError("there is no question to ask", hint="`memctl eval --init FILE` explains the form.")
         now = now or times.utc_now()
-        report = self.refresh()
+        report = self.refresh(vectors=True)
         if report.blocked:
             raise report.blocked
         top = max(LEAST_TOP, top or self.settings.query_top)

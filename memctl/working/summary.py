@@ -90,13 +90,13 @@ def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Cou
     lines = _lines(previous, replaced, language)
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
     chosen: dict[int, str] = {}
-    left = budget - count(HEADS[language])
+    held = 0
     for at in ranked:
-        if (price := count(f"\n- {lines[at][1]}")) <= left:
-            chosen[at] = lines[at][1]
-            left -= price
-    while chosen and count(_written(chosen, language)) > budget:  # a tokenizer may count a whole higher than its parts
-        chosen.popitem()
+        if held + count(lines[at][1]) > budget + 1:  # not even its own words fit: no need to count the whole again
+            continue
+        tried = {**chosen, at: lines[at][1]}
+        if (tokens := count(_written(tried, language))) <= budget:
+            chosen, held = tried, tokens
     if chosen and count(_written(chosen, language)) >= LEAST_SHARE * budget:
         return _written(chosen, language)
     return _filled(chosen, [(at, lines[at][1]) for at in ranked if at not in chosen], language, budget, count)

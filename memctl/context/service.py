@@ -1,0 +1,508 @@
+"""Building the context of a model's call: what is known that matters, within a budget of tokens."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from memctl import times
+from memctl.config import CONTEXT
+from memctl.context import evidence, history, shown, tokens
+from memctl.context.assemble import (
+    BACKGROUND,
+    MUST,
+    OUT,
+    SUMMARY,
+    Piece,
+    Placed,
+    packed,
+    rendered,
+)
+from memctl.context.assemble import EXCERPT as CUT
+from memctl.context.budget import HISTORY, MEMORY, MOST_MEMORY, SHARES, SYSTEM, Allocation, allocate, lent, with_tools
+from memctl.context.cut import Cutter, as_text, cost, text_of
+from memctl.context.evidence import CONSTRAINTS, DOCUMENTS, OTHERS, PROFILE, SECTIONS, TASK
+from memctl.context.fence import enclosed
+from memctl.context.history import Group
+from memctl.context.shown import best_passage, with_reflection
+from memctl.context.tokens import Count
+from memctl.entries import memory_of
+from memctl.errors import UsageError
+from memctl.files import receipts, reflections, sessions
+from memctl.lifecycle.reflect import shortened
+from memctl.models import (
+    CANDIDATE,
+    LAYER_REFLECTION,
+    MEMORIES,
+    SUPERSEDED,
+    Filters,
+    Hit,
+    Memory,
+    Query,
+    Reranking,
+    Route,
+)
+from memctl.retrieval import answer as answering
+from memctl.retrieval import rank, retrieve
+from memctl.retrieval.answer import Answer, Evidence
+
+if TYPE_CHECKING:
+    from memctl.store import MemoryStore
+
+CONSTRAINT_TAG = "constraint"
+MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
+LEAST_CONFIDENCE = 0.6
+"""Of facts of the profile (C)."""
+
+TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 20, 40, 400
+"""A hit takes about so many tokens: how many are looked for follows from the room there is."""
+
+RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
+"""What was said before the question that is searched for with it."""
+
+CLOSED_HITS, CLOSED_PROFILE = 50, 30
+"""Tokens for the nearest of what is known, and for the profile, where nothing answers the question."""
+
+EXCERPT_CHARACTERS = 400
+LONG_BODY, BEST_PASSAGE = 1_600, 800
+"""Characters: of a longer reflection that matched, its best passage comes first."""
+
+LEAST_BUDGET = 100
+_NOT_NOTED = (TASK, DOCUMENTS, OTHERS)
+FORMATS = ("md", "messages", "json")
+
+
+@dataclass(frozen=True)
+class ContextPack:
+    """A context, ready for a model.
+
+    Args:
+        text: the long-term part and the task, as Markdown between `<long_term_memory>` tags.
+        messages: the whole as chat messages: system prompt, long-term part, history, the question.
+        tokens: what `messages` take, by `tokenizer`; never more than the allocation's total without its reserve.
+        granted: tokens each part was allowed after lending, and `used` what it took.
+        placed: every memory that was thought of, with what became of it and why.
+        left_out: positions of messages of the history that did not fit.
+        receipt: names this answer for `feedback`.
+        notes: what made it worse than it should be.
+        reranked: what a reranker had to do with it, None where it had nothing.
+        offloads: whole texts of messages that were cut, by the reference in their place.
+        strength: how well the best of what is known answers the question, 0 to 1; None where nothing was asked.
+        open: whether that was enough to put in what was found.
+    """
+
+    text: str
+    messages: tuple[Mapping[str, Any], ...]
+    tokens: int
+    tokenizer: str
+    allocation: Allocation
+    granted: Mapping[str, int]
+    used: Mapping[str, int]
+    placed: tuple[Placed, ...]
+    left_out: tuple[int, ...]
+    receipt: str = ""
+    notes: tuple[str, ...] = ()
+    reranked: Reranking | None = None
+    offloads: Mapping[str, str] = field(default_factory=dict)
+    strength: float | None = None
+    open: bool = True
+
+    def anthropic(self) -> dict[str, Any]:
+        """`system` and `messages` of a request to Anthropic's Messages API."""
+        from memctl.context.anthropic import converted
+        from memctl.working.summary import tongue
+
+        said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, tongue(said))
+
+
+@dataclass(frozen=True)
+class _Recalled:
+    """What was found for a question, and what a reranker had to do with it."""
+
+    evidence: Evidence
+    reranked: Reranking | None = None
+    degraded: tuple[str, ...] = ()
+
+
+class Contexts:
+    """Contexts for a model's call, as `store.context`."""
+
+    def __init__(self, store: MemoryStore) -> None:
+        self._store = store
+
+    def build(
+        self,
+        question: str,
+        *,
+        session: str = "",
+        messages: Sequence[Mapping[str, Any]] = (),
+        task_state: str = "",
+        recall: bool = True,
+        system: str = "",
+        budget: int | None = None,
+        memory_tokens: int | None = None,
+        gate: bool | None = None,
+        task: str = "medium",
+        tokenizer: str = "",
+        now: datetime | None = None,
+        receipt: bool = True,
+        tools: Sequence[Mapping[str, Any]] = (),
+        ask: bool = True,
+        others: Sequence[Hit] = (),
+    ) -> ContextPack:
+        """Gather what is known that matters for a question and pack it into a window.
+
+        Args:
+            question: what the model will be asked; empty for the profile alone.
+            session: the session whose messages and task at hand belong to it.
+            messages: the history, as OpenAI-style messages, where there is no session.
+            task_state: the task at hand as Markdown, where there is no session.
+            recall: whether memories are looked for; history and task alone otherwise.
+            system: the system prompt.
+            budget: tokens of the whole window; the setting `context_tokens` where None.
+            memory_tokens: tokens of the recalled part; its share of the window where None.
+            gate: whether next to nothing is put in where nothing answers the question; the setting `context_gate`
+                where None.
+            task: `simple`, `medium` or `complex`: how the window is divided.
+            tokenizer: instead of the setting's.
+            tools: schemas of the tools that the model is given with the messages: they take room as well.
+            ask: whether the question is put to the model; else it only says what to recall, and the history asks.
+            others: hits in other users' memories, which are shown as theirs; see `Shared.build_context`.
+
+        Raises:
+            UsageError: no such kind of task, or a budget that is too small for anything.
+        """
+        return self._store._healed(
+            lambda: self._build(
+                question, session, messages, task_state, recall, system, budget, memory_tokens, gate, task, tokenizer,
+                now or times.utc_now(), receipt, tools, ask, others,
+            )
+        )  # fmt: skip
+
+    def _build(
+        self,
+        question: str,
+        session: str,
+        messages: Sequence[Mapping[str, Any]],
+        task_state: str,
+        recall: bool,
+        system: str,
+        budget: int | None,
+        memory_tokens: int | None,
+        gate: bool | None,
+        task: str,
+        tokenizer: str,
+        now: datetime,
+        receipt: bool,
+        tools: Sequence[Mapping[str, Any]],
+        ask: bool,
+        others: Sequence[Hit],
+    ) -> ContextPack:
+        store = self._store
+        total = store.settings.context_tokens if budget is None else budget
+        _check(task, total, memory_tokens)
+        if session:
+            messages, task_state = store.conversation(session).openai(), store.task_text(session)
+        counter = tokens.load(tokenizer or store.settings.tokenizer)
+        found = self._recalled(question if recall else "", messages, now, _hits_for(total, memory_tokens))
+        asks = bool(recall and question.strip())
+        opened = not asks or self._opens(found.evidence, gate)
+        pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
+        pieces += [evidence.of_another(hit) for hit in others]
+        needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
+        schemas = counter.count(as_text(tools)) if tools else 0
+        allocation = with_tools(allocate(total, task, knowledge=needs_documents, messages=len(messages)), schemas)
+        cutter = self._cutter(session, question, messages, counter.count)
+        turns = history.groups(messages, cutter.language)
+        turns = history.with_question(turns, messages, question) if ask else turns
+        pack = _assembled(turns, system, pieces, allocation, cutter, memory_tokens)
+        self._lay_aside(session, pack.offloads, now)
+        notes = (counter.note, *found.degraded, *_too_large(schemas, allocation), *pack.notes)
+        written = self._receipt(question, found.evidence, pack, now) if receipt and recall else ""
+        return replace(
+            pack,
+            tokenizer=counter.name,
+            notes=tuple(filter(None, notes)),
+            receipt=written,
+            reranked=found.reranked,
+            strength=found.evidence.strength if asks else None,
+            open=opened,
+        )
+
+    def _opens(self, found: Evidence, gate: bool | None) -> bool:
+        """Whether what was found answers the question well enough to be put in."""
+        settings = self._store.settings
+        gated = settings.context_gate if gate is None else gate
+        return not gated or found.strength >= settings.context_gate_strength
+
+    def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
+        """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
+        whole."""
+        from memctl.working.summary import tongue
+
+        said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
+        refer = (lambda text: sessions.reference(session, text)) if session else (lambda text: "")
+        return Cutter(count, refer, tongue("\n".join(said)))
+
+    def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
+        """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
+        store = self._store
+        known = set(sessions.offloaded(store.folder, session)) if offloads else set()
+        for ref, text in offloads.items():
+            if ref not in known:
+                with sessions.locked(store.folder, session, timeout=store.settings.lock_timeout):
+                    sessions.offload(store.folder, session, text)
+
+    # Finding
+
+    def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, top: int) -> _Recalled:
+        store = self._store
+        store.refresh()
+        embedder = store._ready_embedder()
+        degraded = [note for note in (store.embedder_problem, store._unready()) if note]
+        if not question.strip():
+            return _Recalled(Evidence((), {}, 0.0), None, tuple(degraded))
+        recent = evidence.recent_turns(question, messages, RECENT_MESSAGES, RECENT_CHARACTERS)
+        query = Query(question, top=top, rerank=store.reranker_for(CONTEXT))
+        window = evidence.texts_of([*messages, {"content": question}])
+        found: list[Evidence] = []
+
+        def plain(asked: Query) -> Answer:
+            found.append(
+                answering.evidence(
+                    asked,
+                    recent,
+                    store.index,
+                    embedder,
+                    store.weights,
+                    now,
+                    lambda hit: evidence.stands_in(hit, window),
+                )
+            )
+            return Answer(found[-1].hits, Route(), found[-1].degraded)
+
+        answered, reranked, problem = store._ranked_by_model(query, plain)
+        best = replace(found[-1], hits=answered.hits)
+        return _Recalled(best, reranked, tuple(note for note in (*degraded, best.degraded, problem) if note))
+
+    def _receipt(self, question: str, found: Evidence, pack: ContextPack, now: datetime) -> str:
+        """Note what was given; what counts as used is what answered the question and was put in."""
+        given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
+        ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
+        used = {hit.memory.memory_id for hit in rank.used(found.hits)} if found.hits else set()
+        return receipts.write(self._store.folder, question, ids, [i for i in ids if i in used], now)
+
+    # Pieces
+
+    def _pieces(
+        self,
+        question: str,
+        found: Evidence,
+        task_state: str,
+        now: datetime,
+        recall: bool,
+        opened: bool,
+        count: Count,
+    ) -> list[Piece]:
+        pieces = [Piece(TASK, "task", "", task_state, 1.0, "the task at hand", MUST)] if task_state.strip() else []
+        if not recall:
+            return pieces
+        always = self._always(now)
+        hits = found.hits
+        profile = [memory_of(entry) for entry in self._store.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
+        about = evidence.changes(
+            [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
+        )
+        told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
+        answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
+        if not opened:
+            answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
+        told += [*answers, *background]
+        once = {piece.name: piece for piece in reversed(told)}
+        kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
+        return pieces + evidence.without_repeats(kept)
+
+    def _always(self, now: datetime) -> list[Memory]:
+        """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
+        index = self._store.index
+        found = [*index.pinned(MOST_PINNED, now), *index.tagged(CONSTRAINT_TAG, MOST_CONSTRAINTS, now)]
+        return [*{entry.memory_id: memory_of(entry) for entry in found}.values()]
+
+    def _get(self, memory_id: str) -> Memory | None:
+        return self._store.view().get(memory_id)
+
+    def _changed(self, question: str, now: datetime) -> list[Memory]:
+        """Superseded values and candidates that the question is about: what is shown must be marked by them."""
+        if not question.strip():
+            return []
+        filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
+        words = retrieve.telling_terms(question)
+        index = self._store.index
+        rows = [scored.rowid for scored in index.full_text(words, filters, now, MOST_CONSTRAINTS)]
+        return [memory_of(entry) for entry in index.found(rows)]
+
+    def _from_hits(self, question: str, found: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
+        """What answers the question, each under its heading."""
+        useful = {id(hit) for hit in rank.used(found.hits)} if found.hits else set()
+        before = {after: name for name, after in found.after.items()}
+        pieces = []
+        for hit in found.hits:
+            name, why = answering.place_of(hit), evidence.reason(hit)
+            if evidence.is_message(hit):
+                said = evidence.said(hit.memory, before.get(name, ""))
+                pieces.append(evidence.message_piece(hit, name, why, said, about))
+            elif id(hit) in useful and not evidence.faint(hit.memory):
+                section, priority = evidence.section_of(hit.memory)
+                weight = evidence.weight(hit, section, now)
+                pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit, question))
+        return pieces
+
+    def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
+        """Preferences, then facts, the new before the old, whatever is asked (C)."""
+        pieces = []
+        for place, memory in enumerate(memories):
+            section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE
+            why = f"profile ({_day(memory)})"
+            pieces.append(self._piece(section, memory, 1 / (1 + place), why, BACKGROUND, about))
+        return pieces
+
+    def _piece(
+        self,
+        section: str,
+        memory: Memory,
+        weight: float,
+        why: str,
+        priority: int,
+        about: evidence.Changes,
+        hit: Hit | None = None,
+        question: str = "",
+    ) -> Piece:
+        name = answering.place_of(hit) if hit else memory.memory_id
+        text, shorter = self._forms(memory, hit, question)
+        part = rank.part_of(hit) if hit else ""
+        note = about.note(memory)
+        return Piece(section, name, evidence.labelled(memory), text + note, weight, why, priority, shorter, part)
+
+    def _forms(
+        self, memory: Memory, hit: Hit | None, question: str
+    ) -> tuple[str, Callable[[], Iterable[tuple[str, str]]]]:
+        """A memory's text, and what to try where the whole does not fit."""
+        matched = bool(hit and hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION)
+        body = self.body(memory, hit.via) if hit and matched else ""
+        text = with_reflection(memory, body)
+
+        def forms() -> Iterable[tuple[str, str]]:
+            best = best_passage(body, question, BEST_PASSAGE)
+            if matched:
+                yield CUT, with_reflection(memory, best)
+            if (summary := body or self.body(memory)) and len(summary) < len(memory.content):
+                yield SUMMARY, summary
+            if matched:
+                yield CUT, f"{shortened(memory.content, EXCERPT_CHARACTERS)}\n{best}"
+            if len(text) > EXCERPT_CHARACTERS:
+                yield CUT, shortened(text, EXCERPT_CHARACTERS)
+
+        return text, forms
+
+    def body(self, memory: Memory, path: str = "") -> str:
+        """The text of a memory's reflection, empty where it has none that can be read."""
+        if not reflections.is_reference(path or memory.summary_md_ref):
+            return ""
+        found, _ = self._store.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
+        return found.body.strip() if found else ""
+
+    def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
+        """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched,
+        of a longer one the best passage of at most `limit` characters."""
+        memory = hit.memory
+        content, more = memory.content, shown.learned(memory)
+        if hit.via.startswith(reflections.FOLDER) and memory.layer != LAYER_REFLECTION:
+            body = best_passage(self.body(memory, hit.via), question, limit)
+            more = "\n".join(filter(None, (more, body)))
+        return content, more
+
+
+def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
+    """The best pieces that fit into so many tokens."""
+    found = []
+    for piece in sorted(pieces, key=lambda p: -p.weight):
+        cost = count(f"- [{piece.label}] {piece.text}")
+        if cost <= limit:
+            found.append(piece)
+            limit -= cost
+    return found
+
+
+def _why(memory: Memory) -> str:
+    return "a constraint" if CONSTRAINT_TAG in memory.tags else "pinned"
+
+
+def _day(memory: Memory) -> str:
+    return f"{memory.when:%Y-%m-%d}" if memory.when else "no date"
+
+
+def _check(task: str, total: int, memory_tokens: int | None) -> None:
+    if task not in SHARES:
+        raise UsageError(f"there is no kind of task {task!r}", hint=f"Kinds: {', '.join(SHARES)}.")
+    if total < LEAST_BUDGET:
+        raise UsageError(f"a budget of {total} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
+    if memory_tokens is not None and memory_tokens < 0:
+        raise UsageError("memory_tokens cannot be negative", hint="Give 0 to recall nothing.")
+
+
+def _hits_for(total: int, memory_tokens: int | None) -> int:
+    room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
+    return max(LEAST_HITS, min(MOST_HITS, room // TOKENS_A_HIT))
+
+
+def _assembled(
+    turns: Sequence[Group],
+    system: str,
+    pieces: Sequence[Piece],
+    allocation: Allocation,
+    cutter: Cutter,
+    memory_tokens: int | None = None,
+) -> ContextPack:
+    """Divide the window, fill it, and count the whole again: a tokenizer may count a whole higher than its parts."""
+    count = cutter.count
+    frame = count(enclosed("")) + 8
+    wanted = {
+        SYSTEM: cost({"role": "system", "content": system}, count) if system.strip() else 0,
+        MEMORY: frame + sum(count(f"- [{p.label}] {p.text}") + 4 for p in pieces) + 8 * len(SECTIONS) if pieces else 0,
+        HISTORY: history.total(turns, count),
+    }
+    granted = lent(allocation, wanted)
+    room = allocation.system + allocation.memory + allocation.history
+    if memory_tokens is not None:
+        room += max(0, memory_tokens - granted[MEMORY])
+        granted[MEMORY] = memory_tokens
+    over = 0
+    while True:
+        prompt, shortened = history.prompt(system, granted[SYSTEM], cutter)
+        talk = history.fitted(turns, max(0, granted[HISTORY] - over), cutter)
+        shown = evidence.texts_of(talk.messages)
+        fresh = [piece for piece in pieces if not (piece.said and evidence.repeats(piece.text, shown))]
+        placed = packed(fresh, SECTIONS, max(0, granted[MEMORY] - frame - over), count)
+        sections = rendered(placed, SECTIONS)
+        text = enclosed("\n\n".join(sections)) if sections else ""
+        memory = [{"role": "system", "content": text}] if text else []
+        parts: dict[str, Sequence[Mapping[str, Any]]] = {SYSTEM: prompt, MEMORY: memory, HISTORY: talk.messages}
+        used = {name: sum(cost(message, count) for message in part) for name, part in parts.items()}
+        excess = max(sum(used.values()) - room, used[MEMORY] - granted[MEMORY] if memory_tokens is not None else 0)
+        if excess <= 0 or not (memory or memory_tokens is None):
+            return ContextPack(
+                text, (*prompt, *memory, *talk.messages), sum(used.values()), "", allocation, granted, used,
+                tuple(placed), talk.left_out, notes=(*shortened, *talk.notes), offloads=talk.offloads,
+            )  # fmt: skip
+        over += excess
+
+
+def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
+    """A note where the schemas of tools leave too little room."""
+    if schemas <= allocation.reserve:
+        return ()
+    window = f"the window of {allocation.total:,}"
+    return (f"the tools' schemas take {schemas:,} tokens: this context does not fit beside them into {window}",)

@@ -1,0 +1,140 @@
+"""What a memory says in a prompt: its text with what was learned, who it comes from, and what speaks against it. Pure.
+
+One place for contexts, answers of tools, MCP and `query --md`, so that none of them leaves a lesson out.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from memctl.index.text import terms
+from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
+
+FAILURES = ("failure", "failed")
+
+_HEADS: Mapping[str, Mapping[str, str]] = {
+    "en": {
+        "approach": "Approach", "outcome": "Outcome", "key_decisions": "Decisions", "actions_taken": "Actions",
+        "lessons": "Lessons", "user_feedback": "Feedback of the user", "colon": ": ", "joint": "; ",
+    },
+    "zh": {
+        "approach": "做法", "outcome": "结果", "key_decisions": "决定", "actions_taken": "行动",
+        "lessons": "教训", "user_feedback": "用户反馈", "colon": "：", "joint": "；",
+    },
+}  # fmt: skip
+_OUTCOMES_ZH = {"success": "成功", "partial": "部分成功", "failure": "失败", "failed": "失败"}
+_HAN = re.compile("[\u4e00-\u9fff]")
+
+
+def text_of(memory: Memory) -> str:
+    """The content, and below it what was learned."""
+    more = learned(memory)
+    return f"{memory.content.rstrip()}\n{more}" if more else memory.content
+
+
+def learned(memory: Memory) -> str:
+    """What an episode says beside its content, a line each: Approach, Outcome, Decisions, Actions, Lessons."""
+    heads = _HEADS["zh" if _HAN.search(memory.content) else "en"]
+    content = _plain(memory.content)
+    told = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
+    told["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
+    lines = []
+    for name, texts in told.items():
+        new = [text for text in texts if text and _plain(text) not in content]
+        if new:
+            lines.append(heads[name] + heads["colon"] + heads["joint"].join(new))
+    return "\n".join(lines)
+
+
+def _told(about: Mapping[str, Any], name: str) -> Sequence[str]:
+    found = about.get(name)
+    texts: Iterable[Any] = [found] if isinstance(found, str) else found if isinstance(found, list | tuple) else ()
+    return [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
+
+
+def _outcome(about: Mapping[str, Any], *, chinese: bool) -> str:
+    """`failure (what came of it)`, as far as it is known."""
+    verdict = about.get("outcome")
+    verdict = verdict if isinstance(verdict, str) else ""
+    shown = _OUTCOMES_ZH.get(verdict, verdict) if chinese else verdict
+    summary = "; ".join([*_told(about, "outcome_summary"), *_told(about, "outcomes")])
+    return f"{shown}. {summary}" if shown and summary else shown or summary
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split())
+
+
+def failed(memory: Memory) -> bool:
+    """Whether it says what did not work."""
+    about = memory.metadata
+    if memory.kind not in ("strategy", "episode"):
+        return False
+    if about.get("outcome") in FAILURES or about.get("verdict") == "avoid" or about.get("success") is False:
+        return True
+    return memory.kind == "strategy" and memory.reward < 0
+
+
+def marks(memory: Memory) -> tuple[str, ...]:
+    """What a reader must know of a memory before believing it."""
+    found = ["needs revision"] if memory.needs_revision else []
+    if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and memory.source in _OTHERS:
+        found.append(f"from {_OTHERS[memory.source]}")
+    if memory.status == "candidate":
+        found.append("not confirmed")
+    return tuple(found)
+
+
+_OTHERS = {"assistant": "the assistant", "tool": "a tool", "document": "a document", "imported": "an import"}
+"""Classes of sources that are not the user."""
+
+ROLES = ("user", "assistant", "tool", "system")
+
+
+def speaker(memory: Memory) -> str:
+    """Who said a message: the user by name if it has one, others always with their role."""
+    role = str(memory.metadata.get("role") or "user")
+    name = " ".join(str(memory.metadata.get("speaker") or "").split())
+    if role == "user" and name and name.casefold() not in ROLES:
+        return name
+    return f"{role} {name}".strip() if name.casefold() != role else role
+
+
+# Passages
+
+_BLOCKS = re.compile(r"\n[ \t]*\n")
+_LINES = re.compile(r"(?<=[.!?。！？])\s+|\n")
+
+
+def best_passage(body: str, question: str, limit: int) -> str:
+    """The part of a longer text that answers best: whole paragraphs around the best one, at most `limit` characters."""
+    if len(body) <= limit:
+        return body
+    parts = [
+        part for block in _BLOCKS.split(body) for part in ([block] if len(block) <= limit else _LINES.split(block))
+    ]
+    parts = [part.strip("\n") for part in parts if part.strip()]
+    wanted = set(terms(question))
+    best = max(range(len(parts)), key=lambda at: (len(wanted & set(terms(parts[at]))), -at))
+    first = last = best
+    size = len(parts[best])
+    while True:
+        later = last + 1 < len(parts) and size + len(parts[last + 1]) + 1 <= limit
+        earlier = first > 0 and size + len(parts[first - 1]) + 1 <= limit
+        if not (later or earlier):
+            break
+        at = last + 1 if later else first - 1
+        size += len(parts[at]) + 1
+        first, last = min(first, at), max(last, at)
+    found = "\n".join(parts[first : last + 1])[:limit]
+    return ("… " if first else "") + found + (" …" if last + 1 < len(parts) else "")
+
+
+def with_reflection(memory: Memory, body: str) -> str:
+    """A memory's text and its reflection's, which is not repeated where it is the same."""
+    text, body = text_of(memory), body.strip()
+    if not body or _plain(body) in _plain(text):
+        return text
+    return body if _plain(text) in _plain(body) else f"{text}\n{body}"
