@@ -51,7 +51,7 @@ else:
 SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
-    "changing.Changing": ("put", "write_reflection", "forget", "restore", "purge"),
+    "changing.Changing": ("put", "write_reflection", "forget", "messages_saying", "restore", "purge"),
     "evaluating.Evaluating": ("evaluate", "checked_questions", "expected_memories", "questions_judged_good"),
     "learning.Learning": (
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),

@@ -296,15 +296,19 @@ def forget(
         wanted = [_memory_or_message(store, given) for given in ids]
         messages = [name for name in wanted if store.conversations.known([name])]
         memories = [name for name in wanted if name not in messages]
+        said = [name for name in store.messages_saying(memories) if name not in messages]
         gone = [store.get(m) for m in memories] if dry_run else store.forget(wanted, reason=reason)
     if current.json:
-        render.as_json({"forgotten": [m.memory_id for m in gone], "messages": messages, "dry_run": dry_run})
+        going = [*messages, *said]
+        render.as_json({"forgotten": [m.memory_id for m in gone], "messages": going, "dry_run": dry_run})
     for name in messages:
         render.say(f"{'would delete' if dry_run else 'deleted'} {name}, and what was learned from it alone")
     for memory in gone:
         render.say(
             f"{'would forget' if dry_run else 'forgot'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
         )
+    for name in said:
+        render.say(f"{'would delete' if dry_run else 'deleted'} {name}, which says it")
     if not dry_run:
         render.say(f"bring back with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
 

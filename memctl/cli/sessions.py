@@ -250,8 +250,8 @@ def _compacted_json(done: Compacted) -> dict[str, Any]:
 def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = None) -> None:
     """End a session: learn from it, then remove it.
 
-    What left its window before becomes episodes and facts; so does what is left, from 4 messages on. A task at hand
-    ends with it.
+    Facts are learned from everything that was said. What left its window before becomes episodes, and so does what is
+    left, from 4 messages on. A task at hand ends with it.
 
     Example: memctl session end
     """
@@ -271,6 +271,8 @@ def _say_learned(learned: tuple[Learned, ...]) -> None:
         if one.episode:
             facts = f", and {one.facts} more {'memory' if one.facts == 1 else 'memories'}" if one.facts else ""
             render.say(f"learned {one.episode.memory_id}{facts}: {render.one_line(one.episode.content, 200)}")
+        elif one.facts:
+            render.say(f"learned {_counted(one.facts, 'fact')} (`memctl list` shows what is known)")
         for note in one.notes:
             render.warn(f"note: {note}")
 

@@ -124,8 +124,7 @@ class Changing(Sessions, Asking):
         said = [given for given in ids if self.index.messages(given)]
         wanted = [self.full_id(given) for given in ids if given not in said]
         if messages:
-            view = self.view()
-            said += [each for memory_id in wanted for each in derived.sources(view, view.need(memory_id), now)]
+            said += self.messages_saying(wanted, now=now)
             self.drop_from_windows(said, now)
         gone: list[Memory] = []
 
@@ -138,6 +137,13 @@ class Changing(Sessions, Asking):
 
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
+
+    def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """The ids of the messages that say some memories, and go when these are forgotten."""
+        self.refresh()
+        view, now = self.view(), now or times.utc_now()
+        found = (each for memory_id in ids for each in derived.sources(view, view.need(self.full_id(memory_id)), now))
+        return [*dict.fromkeys(found)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """Bring back what was archived or forgotten.
