@@ -246,7 +246,7 @@ class SqliteIndex:
             AND problem = '' AND +path = 'memory.json'
             AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
-            order="(kind = 'preference' OR category = 'preference') DESC, happened DESC, rowid DESC LIMIT ?",
+            order="(kind = 'preference' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
         )
 
     def pinned(self, limit: int, now: datetime) -> list[Found]:
@@ -255,7 +255,7 @@ class SqliteIndex:
             """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
             AND (ends IS NULL OR ends > ?)""",
             *(now.timestamp(), limit),
-            order="importance DESC, rowid LIMIT ?",
+            order="importance DESC, ref LIMIT ?",
         )
 
     def tagged(self, tag: str, limit: int, now: datetime) -> list[Found]:

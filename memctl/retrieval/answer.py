@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from math import inf
 from typing import TypeVar
 
 from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
@@ -156,6 +157,9 @@ class Evidence:
     degraded: str = ""
 
 
+BYTES_A_HIT, LEAST_BYTES, ABOUT_MESSAGE = 60, 20, 220
+"""Bytes of messages that are decoded a wanted hit; the least that one counts; what is kept beside its text."""
+
 JUDGED = 12
 """Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
 
@@ -180,7 +184,9 @@ def evidence(
     def gathered(question: Question, retrieved: Retrieved) -> Evidence:
         ranking = _ranked(index, query, retrieved, weights, now)
         present = route_of(query.text).present
-        hits, entries = _hits(index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present)
+        hits, entries = _hits(
+            index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present, BYTES_A_HIT * query.top
+        )
         said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
@@ -238,14 +244,28 @@ class _Ranking:
 
 
 def _hits(
-    index: SqliteIndex, query: Query, ranking: _Ranking, weights: rank.Weights, now: datetime, present: bool
+    index: SqliteIndex,
+    query: Query,
+    ranking: _Ranking,
+    weights: rank.Weights,
+    now: datetime,
+    present: bool,
+    most: float = inf,
 ) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Found]]]:
-    """The best candidates decoded and scored, and by memory and matching file where each comes from."""
+    """The best candidates decoded and scored, and by memory and matching file where each comes from.
+
+    Args:
+        most: bytes of messages from which on no further ones are decoded.
+    """
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
     best = _shortlist(index, ranking.candidates, ranking.signals, query.top)
     past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
+        if transcripts.is_transcript(found.path):
+            if most <= 0:
+                continue
+            most -= max(LEAST_BYTES, len(found.raw) - ABOUT_MESSAGE)
         memory, via = _resolved(index, found)
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
             parts = rank.parts(ranking.signals[candidate.rowid], ranking.most, memory, weights, now, present, past)
