@@ -490,6 +490,8 @@ def test_nothing_is_learned_from_a_stranger(stranger: MemoryStore) -> None:
 
 
 def test_a_strangers_session_reaches_no_model(stranger: MemoryStore) -> None:
+    """What a transcript in the folder says is data like a record's text; it is not what this talk consists of."""
+    shutil.rmtree(stranger.folder.transcripts)
     with AgentMemory(stranger, background=False) as agent:
         agent.on_user_message("Hello.")
         told = json.dumps(agent.build_context("Hello.").messages)

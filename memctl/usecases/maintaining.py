@@ -151,7 +151,8 @@ class Maintaining(Consolidating, Fading, Tasks):
                 self.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
         done += self._clear_deleted(dry_run, now)
         if not dry_run:
-            retention.announce(now)
+            with self.gateway.locked():
+                retention.announce(now)
         return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
 
     def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:

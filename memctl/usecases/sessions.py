@@ -362,7 +362,7 @@ class Sessions(Engine):
         queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
-    def delete_session(self, session_id: str) -> bool:
+    def delete_session(self, session_id: str, *, now: datetime | None = None) -> bool:
         """Remove a session, what was laid aside for it, and what waits of it: nothing is learned from it.
 
         Raises:
@@ -378,7 +378,7 @@ class Sessions(Engine):
             files.delete(self.folder, session_id)
             self._drop_waiting(session_id)
         if run:
-            self.conversations.delete_run(run)
+            self.conversations.delete_run(run, now=now)
         return there or bool(waiting)
 
     def messages_in_use(self) -> set[str]:

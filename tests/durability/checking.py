@@ -113,7 +113,29 @@ def _states(
         after = [place + 1 for place in after]
     shutil.rmtree(root)
     shutil.rmtree(copies)
+    if set(steps) & set(operations.OF_SESSIONS):
+        states, places = _with_either_first(states)
+        after = [places[place] for place in after]
     return tuple(states), tuple(after[1:]), tuple(known)
+
+
+def _with_either_first(states: Sequence[Truth]) -> tuple[list[Truth], list[int]]:
+    """The states, and those between them: a message is kept before it stands in its window, and leaves the window
+    before it is deleted. With them, where each state is found now."""
+    found, places = [], []
+    for number, state in enumerate(states):
+        if number:
+            before = states[number - 1]
+            found += [mix for mix in (_mixed(before, state), _mixed(state, before)) if mix not in (before, state)]
+        places.append(len(found))
+        found.append(state)
+    return found, places
+
+
+def _mixed(state: Truth, other: Truth) -> Truth:
+    """A state with the transcripts of another."""
+    kept = {path: text for path, text in state.items() if "/transcripts/" not in path}
+    return kept | {path: text for path, text in other.items() if "/transcripts/" in path}
 
 
 def _settle(root: Path) -> None:

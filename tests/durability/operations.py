@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 from collections.abc import Callable
@@ -109,7 +110,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "first message": lambda store: store.conversation("new").add("Hello.", now=LATER),
     "compact a session": _compact,
     "end a session": lambda store: store.end_session("chat", now=LATER),
-    "delete a session": lambda store: store.delete_session("chat"),
+    "delete a session": lambda store: store.delete_session("chat", now=LATER),
     "clear a session": lambda store: store.conversation("chat").clear(now=LATER),
     "start a task": lambda store: store.start_task("Another", session_id="new", now=LATER),
     "step of a task": lambda store: store.step_task("mend", session_id="job", now=LATER),
@@ -194,9 +195,19 @@ def truth(root: Path) -> dict[str, str]:
         relative = path.relative_to(root)
         apart = path.name in _PRIVATE or _APART & set(relative.parts)
         left = any(part.startswith(atomic.TEMPORARY_PREFIX) for part in relative.parts)
-        if path.is_file() and not apart and not left:
+        if path.is_file() and not apart and not left and not _begun(path):
             found[relative.as_posix()] = plain(path)
     return numbered(found)
+
+
+def _begun(path: Path) -> bool:
+    """Whether it is the file of a session in which nothing was said yet: it holds the id of its run alone."""
+    if path.parent.name != "sessions" or path.suffix != ".json":
+        return False
+    try:
+        return json.loads(path.read_bytes())["components"].keys() <= {"memctl"}
+    except (ValueError, KeyError, TypeError, AttributeError):
+        return False
 
 
 def plain(path: Path) -> str:

@@ -86,7 +86,8 @@ def test_while_another_writes_sessions(name: str, template: Path, fast: Path) ->
 def test_each_write_is_made_under_the_lock(
     name: str, template: Path, fast: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    """Of memories that of the user, of sessions theirs. (What has become an episode leaves the queue without.)"""
+    """Of memories that of the user, of sessions and transcripts theirs. (What has become an episode leaves the queue
+    without.)"""
     operations.copy(template, fast / "store")
     without: list[str] = []
     written: list[Path] = []
@@ -97,7 +98,8 @@ def test_each_write_is_made_under_the_lock(
         stripes = [folder.session_locks / f"sessions-{number:02d}" for number in range(sessions.STRIPES)]
 
         def watched(real: Callable[..., Any], path: Path, *given: Any, **more: Any) -> Any:
-            held = stripes if path.is_relative_to(folder.sessions) else [folder.lock]
+            said = [folder.session_locks / "transcripts"] if path.is_relative_to(folder.transcripts) else []
+            held = said or (stripes if path.is_relative_to(folder.sessions) else [folder.lock])
             if path.is_relative_to(folder.root) and not (real is remove and path.parent == folder.pending):
                 written.append(path)
                 without.extend([] if any(map(lock.examine, held)) else [f"{real.__name__} {path}"])

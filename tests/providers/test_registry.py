@@ -83,4 +83,6 @@ print(json.dumps(sorted(heavy & set(sys.modules) | {{m for m in sys.modules if m
     environment = os.environ | {"PYTHONPATH": str(Path(memctl.__file__).parents[1])}
     command = [sys.executable, "-c", script]
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    assert json.loads(done.stdout) == ["memctl.providers.http", "memctl.providers.openai", "memctl.providers.registry"]
+    assert json.loads(done.stdout) == [
+        *("memctl.providers.http", "memctl.providers.openai", "memctl.providers.registry", "memctl.providers.waiting")
+    ]
