@@ -74,6 +74,7 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "sessions.Sessions": (
         *("session_ids", "sessions", "session", "read_offloaded"),
         *("load_session_if_exists", "save_session", "delete_session", "messages_in_use"),
+        *("keep_earlier", "bring_queued", "drop_from_windows"),
     ),
     "extracting.Extracting": ("extract",),
     "strategies.Strategies": (

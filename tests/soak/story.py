@@ -132,7 +132,7 @@ STORY: list[Step] = _steps(
 
 READING = """show, list, inspect, log, diff, session list, session show, task show, task list, strategy list,
 strategy suggest, strategy warn, knowledge list, knowledge show, knowledge search, mcp tools, git check, git status,
-git log, user list, config list, config get, model list, model verify,
+git log, transcripts, transcripts show, user list, config list, config get, model list, model verify,
 state show""".replace("\n", " ").split(", ")
 """Commands that write nothing of a user's."""
 
@@ -140,6 +140,10 @@ ELSEWHERE = {
     "mcp": "a server, in test_together.py",
     "model install": "downloads a model; tests/providers/test_fastembed.py",
     "eval": "writes nothing but the file it begins",
+    "transcripts delete": "cut off in tests/test_transcripts_durable.py",
+    "transcripts pause": "one file, written as a whole",
+    "transcripts resume": "one file, written as a whole",
+    "git transcripts": "one file, written as a whole; tests/test_transcripts_git.py",
     "state adopt": "cut off at each step in tests/test_local_state.py",
 }
 """Commands that are killed, or cannot be, elsewhere."""

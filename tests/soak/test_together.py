@@ -124,7 +124,7 @@ def _mcp(root: Path, diary: Diary) -> None:
             while diary.going:
                 what = diary.choose()
                 if what in ("query", "list", "forget", "edit"):
-                    await call("search_memory", query=diary.name)
+                    await call("retrieve_from_memory", keywords=[diary.name])
                     diary.done["query"] += 1
                 else:
                     text = diary.new()
