@@ -13,6 +13,7 @@ from typing import Any
 
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
+from memctl.core.provenance import SAID
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
 from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts
 from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
@@ -379,7 +380,7 @@ class _Sources:
     """The messages that memories were made from: each from a first to a last one of a run, in the order of the file."""
 
     def __init__(self, memories: Sequence[Memory]) -> None:
-        pairs = {memory.memory_id: naming.listed(memory.metadata.get("said")) for memory in memories}
+        pairs = {memory.memory_id: naming.listed(memory.metadata.get(SAID)) for memory in memories}
         self._last = {pair[0]: pair[-1] for pair in pairs.values() if pair}
         self._sessions = {memory.session_id for memory in memories if not pairs[memory.memory_id]} - {""}
         self._open: dict[str, set[str]] = {}

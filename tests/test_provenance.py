@@ -7,6 +7,7 @@ import re
 from collections.abc import Callable
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from pathlib import Path
 
 import pytest
 
@@ -138,3 +139,27 @@ def test_the_class_is_inherited() -> None:
     assert provenance.origin(made.record_of(None, [own], [own], {}, NOW)) == provenance.USER
     again = made.record_of(None, [replace(both, memory_id="mem_3"), own], [own], {}, NOW)
     assert provenance.origin(again) == provenance.TOOL
+
+
+def test_a_prompt_says_where_a_memory_comes_from(store: MemoryStore) -> None:
+    with AgentMemory(store) as memory:
+        memory.call_tool(
+            "record_to_memory", {"thinking": "it seems so", "content": ["The kiln in shed four runs hot."]}
+        )
+        store.add("The kiln in shed five runs cold.")
+        text = memory.build_context("Which kiln runs hot, and which cold?").text
+    assert re.search(r"\[[^\]]*from the assistant\] The kiln in shed four", text)
+    assert re.search(r"\[[^\]]*\] The kiln in shed five", text)
+    assert not re.search(r"from the assistant\] The kiln in shed five", text)
+
+
+def test_the_setting_stops_the_words_alone(opener: Callable[..., MemoryStore], tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir()
+    (tmp_path / "store" / "memctl.yaml").write_text("keep_messages: false\n")
+    store = opener()
+    with AgentMemory(store, background=False) as memory:
+        memory.on_user_message("I'm allergic to latex.")
+        memory.on_assistant_message("Noted.")
+        memory.on_session_end()
+    assert store.conversations.runs() == []
+    assert [m.content for m in store.all() if m.kind in ("fact", "preference")] == ["I'm allergic to latex."]

@@ -5,6 +5,7 @@ from __future__ import annotations
 import inspect
 import math
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime, timedelta
 from functools import cache
@@ -134,7 +135,7 @@ def _known(function: Callable[..., Any], **given: Any) -> dict[str, Any]:
 # Baselines: raw turns, chosen in other orders
 
 
-class Packed:
+class Packed(ABC):
     """Raw turns in some order, packed until the size is full; one that does not fit is left out and the next is tried."""
 
     sized = True
@@ -143,16 +144,17 @@ class Packed:
         self._lines = {turn.name: rendered(turn) for turn in dialogue.turns}
         self._asked, self._order = "", [""]
 
+    @abstractmethod
     def order(self, question: str) -> Iterable[str]:
         """Names of turns, best first."""
-        raise NotImplementedError
 
     def recall(self, question: str, size: int | None, gate: bool) -> str:
         if question != self._asked:  # it is asked once for all sizes
             self._asked, self._order = question, [*self.order(question)]
         return packed((self._lines[name] for name in self._order), size or 0)
 
-    def close(self) -> None: ...
+    def close(self) -> None:
+        self._lines.clear()
 
 
 class Last(Packed):

@@ -36,6 +36,7 @@ from memctl.index.text import terms
 from memctl.lifecycle.reflect import shortened
 from memctl.models import (
     CANDIDATE,
+    CONSTRAINT,
     LAYER_REFLECTION,
     MEMORIES,
     SUPERSEDED,
@@ -54,7 +55,6 @@ from memctl.retrieval.gate import least
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
-CONSTRAINT_TAG = "constraint"
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile (C)."""
@@ -332,7 +332,7 @@ class Contexts:
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
         index = self._store.index
-        found = [*index.pinned(MOST_PINNED, now), *index.tagged(CONSTRAINT_TAG, MOST_CONSTRAINTS, now)]
+        found = [*index.pinned(MOST_PINNED, now), *index.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
         return [*{entry.memory_id: memory_of(entry) for entry in found}.values()]
 
     def _get(self, memory_id: str) -> Memory | None:
@@ -448,7 +448,7 @@ def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
 
 
 def _why(memory: Memory) -> str:
-    return "a constraint" if CONSTRAINT_TAG in memory.tags else "pinned"
+    return "a constraint" if CONSTRAINT in memory.tags else "pinned"
 
 
 def _day(memory: Memory) -> str:

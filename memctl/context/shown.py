@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memctl.core import provenance
 from memctl.index.text import terms
 from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 
@@ -80,14 +81,20 @@ def failed(memory: Memory) -> bool:
 def marks(memory: Memory) -> tuple[str, ...]:
     """What a reader must know of a memory before believing it."""
     found = ["needs revision"] if memory.needs_revision else []
-    if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and memory.source in _OTHERS:
-        found.append(f"from {_OTHERS[memory.source]}")
+    if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (origin := provenance.origin(memory)) in _OTHERS:
+        found.append(f"from {_OTHERS[origin]}")
     if memory.status == "candidate":
         found.append("not confirmed")
     return tuple(found)
 
 
-_OTHERS = {"assistant": "the assistant", "tool": "a tool", "document": "a document", "imported": "an import"}
+_OTHERS = {
+    provenance.ASSISTANT: "the assistant",
+    provenance.TOOL: "a tool",
+    provenance.DOCUMENT: "a document",
+    provenance.IMPORTED: "an import",
+    provenance.ANOTHER_USER: "another user",
+}
 """Classes of sources that are not the user."""
 
 ROLES = ("user", "assistant", "tool", "system")

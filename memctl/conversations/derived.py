@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
+from memctl.core.provenance import SAID
 from memctl.entries import memory_of, message_memory
 from memctl.files import document, naming
 from memctl.index.protocol import Found
@@ -12,9 +13,6 @@ from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
 from memctl.models import MEMORIES, MESSAGES, Filters, Memory
 from memctl.view import View
-
-SAID = "said"
-"""Name in a memory's metadata of the first and the last message that it was made from."""
 
 USER = "user"
 

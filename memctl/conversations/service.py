@@ -14,8 +14,7 @@ import apsw
 
 from memctl import sync, times
 from memctl.config import Settings
-from memctl.conversations.derived import SAID
-from memctl.core import kept
+from memctl.core import kept, provenance
 from memctl.core.kept import KeptMessage
 from memctl.entries import message_memory
 from memctl.errors import MemctlError, NotFoundError, RefusedError
@@ -274,19 +273,6 @@ class Conversations:
         found = [each for each in map(self._read, shown) if each]
         return [message if each.message_id == message_id else each for each in found] or [message]
 
-    def around(self, message_id: str, before: int = 2, after: int = 2) -> list[Memory]:
-        """A message with those before and after it in its run, as an answer shows them (long ones by passages)."""
-        engine = self._engine
-        engine.refresh()
-        found = engine.index.messages(message_id)
-        if not found:
-            return []
-        shown = message_memory(found[0].raw)
-        refs = [each.ref for each in engine.index.run_of(shown.session_id)]
-        entries = {each.ref: each for each in engine.index.run_of(shown.session_id)}
-        first, last = refs.index(found[0].ref), refs.index(found[-1].ref)
-        return [message_memory(entries[ref].raw) for ref in refs[max(0, first - before) : last + after + 1]]
-
     def known(self, message_ids: Iterable[str]) -> set[str]:
         """Those of some messages that are on this machine."""
         return {message_id for message_id in message_ids if self._engine.index.messages(message_id)}
@@ -299,7 +285,7 @@ class Conversations:
         return [memory for memory in self._engine.view().all() if self._is_made_from(memory, wanted)] if wanted else []
 
     def _is_made_from(self, memory: Memory, wanted: Sequence[_Place]) -> bool:
-        said = memory.metadata.get(SAID)
+        said = memory.metadata.get(provenance.SAID)
         ends = [place for end in said if (place := self._place(str(end)))] if isinstance(said, list) else []
         return bool(ends) and any(
             place.run == ends[0].run and ends[0].line <= place.line <= ends[-1].line for place in wanted

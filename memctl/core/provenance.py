@@ -24,6 +24,9 @@ USER, IMPORTED, DOCUMENT, ASSISTANT, TOOL, ANOTHER_USER = CLASSES = (
 ORIGIN = "origin"
 """Name in a memory's metadata of the class, where its `source` does not say it."""
 
+SAID = "said"
+"""Name in a memory's metadata of the first and the last message that it was made from."""
+
 _OF_SOURCE: Mapping[str, str] = {
     "agent": ASSISTANT,
     "langgraph": ASSISTANT,

@@ -117,7 +117,7 @@ def repair(folder: UserFolder, codes: set[str], *, timeout: float) -> None:
     with transcripts.locked(folder, timeout=timeout):
         if TORN in codes:
             for path in transcripts.files(folder):
-                transcripts.mend_end(folder, path)
+                transcripts.clear_torn_end(folder, path)
         if COPY in codes:
             transcript_scan.without_copies(folder)
         if UNUSED in codes:

@@ -104,7 +104,7 @@ def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *
     ensure_private(folder)
     full = folder.resolve(path)
     before = _stat(full)
-    end = _mended_end(full, before) if before else b""
+    end = _end_before_next(full, before) if before else b""
     try:
         atomic.append(full, end + lines, folder.root)
     except BaseException:
@@ -133,7 +133,7 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LineEdit]) -> None:
     if new:
         ensure_private(folder)
         before = _stat(full)
-        atomic.append(full, (_mended_end(full, before) if before else b"") + new, folder.root)
+        atomic.append(full, (_end_before_next(full, before) if before else b"") + new, folder.root)
 
 
 def size(folder: UserFolder) -> int:
@@ -150,7 +150,7 @@ def _stat(path: Path) -> os.stat_result | None:
         return None
 
 
-def _mended_end(path: Path, state: os.stat_result) -> bytes:
+def _end_before_next(path: Path, state: os.stat_result) -> bytes:
     """What must stand before the next line: nothing, or a line end. A line that a crash cut off was never acknowledged,
     and goes; what a person wrote without a line end stays."""
     last = _last_line(path, state)
@@ -186,11 +186,11 @@ def torn_end(folder: UserFolder, path: str) -> bytes:
     return last.strip() if _is_torn(last) else b""
 
 
-def mend_end(folder: UserFolder, path: str) -> None:
+def clear_torn_end(folder: UserFolder, path: str) -> None:
     """Take out what a crash left of the last line; call it with the lock held."""
     full = folder.resolve(path)
     if state := _stat(full):
-        _mended_end(full, state)
+        _end_before_next(full, state)
 
 
 def _cut_back(path: Path, before: os.stat_result | None) -> None:

@@ -127,7 +127,7 @@ class Conversation:
         whole: list[Message] = []
         begins = not files.path_of(self.store.folder, self.session_id).is_file()
 
-        recorded = keep and self.keep and self.store._keeps(self.session_id)
+        recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
 
         def decide(session: Session) -> Session:
             session = self.store._begun(session, now, durable=recorded)

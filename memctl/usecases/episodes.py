@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.files import queue
@@ -48,7 +49,7 @@ class Learned:
 def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     """The memory with the ids of the first and the last message that it was made from."""
     ids = [message_id for message in messages for message_id in message.ids]
-    return replace(made, metadata={**made.metadata, "said": [ids[0], ids[-1]]}) if ids else made
+    return replace(made, metadata={**made.metadata, SAID: [ids[0], ids[-1]]}) if ids else made
 
 
 class Episodes(Sessions, Extracting):

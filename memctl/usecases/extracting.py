@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from memctl import secrets, times
-from memctl.conversations.derived import SAID
+from memctl.core.provenance import SAID
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document

@@ -12,11 +12,11 @@ from datetime import datetime
 
 from memctl.lifecycle.extraction import clauses, extract, phrases, reported
 from memctl.lifecycle.extraction.extract import Proposal, Utterance
+from memctl.models import CONSTRAINT
 
 PLAIN, RULE = "plain", "rule"
 """Names of what found nothing, and of what found a rule that only a saved text can be."""
 
-CONSTRAINT = "constraint"
 
 SEVERAL = frozenset(
     {
