@@ -8,7 +8,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Self, TypeVar
+from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from memctl import housekeeping, times
 from memctl import sync as syncing
@@ -32,7 +32,14 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 P = ParamSpec("P")
-E = TypeVar("E", bound="Engine")
+E = TypeVar("E", bound="Healing")
+
+
+class Healing(Protocol):
+    """What can make its index again and do something once more."""
+
+    def _healed(self, action: Callable[[], T]) -> T: ...
+
 
 MEGABYTE = 1024 * 1024
 INLINE_EMBEDDINGS = 64

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl import times
 from memctl.config import CONTEXT
@@ -29,6 +29,7 @@ from memctl.context.fence import enclosed
 from memctl.context.history import Group
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
+from memctl.engine import healing
 from memctl.entries import memory_of
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections, sessions
@@ -54,6 +55,8 @@ from memctl.retrieval.gate import least
 
 if TYPE_CHECKING:
     from memctl.store import MemoryStore
+
+T = TypeVar("T")
 
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 LEAST_CONFIDENCE = 0.6
@@ -136,6 +139,10 @@ class Contexts:
     def __init__(self, store: MemoryStore) -> None:
         self._store = store
 
+    def _healed(self, action: Callable[[], T]) -> T:
+        return self._store._healed(action)
+
+    @healing
     def build(
         self,
         question: str,
@@ -178,32 +185,7 @@ class Contexts:
         Raises:
             UsageError: no such kind of task, or a budget that is too small for anything.
         """
-        return self._store._healed(
-            lambda: self._build(
-                question, session, messages, task_state, recall, system, budget, memory_tokens, gate, task, tokenizer,
-                now or times.utc_now(), receipt, tools, ask, others,
-            )
-        )  # fmt: skip
-
-    def _build(
-        self,
-        question: str,
-        session: str,
-        messages: Sequence[Mapping[str, Any]],
-        task_state: str,
-        recall: bool,
-        system: str,
-        budget: int | None,
-        memory_tokens: int | None,
-        gate: bool | None,
-        task: str,
-        tokenizer: str,
-        now: datetime,
-        receipt: bool,
-        tools: Sequence[Mapping[str, Any]],
-        ask: bool,
-        others: Sequence[Hit],
-    ) -> ContextPack:
+        now = now or times.utc_now()
         store = self._store
         total = store.settings.context_tokens if budget is None else budget
         _check(task, total, memory_tokens)
