@@ -73,10 +73,8 @@ def _is_of(memory: Memory, message_id: str, text: str) -> bool:
 
 
 def _near(view: View, text: str, part: str, now: datetime) -> list[Found]:
-    counts = view.index.term_counts(list(_telling(text))[:256])
-    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:RAREST]
-    scored = view.index.full_text(rarest, Filters(only=part, statuses=()), now, LOOKED_AT)
-    return list(view.index.found([one.rowid for one in scored]))
+    words, filters = sorted(_telling(text)), Filters(only=part, statuses=())
+    return view.index.sharing_rarest(words, filters, now, rarest=RAREST, limit=LOOKED_AT)
 
 
 def _telling(text: str) -> frozenset[str]:

@@ -27,6 +27,9 @@ _ENTRY_COLUMNS = (
 )
 
 
+MOST_WORDS = 256
+"""Words of a text that are counted to find its rarest."""
+
 SMALL_PART = 0.2
 """A part of an answer with less than this share of all entries is searched by listing its rows; of a larger one, the
 best of all entries are taken, and those of others left out."""
@@ -375,6 +378,14 @@ class SqliteIndex:
         condition = self._where(filters, now)
         chosen = "" if condition.selective else selection(self.term_counts(words), self.total())
         return search.full_text(self.connection, words, condition, limit, chosen)
+
+    def sharing_rarest(
+        self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
+    ) -> list[Found]:
+        """Entries that hold some of the rarest of the words that the index knows, best first."""
+        counts = self.term_counts(list(dict.fromkeys(words))[:MOST_WORDS])
+        chosen = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))
+        return self.found([scored.rowid for scored in self.full_text(chosen[:rarest], filters, now, limit)])
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
         return search.nearest(self.connection, vector, self._where(filters, now), limit)

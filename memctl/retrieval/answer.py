@@ -13,7 +13,6 @@ from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
 from memctl.files import document, knowledge, transcripts
 from memctl.index.protocol import Found
 from memctl.index.sqlite import SqliteIndex
-from memctl.index.stopwords import is_stop
 from memctl.index.text import likeness, terms
 from memctl.models import (
     DOCUMENTS,
@@ -361,11 +360,9 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
 def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
     bag = frozenset(retrieve.question_terms(content))
-    counts = index.term_counts([word for word in bag if not is_stop(word)][:256] or list(bag))
-    rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:RAREST]
-    rows = [scored.rowid for scored in index.full_text(rarest, Filters(only=MEMORIES), now, NEAR_CANDIDATES)]
+    words, only = retrieve.telling_terms(content), Filters(only=MEMORIES)
     near = []
-    for found in index.found(rows):
+    for found in index.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
         if found.path == document.FILE_NAME:
             memory = memory_of(found)
             if likeness(bag, frozenset(retrieve.question_terms(memory.content))) >= threshold:

@@ -14,7 +14,6 @@ from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.files import codec, transcript_scan
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.files.transcript_scan import Repeated
-from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.retrieval import retrieve
@@ -95,11 +94,10 @@ class Conflicts(Engine):
         from memctl.lifecycle.conflicts import contradictions
 
         now = now or times.utc_now()
-        words = list(dict.fromkeys(retrieve.question_terms(memory.content)))[:256]
-        counts = self.index.term_counts([word for word in words if not is_stop(word)] or words)
-        rarest = sorted((word for word, n in counts.items() if n), key=lambda word: (counts[word], word))[:_RAREST]
-        rows = self.index.full_text(rarest, Filters(kinds=tuple(contradictions.ELIGIBLE)), now, _COMPARED)
-        near = [memory_of(entry) for entry in self.index.found([row.rowid for row in rows])]
+        words = retrieve.telling_terms(memory.content)
+        eligible = Filters(kinds=tuple(contradictions.ELIGIBLE))
+        entries = self.index.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
+        near = [memory_of(entry) for entry in entries]
         if memory.key:
             near += [m for category in self.settings.categories for m in self.view().with_key(category, memory.key)]
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}

@@ -266,14 +266,9 @@ def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:
 
 def _holding(view: View, words: Sequence[str], now: datetime, most: int = _RAREST) -> list[Memory]:
     """Memories that hold the rarest of the words."""
-    counts = view.index.term_counts(list(dict.fromkeys(words))[:256])
-    rarest = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))[:most]
-    rows = (
-        [scored.rowid for scored in view.index.full_text(rarest, Filters(only=MEMORIES), now, _LOOKED_AT)]
-        if rarest
-        else []
-    )
-    return [document.decode_raw(found.raw) for found in view.index.found(rows) if found.path == document.FILE_NAME]
+    only = Filters(only=MEMORIES)
+    found = view.index.sharing_rarest(words, only, now, rarest=most, limit=_LOOKED_AT)
+    return [document.decode_raw(each.raw) for each in found if each.path == document.FILE_NAME]
 
 
 def _same_fact(one: Memory, other: Memory) -> bool:
