@@ -163,3 +163,16 @@ def test_the_setting_stops_the_words_alone(opener: Callable[..., MemoryStore], t
         memory.on_session_end()
     assert store.conversations.runs() == []
     assert [m.content for m in store.all() if m.kind in ("fact", "preference")] == ["I'm allergic to latex."]
+
+
+def test_what_memory_itself_answers_is_no_new_evidence(store: MemoryStore) -> None:
+    """Neither in a message nor in the result of a tool: only the question stays, and what else was said."""
+    store.add("The kiln in shed four runs hot.", kind="fact")
+    with AgentMemory(store, background=False) as memory:
+        memory.on_user_message("Ask your memory about the kiln.")
+        call = memory.on_tool_call("retrieve_from_memory", {"keywords": ["kiln"]})
+        memory.on_tool_result(call, memory.call_tool("retrieve_from_memory", {"keywords": ["kiln"]}).text)
+        memory.on_assistant_message("Done.")
+    said = [message.text for run in store.conversations.runs() for message in store.conversations.run(run.run)]
+    assert [text for text in said if "shed four" in text] == []
+    assert "Ask your memory about the kiln." in said

@@ -11,8 +11,18 @@ from hashlib import blake2b
 from typing import Any
 
 from memctl import times
-from memctl.core.messages import SYSTEM, TOOL, Message, from_openai, is_text, text_block
-from memctl.core.recalled import without_recalled
+from memctl.core.messages import (
+    SYSTEM,
+    TOOL,
+    Message,
+    from_openai,
+    is_result,
+    is_text,
+    output_text,
+    text_block,
+    with_output,
+)
+from memctl.core.recalled import holds_recalled, without_recalled
 from memctl.errors import InvalidDataError
 
 DELETED = "deleted"
@@ -90,7 +100,7 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
     if message.role == SYSTEM or message.is_summary:
         return None
     message = from_openai(message.state)
-    blocks = tuple(block for block in map(_without_recalled, message.blocks) if not is_text(block) or block["text"])
+    blocks = tuple(block for block in map(_without_recalled, message.blocks) if block)
     if not blocks:
         return None
     at, metadata = message.time or now, {k: v for k, v in message.metadata.items() if k != "memctl"}
@@ -111,7 +121,15 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
 
 
 def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
-    return {**block, "text": without_recalled(str(block["text"]))} if is_text(block) else block
+    """A block without what was recalled into it: a text, or the answer of a tool, which may be memctl's own. Empty
+    where nothing else is in it."""
+    if is_text(block):
+        text = without_recalled(str(block["text"]))
+        return {**block, "text": text} if text else {}
+    if is_result(block) and holds_recalled(output := output_text(block)):
+        left = without_recalled(output)
+        return with_output(block, left) if left else {}
+    return block
 
 
 # Ids
