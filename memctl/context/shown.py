@@ -82,11 +82,14 @@ def marks(memory: Memory) -> tuple[str, ...]:
     """What a reader must know of a memory before believing it."""
     found = ["needs revision"] if memory.needs_revision else []
     if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (origin := provenance.origin(memory)) in _OTHERS:
-        found.append(f"from {_OTHERS[origin]}")
+        found.append("from a task" if memory.source == TASK_RESULT else f"from {_OTHERS[origin]}")
     if memory.status == "candidate":
         found.append("not confirmed")
     return tuple(found)
 
+
+TASK_RESULT = "task_result"
+"""The source of what came of a task: what tools answered may be in it."""
 
 _OTHERS = {
     provenance.ASSISTANT: "the assistant",
