@@ -29,9 +29,10 @@ CREATE VIRTUAL TABLE vec0_int8 USING vec0(vector int8[256]);
 SEARCHES = {
     "vec0, bits, k = {k}": "SELECT rowid FROM vec0_bits WHERE bits MATCH vec_bit(:bits) AND k = {k}",
     "vec0, bits, k = {k}, filtered": "SELECT rowid FROM vec0_bits WHERE bits MATCH vec_bit(:bits) AND k = {k} AND category = 2",
-    "vec0, int8 L2, k = {k}": "SELECT rowid FROM vec0_int8 WHERE vector MATCH vec_int8(:sketch) AND k = {k}",
+    "vec0, int8 L2, k = {k}": "SELECT rowid FROM vec0_int8 WHERE vector MATCH vec_int8(:vector) AND k = {k}",
     "plain, bits by Hamming, {k} best": "SELECT entry FROM signs ORDER BY vec_distance_hamming(vec_bit(bits), vec_bit(:bits)) LIMIT {k}",
-    "plain, int8 by Manhattan, {k} best": "SELECT entry FROM sketches ORDER BY vec_distance_l1(vec_int8(sketch), vec_int8(:sketch)) LIMIT {k}",
+    "plain, sketches by Hamming, {k} best": "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(:sketch)) LIMIT {k}",
+    "plain, int8 by Manhattan, {k} best": "SELECT entry FROM vectors ORDER BY vec_distance_l1(vec_int8(vector), vec_int8(:vector)) LIMIT {k}",
     "plain, int8 by cosine, {k} best": "SELECT entry FROM vectors ORDER BY vec_distance_cosine(vec_int8(vector), vec_int8(:vector)) LIMIT {k}",
 }  # fmt: skip
 
@@ -55,7 +56,7 @@ def fill(connection: apsw.Connection, count: int) -> None:
             values = (number, form["bits"], number % 5)
             connection.execute("INSERT INTO vec0_bits (rowid, bits, category) VALUES (?, vec_bit(?), ?)", values)
             connection.execute(
-                "INSERT INTO vec0_int8 (rowid, vector) VALUES (?, vec_int8(?))", (number, form["sketch"])
+                "INSERT INTO vec0_int8 (rowid, vector) VALUES (?, vec_int8(?))", (number, form["vector"])
             )
 
 

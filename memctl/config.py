@@ -118,7 +118,7 @@ class Settings:
         True, "Whether `context` puts in next to nothing where nothing that is known answers the question."
     )
     context_gate_strength: float = _setting(
-        0.25, "How well, 0 to 1, what is known must answer a question for `context` to put it in.", 0, 1
+        0.2, "How well, 0 to 1, what is known must answer a question for `context` to put it in.", 0, 1
     )
     tokenizer: str = _setting(
         "estimate",

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from math import sqrt
 
-from memctl.context.fence import section, talk, utterance
+from memctl.context.fence import heading_of, section, talk, utterance
 from memctl.context.tokens import Count
 from memctl.models import DOCUMENTS, MEMORIES, MESSAGES
 
@@ -130,6 +130,7 @@ class _Room:
         self._in: set[str] = set()
         self._opened: set[str] = set()
         self._wholes: dict[str, int] = {}
+        self._costs: dict[str, int] = {}
 
     def fill(self, pieces: Sequence[Piece], limit: int) -> None:
         """Place whole pieces that fit, until `limit` tokens are used."""
@@ -157,11 +158,16 @@ class _Room:
 
     def _opening(self, piece: Piece) -> int:
         """Tokens of the headings that a piece needs and that are not there yet."""
-        return sum(self.count(heading) + 1 for heading in _headings(piece) if heading not in self._opened)
+        return sum(self._cost(heading) for heading in _headings(piece) if heading not in self._opened)
+
+    def _cost(self, heading: str) -> int:
+        if heading not in self._costs:
+            self._costs[heading] = self.count(heading) + 1
+        return self._costs[heading]
 
 
 def _headings(piece: Piece) -> list[str]:
-    top = section(piece.section, ())
+    top = heading_of(piece.section)
     return [top, f"### {piece.said.group}"] if piece.said and piece.said.group else [top]
 
 

@@ -43,7 +43,11 @@ def enclosed(text: str) -> str:
 def section(heading: str, items: Iterable[tuple[str, str]]) -> str:
     """A heading and items of a label and a text each; nothing in them can close the fence or pose as another item."""
     lines = [_item(name, text) for name, text in items]
-    return "\n".join([f"## {heading}", *lines] if heading else lines)
+    return "\n".join([heading_of(heading), *lines] if heading else lines)
+
+
+def heading_of(section: str) -> str:
+    return f"## {section}"
 
 
 def label(memory: Memory) -> str:
@@ -68,7 +72,7 @@ def talk(heading: str, groups: Sequence[tuple[str, Sequence[Sequence[tuple[str, 
     An excerpt is one item; each message in it begins on a line of its own with who said it, and its later lines are
     marked. Nothing in a text can begin such a line.
     """
-    lines = [f"## {heading}"]
+    lines = [heading_of(heading)]
     for group, excerpts in groups:
         lines += [f"### {one_line(group)}"] if group else []
         lines += [_excerpt(said) for said in excerpts]

@@ -29,6 +29,8 @@ def _scripts() -> tuple[re.Pattern[str], re.Pattern[str]]:
 
 def estimate(text: str) -> int:
     """About how many tokens a text has, by the scripts in it; never fewer for a longer text."""
+    if text.isascii():
+        return ceil(len(text) / CHARACTERS_PER_TOKEN["latin"])
     cjk, other = (len(pattern.findall(text)) for pattern in _scripts())
     parts = {"latin": len(text) - cjk - other, "cjk": cjk, "other": other}
     return ceil(sum(parts[script] / share for script, share in CHARACTERS_PER_TOKEN.items()))

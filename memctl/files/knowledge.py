@@ -9,6 +9,7 @@ import re
 import unicodedata
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
@@ -84,6 +85,7 @@ class _Piece:
     joinable: bool = True
 
 
+@lru_cache(maxsize=4096)
 def is_document(path: str) -> bool:
     """Whether a path, relative to the user's folder, is that of a document: below `knowledge/`, no dot files."""
     parts = path.split("/")

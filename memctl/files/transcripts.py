@@ -13,6 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -57,6 +58,7 @@ class Appended:
     tail: bytes
 
 
+@lru_cache(maxsize=4096)
 def is_transcript(path: str) -> bool:
     """Whether a path, relative to the user's folder, is that of a transcript."""
     return _FILE.fullmatch(path) is not None

@@ -18,7 +18,9 @@ from memctl.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Fil
 EXACT_SCAN_LIMIT = 400
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
 
-SKETCH_CANDIDATES = 200
+SKETCH_CANDIDATES, SKETCHES_A_HIT = 400, 2
+"""At least so many candidates, and so many times the wanted number."""
+
 _FEW_TIMES, _OVERFETCH = 2, 1_000
 
 FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
@@ -212,7 +214,7 @@ def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit
     if not packed.vector:
         return []
     if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
-        wanted = max(SKETCH_CANDIDATES, limit)
+        wanted = max(SKETCH_CANDIDATES, SKETCHES_A_HIT * limit)
         if not condition.selective:
             found = _first_passing(connection, _nearest_sketches(connection, packed, wanted), condition, limit)
             if len(found) >= limit:
@@ -233,7 +235,7 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
 def _nearest_sketches(connection: apsw.Connection, packed: vectors.Packed, limit: int) -> list[tuple[int, float]]:
     """The nearest by their sketches, whatever the filter, with their cosines."""
     sql = """SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) FROM
-    (SELECT entry FROM sketches ORDER BY vec_distance_l1(vec_int8(sketch), vec_int8(?)) LIMIT ?) s
+    (SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?) s
     JOIN vectors v ON v.entry = s.entry WHERE length(v.vector)"""
     return _in_order(db.rows(connection, sql, (packed.vector, packed.sketch, limit)))
 
@@ -242,10 +244,10 @@ def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, lim
     """Of the entries that pass the filter, those whose sketches are nearest."""
     if condition.by_path:
         sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
-        WHERE {condition.condition}) ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
+        WHERE {condition.condition}) ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
     else:
         sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
-        ORDER BY vec_distance_l1(vec_int8(s.sketch), vec_int8(?)) LIMIT ?"""
+        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
     return [rowid for (rowid,) in db.rows(connection, sql, (*condition.arguments, sketch, limit))]
 
 

@@ -1,9 +1,9 @@
-"""Vectors as the index stores them: one int8 form for a fast first look at all, one for an exact look at the best.
+"""Vectors as the index stores them: a sketch for a fast first look at all, and int8 for an exact look at the best.
 
-Both have one byte a component and differ in scale. A *sketch* is scaled by the vector's root mean square, so that the
-Manhattan distance of two sketches, which SQLite can take of every memory four times as fast as the cosine, follows the
-distance of the vectors: the nearest 200 by sketch held all of the true nearest ten. The *vector* is scaled by its
-largest component, which keeps more of it, for the cosine of those.
+A *sketch* has three bits a component: whether it is above each of three levels, so that the number of bits in which two
+sketches differ (their Hamming distance) is the Manhattan distance of the components cut to four steps. SQLite takes it
+of every entry many times as fast as the cosine (`python -m bench.vectors`); `python -m bench.recall.scale` shows what
+this first look loses. The *vector* has one byte a component, scaled by its largest, for the cosine of those.
 """
 
 from __future__ import annotations
@@ -16,8 +16,9 @@ from math import sqrt
 from operator import mul
 from typing import NamedTuple
 
-SKETCH_UNIT = 24
-"""What a component as large as the root mean square becomes; one 5.3 times as large is the most that fits."""
+LEVELS = (-0.67, 0.0, 0.67)
+"""Of the root mean square of a vector's components: of a normal distribution a quarter lies in each of the four steps
+between them."""
 
 
 class Packed(NamedTuple):
@@ -32,14 +33,20 @@ def pack(vector: Sequence[float]) -> Packed:
     largest = max(map(abs, vector), default=0)
     if not largest:
         return Packed(b"", b"")
-    unit = sqrt(sum(map(mul, vector, vector)) / len(vector))
-    return Packed(_int8(vector, 127 / largest), _int8(vector, SKETCH_UNIT / unit))
+    return Packed(_int8(vector, 127 / largest), _sketch(vector))
 
 
 @lru_cache(maxsize=8)
 def packed_question(vector: tuple[float, ...]) -> Packed:
     """As `pack`, for the vector of a question, which is compared with several sets of entries."""
     return pack(vector)
+
+
+def _sketch(vector: Sequence[float]) -> bytes:
+    """For each level a bit a component, padded to whole bytes with zeros."""
+    unit = sqrt(sum(map(mul, vector, vector)) / len(vector))
+    bits = "".join(["1" if x > level * unit else "0" for level in LEVELS for x in vector])
+    return int(bits, 2).to_bytes(-(-len(bits) // 8), "big")
 
 
 def _int8(vector: Sequence[float], scale: float) -> bytes:
