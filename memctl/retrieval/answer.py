@@ -156,8 +156,8 @@ class Evidence:
     degraded: str = ""
 
 
-BYTES_A_HIT, LEAST_BYTES, ABOUT_MESSAGE = 60, 20, 220
-"""Bytes of messages that are decoded a wanted hit; the least that one counts; what is kept beside its text."""
+BYTES_A_HIT, LEAST_BYTES = 90, 20
+"""Bytes of messages that are decoded a wanted hit, and the least that one counts."""
 
 JUDGED = 12
 """Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
@@ -261,11 +261,12 @@ def _hits(
     best = _shortlist(index, ranking.candidates, ranking.signals, query.top)
     past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
-        if transcripts.is_transcript(found.path):
-            if most <= 0:
-                continue
-            most -= max(LEAST_BYTES, len(found.raw) - ABOUT_MESSAGE)
+        said = transcripts.is_transcript(found.path)
+        if said and most <= 0:
+            continue
         memory, via = _resolved(index, found)
+        if said and memory is not None:
+            most -= max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass")))
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
             parts = rank.parts(ranking.signals[candidate.rowid], ranking.most, memory, weights, now, present, past)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))

@@ -13,7 +13,8 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
     """How well what is known answers a question, absolute and in [0, 1].
 
     The relevance of the best hit, less where the store does not know the question's words at all: a question about
-    other things often shares a common word with something, but its rare words are unknown (docs/ranking.md).
+    other things often shares a common word with something, but its rare words are unknown. Less, too, for a question in
+    Chinese or Japanese, whose terms are characters and pairs of them: two texts share some by chance (docs/ranking.md).
 
     Args:
         weights: of the words of the question.
@@ -23,12 +24,23 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
     telling = {word: weight for word, weight in weights.items() if not _spans_words(word)}
     whole = sum(telling.values())
     known = sum(weight for word, weight in telling.items() if counts.get(word)) / whole if whole else 1.0
-    return best * sqrt(known)
+    characters = sum(weight for word, weight in weights.items() if _is_characters(word)) / (
+        sum(weights.values()) or 1.0
+    )
+    return best * sqrt(known) * (1 - BY_CHANCE * characters)
+
+
+BY_CHANCE = 1 / 3
+"""By so much a question whose terms are all characters and pairs of them counts less."""
+
+
+def _is_characters(term: str) -> bool:
+    return len(term) <= 2 and not term.isascii()
 
 
 def _spans_words(term: str) -> bool:
     """Whether a pair of characters has a stop word in it: it is of two words, and new in most questions."""
-    return len(term) == 2 and not term.isascii() and any(is_stop(character) for character in term)
+    return len(term) == 2 and _is_characters(term) and any(is_stop(character) for character in term)
 
 
 SMALL = 50
