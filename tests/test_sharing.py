@@ -293,6 +293,15 @@ def test_a_strategy_of_another_is_suggested_as_such(offices: Shared):
     assert (owner, advice.arguments) == ("", {"q": "dogs"}), "of two as good, one's own"
 
 
+def test_the_tools_tell_of_another_s_strategy_and_memories(offices: Shared):
+    box = Toolbox(offices)
+    told = box.call("suggest_strategy", {"tool": "pay", "error": "ValueError", "arguments": {"q": ""}})
+    assert "of team, another user" in told
+    assert "cats" in told
+    assert "`strategy_outcome`" not in told, "only its owner judges it"
+    assert "of another user" in box.call("get_context", {"question": "How are payments approved?"})
+
+
 def test_nothing_of_this_writes_to_the_others(offices: Shared):
     team = offices.stores["team"]
     before = tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())

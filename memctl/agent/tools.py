@@ -6,13 +6,11 @@ import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from math import ceil
 from typing import Any
 
 from memctl.agent import answers, arguments, schemas
 from memctl.agent.shared import Shared
 from memctl.context import fence
-from memctl.context.budget import MOST_MEMORY
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge
@@ -196,7 +194,7 @@ class Toolbox:
             tokens: about so many at most.
         """
         asked = answers.short(question, tokens)
-        pack = self.shared.own.build_context(asked, budget=ceil(tokens / MOST_MEMORY))
+        pack = self.shared.build_context(asked, memory_tokens=tokens)
         return answers.context(pack)
 
     def search_memory(
@@ -313,7 +311,7 @@ class Toolbox:
         context: Mapping[str, Any] | None = None,
     ) -> str:
         """What to do about a call that failed."""
-        advice = self.shared.own.suggest_strategy(
+        advice, owner = self.shared.suggest_strategy(
             tool, error, message=message, arguments=arguments or {}, context=context or {}
         )
         if advice.origin == "none":
@@ -323,8 +321,10 @@ class Toolbox:
         if advice.arguments is not None:
             texts.append(f"arguments: {json.dumps(advice.arguments, ensure_ascii=False, default=str)}")
         told = answers.short("\n".join(filter(None, texts)), answers.ANSWER_TOKENS)
-        after = "Tell `strategy_outcome` whether it helped." if advice.match else "If it helps, `record_strategy`."
-        return f"{fence.enclosed(fence.section('', [(f'strategy, {held}', told)]))}\n{after}"
+        own = advice.match and not owner
+        after = "Tell `strategy_outcome` whether it helped." if own else "If it helps, `record_strategy`."
+        whose = f", of {owner}, another user" if owner else ""
+        return f"{fence.enclosed(fence.section('', [(f'strategy, {held}{whose}', told)]))}\n{after}"
 
     def record_strategy(
         self,
