@@ -174,7 +174,7 @@ class Changes:
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:
         """Whether something says what was superseded: the record itself, what it was made from, or an older message
-        with the words that make the difference and with others of the old value."""
+        with all words of the record, or with those that make the difference and with others of the old value."""
         if memory.memory_id in (old.memory_id, *old.sources):
             return True
         if memory.layer != LAYER_MESSAGE or memory.memory_id in new.sources:
@@ -184,6 +184,8 @@ class Changes:
             return False
         telling, others = self._difference(old, new)
         words = frozenset(terms(memory.content))
+        if memory.when and since and memory.when < since and _telling(old.content) <= words:
+            return True  # "I no longer work at Siemens" has all words of "I work at Siemens": it is the newer one
         return bool(telling) and telling <= words and bool(others & words)
 
     def _difference(self, old: Memory, new: Memory) -> tuple[frozenset[str], frozenset[str]]:
