@@ -62,7 +62,7 @@ MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile (C)."""
 
-TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 16, 40, 500
+TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 12, 40, 600
 """A hit takes at least about so many tokens: how many are looked for follows from the room there is."""
 
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000

@@ -156,7 +156,7 @@ class Evidence:
     degraded: str = ""
 
 
-BYTES_A_HIT, LEAST_BYTES = 90, 20
+BYTES_A_HIT, LEAST_BYTES = 70, 20
 """Bytes of messages that are decoded a wanted hit, and the least that one counts."""
 
 JUDGED = 12
