@@ -122,7 +122,11 @@ def load(folder: UserFolder, session_id: str) -> Session:
     if found := load_if_exists(folder, session_id):
         return found
     near = get_close_matches(session_id, ids(folder), 3)
-    hint = f"Did you mean {' or '.join(near)}?" if near else "`memctl session list` shows the sessions."
+    hint = (
+        f"Did you mean {' or '.join(near)}?"
+        if near
+        else "`memctl session list` shows those that are open, `memctl transcripts` what was said in all."
+    )
     raise NotFoundError(f"no session {session_id!r}", hint=hint)
 
 
