@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from datetime import datetime
 
@@ -22,15 +23,26 @@ LOOKED_AT, RAREST = 50, 8
 COVERED, LEAST_WORDS = 0.8, 3
 """A message of the user's says a memory where it holds this share of its words, if these are so many …"""
 
+FEW_WORDS, SHORT = 2, 4
+"""… or all of so few, in a part of a sentence that has hardly any others."""
 
-def sources(view: View, memory: Memory, now: datetime) -> list[str]:
+_PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
+_USER = "the user 用户"
+"""How an agent calls the one who says "I"."""
+
+
+def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
     """The ids of the messages that say a memory: the one it was extracted from, and others of the user's that say the
-    same. An episode stands for many messages, and none of them says it."""
+    same. An episode stands for many messages, and none of them says it.
+
+    Args:
+        user: whose memory it is: "Alice likes tea" is what Alice said as "I like tea".
+    """
     span = naming.listed(memory.metadata.get(SAID))
     own = [span[0]] if span and span[0] == span[-1] else []
     if span and not own:
         return []
-    wanted = _telling(memory.content)
+    wanted = _telling(memory.content) - frozenset(terms(f"{_USER} {user}"))
     found = (message_memory(entry.raw) for entry in _near(view, memory.content, MESSAGES, now))
     same = (m.memory_id for m in found if m.metadata.get("role") == USER and says(wanted, m.content))
     saying = [*dict.fromkeys((*own, *same))]
@@ -49,6 +61,8 @@ def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str]) -> I
 
 def says(wanted: frozenset[str], text: str) -> bool:
     """Whether a text holds nearly all of some words."""
+    if len(wanted) == FEW_WORDS:
+        return any(wanted <= (held := _telling(part)) and len(held) <= SHORT for part in _PARTS.split(text))
     return len(wanted) >= LEAST_WORDS and len(wanted & frozenset(terms(text))) >= COVERED * len(wanted)
 
 

@@ -276,14 +276,15 @@ PART_SHARE, GOOD_SHARE = 0.3, 0.5
 
 def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
     """The hits, best first, such that no part drowns the others among the first `top`: the best few of each part that
-    are about as good as the best of all have a place there."""
+    are about as good as the best of all have a place there, and so has the best of each that is about the question."""
     own = -int(-PART_SHARE * top // 1)
-    good = [hit for hit in hits if hit.score >= GOOD_SHARE * hits[0].score]
-    if len({part_of(hit) for hit in good}) < 2:
+    parts = {part: [hit for hit in hits if part_of(hit) == part] for part in (MEMORIES, MESSAGES, DOCUMENTS)}
+    if sum(bool(part) for part in parts.values()) < 2:
         return list(hits)
     kept: set[int] = set()
-    for part in (MEMORIES, MESSAGES, DOCUMENTS):
-        kept.update(id(hit) for hit in [hit for hit in good if part_of(hit) == part][:own])
+    for part in parts.values():
+        good = [hit for hit in part if hit.score >= GOOD_SHARE * hits[0].score]
+        kept.update(id(hit) for hit in good[:own] or [hit for hit in part[:1] if _about(hit)])
     others = [hit for hit in hits if id(hit) not in kept]
     first = sorted(
         [hit for hit in hits if id(hit) in kept] + others[: max(0, top - len(kept))], key=lambda hit: -hit.score
@@ -315,7 +316,12 @@ def _inside(hit: Hit, route: Route) -> bool:
 def used(hits: Sequence[Hit]) -> list[Hit]:
     """Of an answer's hits (best first) those that may count as an answer: the tail that any question drags along,
     because ten were asked for, must not be kept alive by it."""
-    return [h for h in hits if h.score >= USED_SHARE * hits[0].score and (h.matched or h.relevance >= USED_RELEVANCE)]
+    return [hit for hit in hits if hit.score >= USED_SHARE * hits[0].score and _about(hit)]
+
+
+def _about(hit: Hit) -> bool:
+    """Whether a hit has a word of the question in it, or is near it in meaning."""
+    return bool(hit.matched) or hit.relevance >= USED_RELEVANCE
 
 
 def best_of_each(hits: Sequence[Hit]) -> list[Hit]:

@@ -142,7 +142,8 @@ class Changing(Sessions, Asking):
         """The ids of the messages that say some memories, and go when these are forgotten."""
         self.refresh()
         view, now = self.view(), now or times.utc_now()
-        found = (each for memory_id in ids for each in derived.sources(view, view.need(self.full_id(memory_id)), now))
+        memories = [view.need(self.full_id(memory_id)) for memory_id in ids]
+        found = (each for memory in memories for each in derived.sources(view, memory, self.user, now))
         return [*dict.fromkeys(found)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
