@@ -273,10 +273,13 @@ def part_of(hit: Hit) -> str:
 PART_SHARE, GOOD_SHARE = 0.3, 0.5
 """The places of an answer that each part has for itself, for hits with at least so much of the best score."""
 
+FAIR_SHARE = 0.2
+"""… and what its best hit must have of it for one place."""
+
 
 def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
     """The hits, best first, such that no part drowns the others among the first `top`: the best few of each part that
-    are about as good as the best of all have a place there, and so has the best of each that is about the question."""
+    are about as good as the best of all have a place there, and the best of each where it is not far worse."""
     own = -int(-PART_SHARE * top // 1)
     parts = {part: [hit for hit in hits if part_of(hit) == part] for part in (MEMORIES, MESSAGES, DOCUMENTS)}
     if sum(bool(part) for part in parts.values()) < 2:
@@ -284,7 +287,8 @@ def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
     kept: set[int] = set()
     for part in parts.values():
         good = [hit for hit in part if hit.score >= GOOD_SHARE * hits[0].score]
-        kept.update(id(hit) for hit in good[:own] or [hit for hit in part[:1] if _about(hit)])
+        fair = [hit for hit in part[:1] if hit.score >= FAIR_SHARE * hits[0].score]
+        kept.update(id(hit) for hit in good[:own] or fair)
     others = [hit for hit in hits if id(hit) not in kept]
     first = sorted(
         [hit for hit in hits if id(hit) in kept] + others[: max(0, top - len(kept))], key=lambda hit: -hit.score
@@ -316,12 +320,7 @@ def _inside(hit: Hit, route: Route) -> bool:
 def used(hits: Sequence[Hit]) -> list[Hit]:
     """Of an answer's hits (best first) those that may count as an answer: the tail that any question drags along,
     because ten were asked for, must not be kept alive by it."""
-    return [hit for hit in hits if hit.score >= USED_SHARE * hits[0].score and _about(hit)]
-
-
-def _about(hit: Hit) -> bool:
-    """Whether a hit has a word of the question in it, or is near it in meaning."""
-    return bool(hit.matched) or hit.relevance >= USED_RELEVANCE
+    return [h for h in hits if h.score >= USED_SHARE * hits[0].score and (h.matched or h.relevance >= USED_RELEVANCE)]
 
 
 def best_of_each(hits: Sequence[Hit]) -> list[Hit]:
