@@ -243,7 +243,7 @@ def _listed(memories: Sequence[Memory]) -> str:
 def forgotten(memories: Sequence[Memory], messages: Sequence[str] = ()) -> str:
     """What was moved to the trash, and which messages were deleted."""
     lines = [f"moved to the trash: {memory.memory_id}" for memory in memories]
-    return _lines(*map(fence.one_line, (*lines, *(f"deleted: {each}" for each in messages))))
+    return _lines(*map(fence.one_line, (*lines, *(f"deleted with what was said in it: {each}" for each in messages))))
 
 
 def context(pack: ContextPack) -> str:

@@ -380,10 +380,11 @@ _EARLIER = 6
 
 
 def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """What the user said last with what was answered, and what came just before it."""
+    """What came just before what the user said last, and this with what was answered; without what is not to be kept."""
     spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
     asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
-    return spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
+    before, exchange = spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]
+    return [m for m in before if not m.is_unrecorded], [m for m in exchange if not m.is_unrecorded]
 
 
 class AsyncAgentMemory:

@@ -298,9 +298,10 @@ class Toolbox:
             ids = [chosen[0].memory_id]
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
         said = own.conversations.known(ids)
-        others = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in said]
-        gone = own.forget(others, reason=why) if others else []
-        return answers.forgotten(gone, own.conversations.delete([each for each in ids if each in said]))
+        messages = [each for each in ids if each in said]
+        memories = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in said]
+        saying = own.messages_saying([*memories, *messages])
+        return answers.forgotten(own.forget([*memories, *messages], reason=why), [*messages, *saying])
 
     def suggest_strategy(
         self,

@@ -296,7 +296,7 @@ def forget(
         wanted = [_memory_or_message(store, given) for given in ids]
         messages = [name for name in wanted if store.conversations.known([name])]
         memories = [name for name in wanted if name not in messages]
-        said = [name for name in store.messages_saying(memories) if name not in messages]
+        said = store.messages_saying(wanted)
         gone = [store.get(m) for m in memories] if dry_run else store.forget(wanted, reason=reason)
     if current.json:
         going = [*messages, *said]

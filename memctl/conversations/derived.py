@@ -26,6 +26,9 @@ COVERED, LEAST_WORDS = 0.8, 3
 FEW_WORDS, SHORT = 2, 4
 """… or all of so few, in a part of a sentence that has hardly any others."""
 
+ECHOED = 2
+"""Words of a message in an answer that repeats it."""
+
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
 """How an agent calls the one who says "I"."""
@@ -33,29 +36,39 @@ _USER = "the user 用户"
 
 def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
     """The ids of the messages that say a memory: the one it was extracted from, and others of the user's that say the
-    same. An episode stands for many messages, and none of them says it.
+    same. An episode stands for many messages; those that it repeats say it.
 
     Args:
         user: whose memory it is: "Alice likes tea" is what Alice said as "I like tea".
     """
     span = naming.listed(memory.metadata.get(SAID))
-    own = [span[0]] if span and span[0] == span[-1] else []
-    if span and not own:
-        return []
-    wanted = _telling(memory.content) - frozenset(terms(f"{_USER} {user}"))
-    found = (message_memory(entry.raw) for entry in _near(view, memory.content, MESSAGES, now))
+    found = [message_memory(entry.raw) for entry in _near(view, memory.content, MESSAGES, now)]
+    if span and span[0] != span[-1]:
+        return [m.memory_id for m in found if repeats(memory.content, m.content)]
+    wanted = _wanted(memory, user)
     same = (m.memory_id for m in found if m.metadata.get("role") == USER and says(wanted, m.content))
-    saying = [*dict.fromkeys((*own, *same))]
-    return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted)))]
+    saying = [*dict.fromkeys((*span[:1], *same))]
+    return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted, 1)))]
 
 
-def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str]) -> Iterator[str]:
-    """The answers right behind the messages that repeat a word of them."""
+def echoes(view: View, message_id: str) -> list[str]:
+    """The ids of the answers right behind a message that repeat some words of it."""
+    text = "\n".join(message_memory(entry.raw).content for entry in view.index.messages(message_id))
+    return [*dict.fromkeys(_echoes(view, [message_id], _telling(text), ECHOED))]
+
+
+def _wanted(memory: Memory, user: str) -> frozenset[str]:
+    """The words by which a memory is known again in what the user says."""
+    return _telling(memory.content) - frozenset(terms(f"{_USER} {user}"))
+
+
+def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str], least: int) -> Iterator[str]:
+    """The answers right behind the messages that repeat so many of the words."""
     rows = [entry.rowid for message_id in message_ids for entry in view.index.messages(message_id)]
     after = [one.after for one in view.index.neighbours(rows) if one.after is not None and one.after not in rows]
     for entry in view.index.found(after):
         answer = message_memory(entry.raw)
-        if answer.metadata.get("role") != USER and wanted & frozenset(terms(answer.content)):
+        if answer.metadata.get("role") != USER and len(wanted & frozenset(terms(answer.content))) >= least:
             yield answer.memory_id
 
 
@@ -64,6 +77,20 @@ def says(wanted: frozenset[str], text: str) -> bool:
     if len(wanted) == FEW_WORDS:
         return any(wanted <= (held := _telling(part)) and len(held) <= SHORT for part in _PARTS.split(text))
     return len(wanted) >= LEAST_WORDS and len(wanted & frozenset(terms(text))) >= COVERED * len(wanted)
+
+
+def repeats(text: str, said: str) -> bool:
+    """Whether a text has all of what was said in it, or is a part of it, word for word."""
+    short, long = sorted((" ".join(text.split()), " ".join(said.split())), key=len)
+    return len(short) >= LEAST_WORDS and short in long
+
+
+def retold(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:
+    """Whether a memory says what one of those that are forgotten says: it was made from a message that goes with these,
+    and so were others, which stay."""
+    held = frozenset(terms(memory.content))
+    wanted = (_wanted(each, user) for each in forgotten)
+    return any(words and len(words & held) >= COVERED * len(words) for words in wanted)
 
 
 def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:
@@ -82,8 +109,7 @@ def _is_of(memory: Memory, message_id: str, text: str) -> bool:
     span = naming.listed(memory.metadata.get(SAID))
     if span and span[0] == span[-1]:
         return span[0] == message_id
-    repeated = " ".join(text.split())
-    return bool(span) and len(repeated) >= LEAST_WORDS and repeated in " ".join(memory.content.split())
+    return bool(span) and repeats(memory.content, text)
 
 
 def _near(view: View, text: str, part: str, now: datetime) -> list[Found]:

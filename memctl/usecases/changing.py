@@ -104,9 +104,10 @@ class Changing(Sessions, Asking):
         messages: bool = True,
         now: datetime | None = None,
     ) -> list[Memory]:
-        """Move memories to the trash, and delete the messages that say them with what else was made from these; `undo`
-        brings all of it back, `restore` the memories. The messages leave their windows and the queue too, so that
-        nothing is learned from them once more.
+        """Move memories to the trash, and delete the messages that say them, with what else was made from these and
+        says the same; `undo` brings all of it back, `restore` the memories. The messages leave their windows and the
+        queue too, so that nothing is learned from them once more. What is forgotten by the id of a message takes along
+        all that was made from it alone.
 
         A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
 
@@ -121,30 +122,35 @@ class Changing(Sessions, Asking):
         allowed = self.settings.secrets == secrets.ALLOW
         reason = secrets.guarded(reason, secrets.ALLOW if allowed else secrets.MASK)
         self.refresh()
-        said = [given for given in ids if self.index.messages(given)]
-        wanted = [self.full_id(given) for given in ids if given not in said]
-        if messages:
-            said += self.messages_saying(wanted, now=now)
-            self.drop_from_windows(said, now)
+        given = [each for each in ids if self.index.messages(each)]
+        wanted = [self.full_id(each) for each in ids if each not in given]
+        said = self.messages_saying(ids, now=now) if messages else []
+        self.drop_from_windows([*given, *said], now)
         gone: list[Memory] = []
 
         def decide(view: View) -> Change:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
-            once = {memory.memory_id: memory for memory in (*named, *derived.made_from(view, said, now))}
+            same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self.user)]
+            once = {memory.memory_id: memory for memory in (*named, *same, *derived.made_from(view, given, now))}
             gone[:] = once.values()
             trash = housekeeping.to_trash("forget", view, gone, reason, now)
-            return replace(trash, lines=deletions(view, said, now))
+            return replace(trash, lines=deletions(view, [*given, *said], now))
 
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
-        """The ids of the messages that say some memories, and go when these are forgotten."""
+        """The ids of the messages that say some memories, and go when these are forgotten; and of answers that repeat
+        one of the messages among them."""
         self.refresh()
         view, now = self.view(), now or times.utc_now()
-        memories = [view.need(self.full_id(memory_id)) for memory_id in ids]
-        found = (each for memory in memories for each in derived.sources(view, memory, self.user, now))
-        return [*dict.fromkeys(found)]
+        found: list[str] = []
+        for given in ids:
+            if self.index.messages(given):
+                found += derived.echoes(view, given)
+            else:
+                found += derived.sources(view, view.need(self.full_id(given)), self.user, now)
+        return [*dict.fromkeys(each for each in found if each not in ids)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """Bring back what was archived or forgotten.

@@ -13,7 +13,7 @@ from memctl.errors import UsageError
 from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
-from memctl.models import ACTIVE, CANDIDATE, MEMORIES, Change, Filters, Memory
+from memctl.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
 from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
 from memctl.usecases.adding import Adding
@@ -41,6 +41,9 @@ _ABOUT = re.compile(
     r"|^(?:请|麻烦)?(?:你)?(?:把)?(?:忘掉|忘记|忘了|删掉|删除|不要记|别记)(?:关于)?",
     re.IGNORECASE,
 )
+
+
+_ASKS = re.compile(r"\b(?:forget|delete|remove|erase)\b|忘掉|忘记|忘了|删掉|删除|别记|不要记", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -144,17 +147,25 @@ class Saving(Adding, Changing, Conflicts, Asking):
         return self._looked_at(Saved(Added(UPDATED, changed)), now)
 
     def meant_by(self, text: str, *, now: datetime | None = None) -> tuple[Memory, ...]:
-        """The memories that some words may mean, the best first: one alone, where no other comes near it.
+        """The memories that some words may mean, the best first: one alone, where no other comes near it. Episodes
+        where nothing else fits, and messages of the user's (by their ids) where no memory does.
 
         Nothing is written, no receipt either.
         """
-        wanted = _words(_ABOUT.sub("", text))
-        hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=MEMORIES)).hits
-        shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
-        likely = sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
+        memories = self._likely(text, MEMORIES, now)
+        plain = [pair for pair in memories if pair[1].kind != "episode"]
+        own = [pair for pair in self._likely(text, MESSAGES, now) if _is_own_statement(pair[1])]
+        likely = plain or memories or own
         if likely and likely[0][0] >= _SURE and all(share <= likely[0][0] - _APART for share, _ in likely[1:]):
             return (likely[0][1],)
         return tuple(memory for _, memory in likely)
+
+    def _likely(self, text: str, part: str, now: datetime | None) -> list[tuple[float, Memory]]:
+        """What may be meant, with the share of the words that it holds, the best first."""
+        wanted = _words(_ABOUT.sub("", text))
+        hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=part)).hits
+        shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
+        return sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
 
     def _amended(self, before: Memory, meant: Meant, content: str, now: datetime) -> Memory:
         fields: dict[str, Any] = {"content": content.strip() or before.content}
@@ -286,6 +297,11 @@ def _mentioned_or_new(
         return [memory], Added(ADDED, memory)
     again = adding.mention(held, now, memory, given)
     return [again], Added(MENTIONED, again)
+
+
+def _is_own_statement(message: Memory) -> bool:
+    """Whether the user said it, and not only that it should be forgotten."""
+    return message.metadata.get("role") == "user" and not _ASKS.search(message.content)
 
 
 def _words(text: str) -> frozenset[str]:
