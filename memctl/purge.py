@@ -11,6 +11,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
+from memctl.conversations import derived
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.core.provenance import SAID
@@ -114,7 +115,11 @@ def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
 
 
 def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
+    """The memories with these ids, what was made from them, and the episodes that repeat one of them."""
     going = {memory_id: everything[memory_id] for memory_id in ids if memory_id in everything}
+    told = [memory.content for memory in going.values()]
+    episodes = [m for m in everything.values() if m.kind == "episode" and SAID in m.metadata]
+    going |= {m.memory_id: m for m in episodes if any(derived.repeats(m.content, each) for each in told)}
     while more := [m for m in everything.values() if m.memory_id not in going and set(m.sources) & going.keys()]:
         going |= {memory.memory_id: memory for memory in more}
     return going

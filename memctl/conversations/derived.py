@@ -23,12 +23,13 @@ LOOKED_AT, RAREST = 50, 8
 COVERED, LEAST_WORDS = 0.8, 3
 """A message of the user's says a memory where it holds this share of its words, if these are so many …"""
 
-FEW_WORDS, SHORT = 2, 4
-"""… or all of so few, in a part of a sentence that has hardly any others."""
+FEW_WORDS, SHORT, MANY = 2, 4, 10
+"""… or all of so few, in a part of a sentence that has hardly any others, or many where it asks to forget them."""
 
 ECHOED = 2
 """Words of a message in an answer that repeats it."""
 
+_ASKS = re.compile(r"\b(?:forget|delete|remove|erase)\b|忘掉|忘记|忘了|删掉|删除|别记|不要记", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
 """How an agent calls the one who says "I"."""
@@ -51,10 +52,14 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
     return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted, 1)))]
 
 
-def echoes(view: View, message_id: str) -> list[str]:
-    """The ids of the answers right behind a message that repeat some words of it."""
+def echoes(view: View, message_id: str, now: datetime) -> list[str]:
+    """The ids of the messages that repeat some words of one: the answer right behind it, and what asks to forget it."""
     text = "\n".join(message_memory(entry.raw).content for entry in view.index.messages(message_id))
-    return [*dict.fromkeys(_echoes(view, [message_id], _telling(text), ECHOED))]
+    wanted = _telling(text)
+    near = (message_memory(entry.raw) for entry in _near(view, text, MESSAGES, now) if text)
+    asking = (m for m in near if m.metadata.get("role") == USER and asks_to_forget(m.content))
+    again = [m.memory_id for m in asking if len(wanted & frozenset(terms(m.content))) >= ECHOED]
+    return [*dict.fromkeys((*_echoes(view, [message_id], wanted, ECHOED), *again))]
 
 
 def _wanted(memory: Memory, user: str) -> frozenset[str]:
@@ -75,7 +80,8 @@ def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str], leas
 def says(wanted: frozenset[str], text: str) -> bool:
     """Whether a text holds nearly all of some words."""
     if len(wanted) == FEW_WORDS:
-        return any(wanted <= (held := _telling(part)) and len(held) <= SHORT for part in _PARTS.split(text))
+        longest = MANY if asks_to_forget(text) else SHORT
+        return any(wanted <= (held := _telling(part)) and len(held) <= longest for part in _PARTS.split(text))
     return len(wanted) >= LEAST_WORDS and len(wanted & frozenset(terms(text))) >= COVERED * len(wanted)
 
 
@@ -91,6 +97,11 @@ def retold(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:
     held = frozenset(terms(memory.content))
     wanted = (_wanted(each, user) for each in forgotten)
     return any(words and len(words & held) >= COVERED * len(words) for words in wanted)
+
+
+def asks_to_forget(text: str) -> bool:
+    """Whether the user asks for something to be forgotten, and so may repeat it."""
+    return _ASKS.search(text) is not None
 
 
 def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:

@@ -16,13 +16,14 @@ from memctl.core.messages import (
     TOOL,
     Message,
     from_openai,
+    is_call,
     is_result,
     is_text,
     output_text,
     text_block,
     with_output,
 )
-from memctl.core.recalled import holds_recalled, without_recalled
+from memctl.core.recalled import forgets, holds_recalled, without_recalled
 from memctl.errors import InvalidDataError
 
 DELETED = "deleted"
@@ -122,7 +123,9 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
 
 def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
     """A block without what was recalled into it: a text, or the answer of a tool, which may be memctl's own. Empty
-    where nothing else is in it."""
+    where nothing else is in it, and for a call that asks memctl to forget."""
+    if is_call(block) and forgets(str(block["name"])):
+        return {}
     if is_text(block):
         text = without_recalled(str(block["text"]))
         return {**block, "text": text} if text else {}

@@ -107,7 +107,7 @@ class Message:
     @property
     def calls(self) -> tuple[ToolCall, ...]:
         """The calls of tools in it."""
-        return tuple(ToolCall(str(b["id"]), str(b["name"]), b.get("input", {})) for b in self.blocks if _is_call(b))
+        return tuple(ToolCall(str(b["id"]), str(b["name"]), b.get("input", {})) for b in self.blocks if is_call(b))
 
     @property
     def results(self) -> tuple[ToolResult, ...]:
@@ -212,7 +212,7 @@ def _text_of(block: Mapping[str, Any]) -> str:
     return found if block.get("type", "text") == "text" and isinstance(found, str) else ""
 
 
-def _is_call(block: Mapping[str, Any]) -> bool:
+def is_call(block: Mapping[str, Any]) -> bool:
     named = isinstance(block.get("id"), str | int) and isinstance(block.get("name"), str)
     return named and ("input" in block or block.get("type") == "tool_use")
 
@@ -266,7 +266,7 @@ def _counted(block: Mapping[str, Any]) -> str:
     """A block as it weighs in a prompt."""
     if is_text(block):
         return _text_of(block)
-    if _is_call(block):
+    if is_call(block):
         return f"{block['name']} {_json(block.get('input', {}))}"
     if _is_result(block):
         others = [b for b in block.get(output_name(block)) or () if isinstance(b, Mapping) and not is_text(b)]
@@ -346,7 +346,7 @@ def _arguments(given: Any) -> Any:
 def to_openai(message: Message) -> list[dict[str, Any]]:
     """A message as OpenAI's API wants it: one for each result of a tool, and one for the rest."""
     found = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
-    others = [block for block in message.blocks if not _is_result(block) and not _is_call(block)]
+    others = [block for block in message.blocks if not _is_result(block) and not is_call(block)]
     if not others and not message.calls:
         return found
     whole: dict[str, Any] = {"role": message.role, "content": _openai_content(others)}

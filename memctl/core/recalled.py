@@ -13,6 +13,8 @@ _ANY_TAG = re.compile(rf"{_OPEN.pattern}|{_CLOSE.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"^[ \t]*- \[[^\]\n]*\bmem_\d{8}_[0-9a-f]{12}\][^\n]*(?:\n {2,}[^\n]*)*$", re.MULTILINE)
 _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$", re.MULTILINE)
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
+_FORGOTTEN = re.compile(r"^(?:moved to the trash: mem_|deleted with what was said in it: msg_)\w+$", re.MULTILINE)
+_KNOWN = (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT, _FORGOTTEN)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
 
@@ -25,7 +27,7 @@ def without_recalled(text: str) -> str:
     if not holds_recalled(text):
         return text
     text = _without_blocks(text)
-    for pattern in (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT):
+    for pattern in _KNOWN:
         text = pattern.sub("", text)
     return _BLANK_LINES.sub("\n\n", text).strip()
 
@@ -42,5 +44,11 @@ def _without_blocks(text: str) -> str:
 def holds_recalled(text: str) -> bool:
     """Whether memctl's own recalled text stands in a text."""
     lowered = text.lower()
-    suspect = FENCE in lowered or "- [" in text or "rcp_" in text or "Recalled notes" in text
-    return suspect and any(p.search(text) for p in (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT))
+    suspect = FENCE in lowered or any(mark in text for mark in ("- [", "rcp_", "Recalled notes", ": mem_", ": msg_"))
+    return suspect and any(pattern.search(text) for pattern in _KNOWN)
+
+
+def forgets(tool: str) -> bool:
+    """Whether a call of this tool asks memctl to forget: it repeats what is to be gone. A host may put a prefix before
+    the name (`mcp__memctl__forget_memory`)."""
+    return tool.rpartition("__")[2] == "forget_memory"

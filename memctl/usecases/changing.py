@@ -147,7 +147,7 @@ class Changing(Sessions, Asking):
         found: list[str] = []
         for given in ids:
             if self.index.messages(given):
-                found += derived.echoes(view, given)
+                found += derived.echoes(view, given, now)
             else:
                 found += derived.sources(view, view.need(self.full_id(given)), self.user, now)
         return [*dict.fromkeys(each for each in found if each not in ids)]

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import secrets, times
+from memctl.conversations import derived
 from memctl.errors import UsageError
 from memctl.index.stopwords import is_stop
 from memctl.lifecycle import adding, facts, guarding
@@ -41,9 +42,6 @@ _ABOUT = re.compile(
     r"|^(?:请|麻烦)?(?:你)?(?:把)?(?:忘掉|忘记|忘了|删掉|删除|不要记|别记)(?:关于)?",
     re.IGNORECASE,
 )
-
-
-_ASKS = re.compile(r"\b(?:forget|delete|remove|erase)\b|忘掉|忘记|忘了|删掉|删除|别记|不要记", re.IGNORECASE)
 
 
 @dataclass(frozen=True)
@@ -301,7 +299,7 @@ def _mentioned_or_new(
 
 def _is_own_statement(message: Memory) -> bool:
     """Whether the user said it, and not only that it should be forgotten."""
-    return message.metadata.get("role") == "user" and not _ASKS.search(message.content)
+    return message.metadata.get("role") == "user" and not derived.asks_to_forget(message.content)
 
 
 def _words(text: str) -> frozenset[str]:

@@ -13,7 +13,8 @@ from itertools import takewhile
 from typing import Any
 
 from memctl.core import provenance
-from memctl.core.messages import SYSTEM, USER, Message
+from memctl.core.messages import SYSTEM, USER, Message, ToolCall
+from memctl.core.recalled import forgets
 from memctl.models import Memory
 from memctl.tagged import as_json
 from memctl.working.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
@@ -58,7 +59,7 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
         "key_topics": list(draft.key_topics),
         "actions_taken": list(draft.actions_taken),
         "outcomes": list(draft.outcomes),
-        "tools_used": list(dict.fromkeys(call.name for message in messages for call in message.calls)),
+        "tools_used": list(dict.fromkeys(call.name for call in _calls(messages))),
         "messages": len(said),
         "generated_by": draft.by,
     }
@@ -80,6 +81,11 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
 def spoken(messages: Sequence[Message]) -> list[Message]:
     """The messages that say something: not the system's, no summary of others, none that is empty."""
     return [m for m in messages if m.role != SYSTEM and not m.is_summary and (m.whole_text.strip() or m.calls)]
+
+
+def _calls(messages: Sequence[Message]) -> list[ToolCall]:
+    """What was called, but for what asked memctl to forget something."""
+    return [call for message in messages for call in message.calls if not forgets(call.name)]
 
 
 # By rules
@@ -107,7 +113,7 @@ def by_rules(messages: Sequence[Message]) -> Draft:
     said = spoken(messages)
     language = tongue("\n".join(message.text for message in said))
     outcomes = _outcomes(said)
-    tools = [call for message in said for call in message.calls]
+    tools = _calls(said)
     preference = any(_PREFERENCE.search(message.text) for message in said if message.role == USER)
     return Draft(
         _summary(said, language),
@@ -151,7 +157,7 @@ def _summary(said: Sequence[Message], language: str) -> str:
         if not _GREETING.match(text)
     ]  # fmt: skip
     others = [text for m in said for text in sentences(m.whole_text)]
-    calls = [call.name for message in said for call in message.calls]
+    calls = [call.name for call in _calls(said)]
     asked_at, first = max(own, key=lambda pair: min(len(telling(pair[1])), 8), default=(-1, ""))
     first = first or (others or calls or ["…"])[0]
     last = next((text for text in reversed(_outcomes(_following(said, asked_at, first))) if text != first), "")
