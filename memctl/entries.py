@@ -140,8 +140,8 @@ def _passage_text(raw: bytes, path: str) -> str:
 LONG_MESSAGE, PASSAGE = 1_600, 800
 """Characters: a longer message is found by its passages, of about this size …"""
 
-MOST_INDEXED = 64_000
-"""… as far as this; a tool may answer with megabytes."""
+MOST_INDEXED, END_INDEXED = 64_000, 8_000
+"""… as far as this, and by its end, where the question behind a long paste stands; a tool may answer with megabytes."""
 
 PASSAGE_MARK = "#"
 """Between a message's id and the number of its passage."""
@@ -156,7 +156,7 @@ def message_entries(line: Line, path: str, text: str) -> list[Entry]:
     message = line.message
     if message is None or not text.strip():
         return []
-    parts = [text] if len(text) <= LONG_MESSAGE else [*_passages(text[:MOST_INDEXED])]
+    parts = [text] if len(text) <= LONG_MESSAGE else [*_passages(text[:MOST_INDEXED]), *_end(text)]
     shared = {"id": message.message_id, "session": message.session, "run": message.run, "role": message.role}
     shared |= {"name": message.name, "source": message.source, "at": to_text(message.at) if message.at else ""}
     shared |= {"received": to_text(message.received) if message.received else ""}
@@ -181,6 +181,11 @@ def _passages(text: str) -> Iterator[str]:
         yield text[at : at + cut]
         at += cut
     yield text[at:]
+
+
+def _end(text: str) -> Iterator[str]:
+    """The passages at the end of a text of which not all is found."""
+    return _passages(text[max(MOST_INDEXED, len(text) - END_INDEXED) :]) if len(text) > MOST_INDEXED else iter(())
 
 
 _ENDS = ("\n\n", "\n", "。", ". ", "! ", "? ", "！", "？", "；", "; ", " ")

@@ -380,7 +380,7 @@ _EARLIER = 6
 
 
 def _last_exchange(messages: Sequence[Message]) -> tuple[list[Message], list[Message]]:
-    """What came just before what the user said last, and this with what was answered; without what is not to be kept."""
+    """What came before what the user said last, and this with what was answered; without what is not to be kept."""
     spoken = [message for message in messages if message.role in (USER, ASSISTANT) and message.text]
     asked = next((at for at in range(len(spoken) - 1, -1, -1) if spoken[at].role == USER), len(spoken))
     before, exchange = spoken[max(0, asked - _EARLIER) : asked], spoken[asked:]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -9,12 +10,14 @@ from typing import Any
 
 from memctl import times
 from memctl.context.assemble import ANSWER, GUIDE, Piece, Said
+from memctl.context.corrections import telling as _telling
 from memctl.context.cut import text_of
 from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
-from memctl.index.stopwords import is_stop
+from memctl.core.provenance import SAID
 from memctl.index.text import terms
+from memctl.lifecycle.correcting import is_of_another
 from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 
 TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (
@@ -38,6 +41,8 @@ RECENCY_SHARE, RECENCY_BASE = 0.3, 0.95
 
 MAIN = "main"
 """The session that is not named: most agents have one."""
+
+_CLAUSES = re.compile(r"[.!?;,\n。！？；，]+")
 
 
 # The question
@@ -84,6 +89,13 @@ def is_preference(memory: Memory) -> bool:
 def faint(memory: Memory) -> bool:
     """Whether it is an episode that nobody needs to hear of."""
     return memory.kind == "episode" and memory.importance <= LEAST_IMPORTANCE
+
+
+def extracted_from(memory: Memory) -> tuple[str, ...]:
+    """The ids of the first and the last message that an episode was taken from, where no model wrote it."""
+    span = memory.metadata.get(SAID) if memory.kind == "episode" else None
+    own_words = memory.metadata.get("generated_by")
+    return tuple(str(each) for each in span) if isinstance(span, list) and not own_words else ()
 
 
 def section_of(memory: Memory) -> tuple[str, int]:
@@ -153,10 +165,12 @@ def without_repeats(pieces: Sequence[Piece]) -> list[Piece]:
 
 @dataclass(frozen=True)
 class Changes:
-    """Values that were superseded, each with what took its place, and values that wait for confirmation."""
+    """Values that were superseded, each with what took its place, and values that wait for confirmation; by the id of
+    what is shown, what the user said later that takes it back."""
 
     superseded: tuple[tuple[Memory, Memory], ...] = ()
     candidates: Mapping[str, tuple[Memory, ...]] = field(default_factory=dict)
+    later: Mapping[str, Memory] = field(default_factory=dict)
     _words: dict[str, tuple[frozenset[str], frozenset[str]]] = field(default_factory=dict, compare=False)
 
     def note(self, memory: Memory) -> str:
@@ -170,6 +184,8 @@ class Changes:
             f" (said on {_day(other)}, not confirmed: {_flat(other.content)})"
             for other in self.candidates.get(memory.memory_id, ())
         ]
+        if not found and (later := self.later.get(memory.memory_id)):
+            found = [f" (the user said later, on {_day(later)}: {_flat(later.content)})"]
         return "".join(dict.fromkeys(found))
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:
@@ -177,12 +193,14 @@ class Changes:
         with all words of the record, or with those that make the difference and with others of the old value."""
         if memory.memory_id in (old.memory_id, *old.sources):
             return True
-        if memory.layer != LAYER_MESSAGE or memory.memory_id in new.sources:
+        if memory.layer == LAYER_DOCUMENT or memory.memory_id in (new.memory_id, *new.sources):
             return False
         since = new.valid_from or new.when
         if memory.when and since and memory.when > since:
             return False
         telling, others = self._difference(old, new)
+        if _of_somebody_else(memory.content, telling) and not is_of_another(old.content):
+            return False
         words = frozenset(terms(memory.content))
         if memory.when and since and memory.when < since and _telling(old.content) <= words:
             return True  # "I no longer work at Siemens" has all words of "I work at Siemens": it is the newer one
@@ -198,8 +216,10 @@ class Changes:
         return self._words[old.memory_id]
 
 
-def _telling(text: str) -> frozenset[str]:
-    return frozenset(term for term in terms(text) if not is_stop(term))
+def _of_somebody_else(text: str, words: frozenset[str]) -> bool:
+    """Whether the parts of a text that hold any of the words all speak of somebody else."""
+    clauses = [clause for clause in _CLAUSES.split(text) if words & frozenset(terms(clause))]
+    return bool(clauses) and all(map(is_of_another, clauses))
 
 
 def _day(memory: Memory) -> str:

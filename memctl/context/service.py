@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl import times
 from memctl.config import CONTEXT
-from memctl.context import evidence, history, shown, tokens
+from memctl.context import corrections, evidence, history, shown, tokens
 from memctl.context.assemble import (
     BACKGROUND,
     MUST,
@@ -30,7 +30,7 @@ from memctl.context.history import Group
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
 from memctl.engine import healing
-from memctl.entries import memory_of
+from memctl.entries import memory_of, message_memory
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections, sessions
 from memctl.index.text import terms
@@ -59,6 +59,9 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
+
+MOST_COMPARED, FOLLOWING = 60, 5
+"""Hits that are compared with what was said later, and how much of that right behind each."""
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile (C)."""
 
@@ -302,6 +305,8 @@ class Contexts:
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
+        likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
+        about = replace(about, later=corrections.later_ones(likely, self._following(likely)))
         told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
         if not opened:
@@ -310,6 +315,14 @@ class Contexts:
         once = {piece.name: piece for piece in reversed(told)}
         kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return pieces + evidence.without_repeats(kept)
+
+    def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
+        """What was said right behind the messages that are shown, or that something shown was made from."""
+        index = self._store.index
+        behind = index.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
+        rows = [*dict.fromkeys(row for rows in behind.values() for row in rows)]
+        found = {entry.rowid: message_memory(entry.raw) for entry in index.found(rows)}
+        return {name: [found[row] for row in rows if row in found] for name, rows in behind.items()}
 
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
@@ -334,17 +347,24 @@ class Contexts:
         """What answers the question, each under its heading."""
         useful = {id(hit) for hit in rank.used(found.hits)} if found.hits else set()
         before = {after: name for name, after in found.after.items()}
+        extracts = self._extracts(found.hits)
         pieces = []
         for hit in found.hits:
             name, why = answering.place_of(hit), evidence.reason(hit)
             if evidence.is_message(hit):
                 said = evidence.said(hit.memory, before.get(name, ""))
                 pieces.append(evidence.message_piece(hit, name, why, said, about))
-            elif id(hit) in useful and not evidence.faint(hit.memory):
+            elif id(hit) in useful and not evidence.faint(hit.memory) and hit.memory.memory_id not in extracts:
                 section, priority = evidence.section_of(hit.memory)
                 weight = evidence.weight(hit, section, now)
                 pieces.append(self._piece(section, hit.memory, weight, why, priority, about, hit, question))
         return pieces
+
+    def _extracts(self, hits: Sequence[Hit]) -> set[str]:
+        """The ids of episodes that were taken from messages which are here: these say it themselves."""
+        found = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
+        known = self._store.conversations.known(name for names in found.values() for name in names)
+        return {name for name, names in found.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
         """Preferences, then facts, the new before the old, whatever is asked (C)."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -287,6 +288,19 @@ def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neig
     WHERE e.session_id IS NOT NULL AND e.rowid IN {_GIVEN}"""
     found = db.rows(connection, sql, (_numbers(entries),))
     return [Neighbours(row, bool(asks), *others) for row, asks, *others in found]
+
+
+def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> dict[str, list[int]]:
+    """The entries right behind each of these messages in its run, at most `count`, in order."""
+    sql = f"""SELECT e.ref, n.rowid FROM entries e JOIN entries n ON n.rowid IN (
+        SELECT a.rowid FROM entries a WHERE a.session_id = e.session_id
+        AND (a.created, a.line, a.ref) > (e.created, e.line, e.ref) ORDER BY a.created, a.line, a.ref LIMIT ?)
+    WHERE e.layer = 'MSG' AND e.session_id IS NOT NULL AND e.ref IN {_GIVEN}
+    ORDER BY n.created, n.line, n.ref"""
+    found: dict[str, list[int]] = {}
+    for ref, row in db.rows(connection, sql, (count, json.dumps([*refs]))):
+        found.setdefault(ref, []).append(row)
+    return found
 
 
 def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:

@@ -401,6 +401,10 @@ class SqliteIndex:
         """What stands right before and after each of the entries that have a session."""
         return search.neighbours(self.connection, rows)
 
+    def following(self, messages: Iterable[str], count: int) -> dict[str, list[int]]:
+        """The entries right behind each of these messages in its run, at most `count`, in order."""
+        return search.following(self.connection, messages, count)
+
     def said(self, rows: Iterable[int]) -> dict[int, Said]:
         """By whom, where and when each of the entries was said."""
         return search.said(self.connection, rows)

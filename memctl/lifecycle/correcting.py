@@ -40,6 +40,12 @@ _OWN_EN = re.compile(
     r"^(?:\W|\w+:|on|in|at|every|most|usually|\w+days?|\w+ings?|week|month|year|actually|also|and|well|so|yes|because|these|days|remember|that|note|please)*\b(?:i|we)\b",
     re.I,
 )
+_OTHER_EN = re.compile(
+    r"\b(?:my|our|his|her|their)\s(?:\w+\s)?(?:mother|mum|mom|father|dad|parents?|brother|sister|wife|husband|partner|"
+    r"son|daughter|child|kids?|friend|girlfriend|boyfriend|boss|manager|colleague|cousin|aunt|uncle|neighbou?r|"
+    r"grandmother|grandfather|roommate|flatmate)(?:'s)?\b",
+    re.IGNORECASE,
+)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+(?=\S)|[。！？]\s*(?=\S)|\n")
 
 
@@ -82,6 +88,11 @@ def same_value(known: Any, said: Any) -> bool:
         return bool(known == said)
     one, other = sorted((" ".join(terms(known)), " ".join(terms(said))), key=len)
     return bool(one) and (other == one or other.startswith(f"{one} "))
+
+
+def is_of_another(clause: str) -> bool:
+    """Whether a part of a sentence speaks of somebody near the user, and not of the user."""
+    return bool(_OTHER_ZH.search(clause) or _OTHER_EN.search(clause))
 
 
 def taken_back(denial: Denial, memories: Iterable[Memory], user: str) -> list[Memory]:
