@@ -57,17 +57,48 @@ _FENCE = r"(?s)" + _TAG + r".*?(?:[<\uff1c\ufe64]\s*+/\s*+long_term_memory\s*[>\
 _CODE = r"(?s)(?P<ticks>`{3,}|~{3,}).*?(?:(?P=ticks)|\Z)"
 _RECALLED_ITEM = r"(?m)^[^\S\n]*[-*]\s*\[[^\]\n]*\bmem_\d{8}_[0-9a-f]+\][^\n]*(?:\n[ \t]{2,}\S[^\n]*)*"
 _QUOTED_LINE = r"(?m)^[^\S\n]*[>\uff1e].*$"
+_TRIPLE_QUOTES = r"(?s)(?P<quotes>\"{3}|'{3}).*?(?:(?P=quotes)|\Z)"
+_ABOUT_ONESELF = (
+    r"\b(?:i|i'm|i've|me|my|mine|we|our|us|remember|note|notes|reminder|fyi|ps|update|news|background|context|preferences?|"
+    r"profile|info|details|facts?|things?|rules?|btw)\b|我|咱|记住|记得|备注|更新|背景|偏好|情况|要求|规则|提醒|注意|补充|另外|信息"
+)
+_HERE_IS = r"^\s*(?:here(?:'s| is| are)\b|below is\b|以下是|下面是)"
+_LONGEST_INTRODUCTION = 120
+
+_TURN = r"(?m)^[^\S\n]*(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)[^\n]*(?:\b(?:I|I'm|I've|my|we)\b|我)[^\n]*$"
+"""A line of a conversation: a name, and what its bearer says of themselves."""
+
 _INVISIBLE = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\ud800-\udfff\u200b\u200e\u200f\u202a-\u202e\u2060-\u2069\ufeff\xad]"
 )
 
 
 def own_words(message: str) -> str:
-    """A message without recalled memories that were put into it, code, quoted lines, and what stands between tags."""
+    """A message without recalled memories that were put into it, code, quoted lines, what stands between tags, what
+    somebody says in a conversation that was pasted, and the text behind a line that announces one."""
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
-    for pattern in (_FENCE, _CODE, _RECALLED_ITEM, _QUOTED_LINE):
+    for pattern in (_FENCE, _CODE, _TRIPLE_QUOTES, _RECALLED_ITEM, _QUOTED_LINE):
         text = _re(pattern).sub("\n", text)
+    if len(_re(_TURN, 0).findall(text)) > 1:
+        text = _re(_TURN, 0).sub("\n", text)
+    text = _before_material(text)
     return _without_elements(text) if "</" in text else text
+
+
+def _before_material(text: str) -> str:
+    """A text up to a line that announces what others wrote, if there is such a line: it ends in a colon or begins with
+    "here is", and says nothing of the user."""
+    lines = text.split("\n")
+    last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
+    cut = next((number for number, line in enumerate(lines[:last]) if _announces(line.strip())), len(lines))
+    return "\n".join(lines[:cut])
+
+
+def _announces(line: str) -> bool:
+    if not line or len(line) > _LONGEST_INTRODUCTION:
+        return False
+    introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line)
+    return bool(introduces) and not _re(_ABOUT_ONESELF).search(line)
 
 
 _MARKUP = r"<\s*(?P<ends>/?)\s*(?P<name>[a-z][\w.:-]{0,40})\b[^<>\n]{0,300}>"
@@ -137,8 +168,11 @@ _MATERIAL = (
     r"|^\W*(?:the|this|an?|following) (?:\w+ )?(?:e-?mail|text|message|sentence|example)\s*[:：]\s"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封条份]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信|邮件|短信|消息|通知|文案|简历|介绍|回复|朋友圈|留言|台词)"
-    r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文)[：:]"
+    r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文|面试题|题目|聊天记录|对话|朋友圈|采访|自我介绍)是?[：:]"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|给我|你|用第一人称)*(?:写|编|讲|生成|拟|起草)[^。！？]{0,12}[：:]"
+    r"|^\W*(?:make (?:it|this)|shorten|fix|improve|edit|check|review|rhyme|continue|complete|explain|grade|rate)\b[^.?!]{0,40}[:：]\s"
 )
+_OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"
 _ANNOUNCED = r"(?:\b(?:says?|said|wrote|writes|replied|asked|message|e-?mail|text|review|post|lyrics?)\b|说|写道|回复|原文|如下|内容)[^.。]{0,20}[:：]\s*$"
 
 
@@ -149,7 +183,7 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
         echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
     """
     for said in split(text):
-        if _re(_MATERIAL).search(said) or _re(_ANNOUNCED).search(said):
+        if _re(_MATERIAL).search(said) or (_re(_ANNOUNCED).search(said) and not _re(_OWN_STATE).search(said)):
             return
         if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:
             yield read(said)

@@ -142,7 +142,7 @@ _ZH_NAME = r"(?P<x>[A-Za-z][\w .'-]{0,30}|[\u4e00-\u9fff·]{1,5})(?:了|哦|啊|
 _ZH_NOT_A_NAME = "[我你您他她它了得着过不个去来吃喝做说话醒停起回外车帮买看开加叫想要别这那什么谁就也都还]"
 _ZH_NOT_A_PLACE = (
     r"^(?:这|那|哪|一|二|三|四|五|六|七|八|九|十|\d|我|你|他|她|朋友|学校|公司|宿舍|酒店|宾馆|楼|郊区|市区|城里|乡下|附近|隔壁|外面|家里|校|单位|"
-    r"出租|父母|爸|妈|新|老家|旧|小区|合租|农村|山|海边|别|里面|上面|下面|月球|火星|医院)|[楼层室号]$|小区|公寓|花园|家园"
+    r"出租|父母|爸|妈|新|老家|旧|小区|合租|农村|山|海边|别|里面|上面|下面|月球|火星|医院)|[楼层室号]$|小区|公寓|花园|家园|酒店|宾馆|旅馆|旅店|民宿|客栈|青旅"
 )
 _ZH_NOT_AT_WORK = r"(?:努力|认真|家|家里|远程|这里|那里|外面|加班|正常|拼命|线上|线下|周末|晚上|白天|一起|这|那|哪里|哪儿|这边|那边|国外|国内|公司|单位|外地|地|他|她|你|以前|曾经)$"
 _ZH_GENERIC = r"^(?:一[家个所]|某)|^(?:医院|学校|公司|银行|工厂|外企|国企|大学|高校|中学|小学|政府|机关|餐厅|事务所|互联网|互联网公司)$"
@@ -587,6 +587,11 @@ _BEHAVE = (
     r"schedule|address|return|output|provide|skip|be|have|do|work|wait|confirm|deploy|delete|review|sign|round|translate|"
     r"summari[sz]e|share|book|store|save|suggest|recommend|touch|change|edit|modify|remove|create|refer|plan|sort|treat|open|print|log)"
 )
+_ZH_ONCE = (
+    r"(?!.*(?:这个|那个|这里|这次|现在|今天|这段|这份|马上|担心|客气|介意|着急|误会|难过|放弃|紧张|[了吧吗呢？?]$))"
+)
+"""After which a Chinese instruction is about this once, or comforts."""
+
 _PLEASE = r"(?:(?:please|pls|can you|could you|would you|will you|i want you to|i'd like you to|and|so|also|but|ok|okay|then|when you [^,]{3,40}|if you [^,]{3,40}|for [^,]{3,30}(?=,)|in [^,]{3,30}(?=,))[ ,]{1,2}){0,3}"
 _LASTING = r"(?:ever|again|any ?more|unless i (?:ask|say|tell)|without (?:asking|my|telling)|in (?:the )?future|from now on|by default|going forward|at all)"
 INSTRUCTION = (
@@ -601,6 +606,14 @@ INSTRUCTION = (
     r"^(?:.{0,12}[，,])?(?:请|请你|麻烦你?)(?:总是|一直|始终|永远|务必|一定要?|都)(?!帮).*",
     r"^(?:请|请你|麻烦你?|你)?(?:不要|别|千万别|永远不要|绝对不要|切勿)再.*",
     r"^(?:请|请你|麻烦你?)(?:不要|别|千万不要|切勿|避免)(?!.*(?:这个|那个|这里|这次|现在|先|今天|这段|这份|该|它|担心|客气|介意|见怪|误会)).*",
+    rf"^(?:你|请你?|记得|注意)?[，,]?(?:千万|绝对|永远|任何时候都?|无论如何都?|不管怎样都?|每次都?)(?:不要|别|不能|不许|不准|不得|不可以|要先?|必须|得先?){_ZH_ONCE}.{{2,}}",
+    rf"^你?(?:禁止|严禁|不许|不准|不得|切勿){_ZH_ONCE}.{{3,}}",
+    rf"^你?(?:必须|务必|一定要)(?:先|用|使用|经过|按|遵守|写|加|检查|运行|跑|保持|备份|确认|问|提醒){_ZH_ONCE}.{{2,}}",
+    r"^(?:没有|没经|未经|没得到)我的?(?:允许|同意|许可|批准)[^，。]{0,3}[，,]?(?:不要|别|不能|不许|不准|不得|禁止).{2,}",
+    r"^.{2,16}(?:之前|以前|前)[，,]?(?:都|一定|必须|务必|请)*(?:要|得)?先(?:问|告诉|通知|征求|让)(?:一下)?我.*",
+    r"^(?:你的)?(?:回答|回复|答案|输出|解释)(?:内容)?(?:都|请|要|尽量)*(?:不要|别|不能|不得)?(?:超过|控制在|限制在|少于)[^，。]{2,}",
+    rf"^(?:不要|别)(?:在)?(?:回答|回复|代码|邮件|注释|文档|用|使用|添加|删除?|改动|修改|提交|推送|合并|部署|发布|运行|执行|上传|分享|公开|透露|叫我|称呼我|替我){_ZH_ONCE}.{{2,}}",
+    r"^(?:please )?never\s*[\u4e00-\u9fff].{2,}",
     r"^(?:回答|回复|写代码|提交|说话|称呼)(?:我)?(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
 )  # fmt: skip
 ANSWER_LANGUAGE = (
@@ -621,7 +634,7 @@ REMEMBER_THAT = (
     rf"^(?:please |pls |also |and |so |can you |could you )*{_REMEMBER_EN}(?: (?:that|this|it|these|both|all of (?:this|that)))(?: (?:for me|please|for later|for next time|in (?:the )?future|down))*[\s.!]*$",
     r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|也|要|都)*(?:记住|记下来|记下|记一下|记好|牢记|别忘了|不要忘记|别忘记|记着)(?:了)?(?:一下|哦|啊|吧)*(?:这一?点|这个|这件事|这些|它|哦|吧|啊)*[。！!.\s]*$",
 )  # fmt: skip
-CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿"
+CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿|严禁|先(?:问|告诉|通知|征求|让)(?:一下)?我"
 
 DECISION = (
     r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b (?!(?:go|leave|stay|wait|eat|watch|order|meet|take a|walk|sleep|call it)\b).{4,}",
