@@ -23,7 +23,7 @@ from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
-from memctl.errors import MemctlError, RefusedError, UsageError
+from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
 from memctl.store import MemoryStore
@@ -184,7 +184,7 @@ class AgentMemory:
         from memctl.lifecycle.extraction.extract import Utterance
 
         said, earlier = (
-            [Utterance(message.role, message.text, message.time, message.id) for message in some]
+            [Utterance(message.role, message.text, message.time, message.id, message.speaker) for message in some]
             for some in (exchange, before)
         )
         self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
@@ -317,6 +317,8 @@ class AgentMemory:
         with self._turn:
             try:
                 ended = self.store.end_session(self.session_id, wait=not later, now=now)
+            except NotFoundError:  # nothing was said, or it ended already
+                return Ended(self.session_id)
             except RefusedError as problem:  # somebody else wrote it: it stays as it is
                 self.problems.append(problem.message)
                 return Ended(self.session_id, kept=True)

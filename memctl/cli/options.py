@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Annotated, Any
@@ -100,7 +101,15 @@ class Command(TyperCommand):
         self.params = [*self.params, *_global_options()]
 
     def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
-        return super().parse_args(ctx, with_whole_values(args))
+        return super().parse_args(ctx, _with_negative_value(with_whole_values(args)))
+
+
+def _with_negative_value(args: list[str]) -> list[str]:
+    """The arguments, such that a negative number behind a name (`config set NAME -1`) is a value and no option."""
+    *before, last = args or [""]
+    if re.fullmatch(r"-\d+", last) and before and not before[-1].startswith("-"):
+        return [*before, "--", last]
+    return args
 
 
 def as_typed(text: str | None) -> str | None:

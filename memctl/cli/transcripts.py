@@ -85,7 +85,9 @@ def show(
             _say_summary(store.conversations.summary(store.messages_in_use(), now=options.moment(now)))
             return
         messages, asked, others = _chosen(store, which, around)
-    messages = messages[-last:] if last else messages
+        messages = messages[-last:] if last else messages
+        if full:
+            messages = [store.conversations.message(message.message_id) for message in messages]
     if current.json:
         render.as_json({"messages": [render.message_json(message) for message in messages]})
         return

@@ -24,6 +24,9 @@ SIMILAR, LEAST_LETTERS = 0.6, 4
 LONGEST = 240
 """Characters of what counts as a correction: a longer message tells something new."""
 
+AGENT = "agent"
+"""Source of a memory that an agent corrected: its message says what was so before."""
+
 _TAKES_BACK = re.compile(
     r"^\W*(?:no|nope|nah|wait|hold on|actually|correction|scratch that|strike that|sorry|oops|rather|"
     r"my (?:mistake|bad)|make (?:that|it)|i (?:meant|mean|misspoke|was wrong|got it wrong)|"
@@ -92,32 +95,44 @@ def source_of(memory: Memory) -> str:
     return str(span[0]) if single and isinstance(span, list) else ""
 
 
-def later_ones(
-    shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]], user: str = "user"
-) -> dict[str, Memory]:
-    """What a user said later that takes back, or changes, what is shown, by the id of this: the last of them.
+def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]]) -> dict[str, Memory]:
+    """What takes back, or changes, what is shown, by the id of this: what the user said last of it, else a memory that
+    an agent corrected.
 
     Args:
         shown: memories and messages.
         following: what was said right behind a message, in order, by the id of the message.
     """
-    said = [m for m in shown if m.layer == LAYER_MESSAGE and m.metadata.get("role") == user]
-    updates = [m for m in said if _changing(m.content)]
+    updates = [memory for memory in shown if _is_users(memory) and _changing(memory.content)]
+    amended = [m for m in shown if m.layer != LAYER_MESSAGE and m.source == AGENT and m.updated_at]
     found: dict[str, Memory] = {}
     for memory in shown:
-        if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != user:
+        if memory.layer == LAYER_MESSAGE and not _is_users(memory):
             continue
-        source = source_of(memory)
-        behind = [m for m in following.get(source, ()) if m.metadata.get("role") == user][:CLOSE]
+        behind = [m for m in following.get(source_of(memory), ()) if _is_users(m)][:CLOSE]
         taking = [m for m in behind if takes_back(m.content, memory.content)]
-        taking += [m for m in updates if _is_later(m, memory, source) and changes(m.content, memory.content)]
+        taking += [m for m in updates if _is_later(m, memory) and changes(m.content, memory.content)]
+        taking = taking or [m for m in amended if _was_before(memory, m)]
         if taking:
             found[memory.memory_id] = max(taking, key=lambda m: (m.when is not None, m.when))
     return found
 
 
-def _is_later(message: Memory, memory: Memory, source: str) -> bool:
-    return bool(message.when and memory.when and message.when > memory.when and message.memory_id != source)
+def _is_users(memory: Memory) -> bool:
+    return memory.layer == LAYER_MESSAGE and memory.metadata.get("role") == "user"
+
+
+def _was_before(message: Memory, amended: Memory) -> bool:
+    """Whether a message of the user's says what a memory said before it was corrected: all of it but for one word."""
+    if not _is_users(message) or not message.when or not amended.updated_at or message.when > amended.updated_at:
+        return False
+    words, said = telling(amended.content), telling(message.content)
+    return len(words - said) == 1 and len(words & said) >= 2
+
+
+def _is_later(message: Memory, memory: Memory) -> bool:
+    itself = message.memory_id == source_of(memory)
+    return bool(message.when and memory.when and message.when > memory.when and not itself)
 
 
 def _is_statement(text: str) -> bool:

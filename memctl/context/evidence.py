@@ -58,8 +58,10 @@ def recent_turns(question: str, messages: Sequence[Mapping[str, Any]], most: int
 
 
 def texts_of(messages: Iterable[Mapping[str, Any]]) -> str:
-    """What stands in the window already, in one text."""
-    return "\n".join(_flat(text_of(m.get("content"))) for m in messages if m.get("content"))
+    """What stands in the window already, calls of tools too, in one text."""
+    found = [text_of(m.get("content")) for m in messages if m.get("content")]
+    calls = [call.get("function") or {} for m in messages for call in m.get("tool_calls") or ()]
+    return "\n".join(map(_flat, (*found, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
 
 
 def stands_in(hit: Hit, shown: str) -> bool:
@@ -185,7 +187,8 @@ class Changes:
             for other in self.candidates.get(memory.memory_id, ())
         ]
         if not found and (later := self.later.get(memory.memory_id)):
-            found = [f" (the user said later, on {_day(later)}: {_flat(later.content)})"]
+            said = "the user said later, on" if later.layer == LAYER_MESSAGE else "corrected since"
+            found = [f" ({said} {_day(later)}: {_flat(later.content)})"]
         return "".join(dict.fromkeys(found))
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:

@@ -56,8 +56,19 @@ def label(memory: Memory) -> str:
     said = memory.layer == LAYER_MESSAGE
     first = f"message, {speaker_of(memory)}" if said else memory.category
     first = "document" if memory.layer == LAYER_DOCUMENT else first
-    day = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when and said else f"{memory.when:%Y-%m-%d}" if memory.when else ""
-    return ", ".join(part for part in (first, day, memory.memory_id, *marks(memory)) if part)
+    return ", ".join(part for part in (first, _days(memory), memory.memory_id, *marks(memory)) if part)
+
+
+def _days(memory: Memory) -> str:
+    """When it was said or came to be; of what is to come both days, so that it does not look newer than it is."""
+    if memory.when is None:
+        return ""
+    if memory.layer == LAYER_MESSAGE:
+        return f"{memory.when:%Y-%m-%d %H:%M}"
+    known = memory.created_at
+    if known and memory.occurred_at and memory.occurred_at.date() > known.date():
+        return f"{known:%Y-%m-%d}, about {memory.occurred_at:%Y-%m-%d}"
+    return f"{memory.when:%Y-%m-%d}"
 
 
 def speaker_of(message: Memory) -> str:

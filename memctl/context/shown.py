@@ -81,6 +81,8 @@ def failed(memory: Memory) -> bool:
 def marks(memory: Memory) -> tuple[str, ...]:
     """What a reader must know of a memory before believing it."""
     found = ["needs revision"] if memory.needs_revision else []
+    if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (name := memory.metadata.get(provenance.SPEAKER)):
+        found.append(f"said by {name}")
     if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (origin := provenance.origin(memory)) in _OTHERS:
         found.append("from a task" if memory.source == TASK_RESULT else f"from {_OTHERS[origin]}")
     if memory.status == "candidate":

@@ -105,7 +105,6 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
     if not blocks:
         return None
     at, metadata = message.time or now, {k: v for k, v in message.metadata.items() if k != "memctl"}
-    name = message.state.get("name") or metadata.get("speaker")
     role = TOOL if message.results and message.role != TOOL and not message.text else message.role
     return KeptMessage(
         message_id=message.id,
@@ -115,7 +114,7 @@ def kept(message: Message, session: str, run: str, now: datetime, *, source: str
         content=blocks,
         at=at,
         received=now if at != now else None,
-        name=name if isinstance(name, str) else "",
+        name=message.speaker,
         source=source,
         metadata={key: value for key, value in metadata.items() if key != "speaker"},
     )

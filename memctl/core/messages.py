@@ -158,6 +158,12 @@ class Message:
         return found if isinstance(found, Mapping) else {}
 
     @property
+    def speaker(self) -> str:
+        """The name of the person who said it; empty where nobody gave one."""
+        named = self.state.get("name") or self.metadata.get("speaker")
+        return named if isinstance(named, str) else ""
+
+    @property
     def is_summary(self) -> bool:
         """Whether memctl wrote it in the place of older ones."""
         return self.noted.get("kind") == SUMMARY

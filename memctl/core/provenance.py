@@ -27,6 +27,9 @@ ORIGIN = "origin"
 SAID = "said"
 """Name in a memory's metadata of the first and the last message that it was made from."""
 
+SPEAKER = "speaker"
+"""Name in a memory's metadata of the person who said it, where it is given and not the user's."""
+
 _OF_SOURCE: Mapping[str, str] = {
     "agent": ASSISTANT,
     "langgraph": ASSISTANT,

@@ -122,7 +122,9 @@ class Episodes(Sessions, Extracting):
         from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.lifecycle.extraction.extract import Utterance
 
-        told = [Utterance(message.role, message.text, message.time or at, message.id) for message in said]
+        told = [
+            Utterance(message.role, message.text, message.time or at, message.id, message.speaker) for message in said
+        ]
         if not any(utterance.role == USER for utterance in told):
             return 0, ()
         report = self.extract(told, now=at, use_model=use_model, command="session")

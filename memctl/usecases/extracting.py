@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from memctl import secrets, times
-from memctl.core.provenance import SAID
+from memctl.core.provenance import SAID, SPEAKER
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.files import document
@@ -65,7 +65,7 @@ class Extracting(Engine):
         said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
         found, origin, notes = self._proposals(said, before, now, use_model)
         found, withheld = _guarded(found, self.secret_policy(allow_secret))
-        drawn = [_from(self._drawn(proposal, now), said) for proposal in found]
+        drawn = [_from(self._drawn(proposal, now), said, self.user) for proposal in found]
         refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
 
@@ -120,17 +120,18 @@ class Extracting(Engine):
         return adding.check(memory, self.settings.categories)
 
 
-def _from(memory: Memory, said: Sequence[Utterance]) -> Memory:
-    """The memory with the id of the message that says it, where that is known."""
+def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
+    """The memory with the id of the message that says it, where that is known, and the name of another who said it."""
     from memctl.lifecycle.extraction.clauses import squashed
 
     texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
     wanted = [text for text in map(squashed, texts) if text]
-    held = (
-        each.message for text in wanted for each in reversed(said) if each.message and text in squashed(each.content)
-    )
-    found = next(held, "")
-    return replace(memory, metadata={**memory.metadata, SAID: [found, found]}) if found else memory
+    held = (each for text in wanted for each in reversed(said) if text in squashed(each.content))
+    if (found := next(held, None)) is None:
+        return memory
+    noted: dict[str, Any] = {SAID: [found.message, found.message]} if found.message else {}
+    noted |= {SPEAKER: found.speaker} if found.speaker and found.speaker.casefold() != user.casefold() else {}
+    return replace(memory, metadata={**memory.metadata, **noted})
 
 
 def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal, ...], tuple[str, ...]]:

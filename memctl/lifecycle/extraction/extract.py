@@ -44,12 +44,13 @@ HIGHEST = 0.97
 @dataclass(frozen=True)
 class Utterance:
     """One message of a conversation; `role` is who wrote it, `user` or the user's own name for the user; `message` its
-    id in the transcripts, empty where it is in none."""
+    id in the transcripts, empty where it is in none; `speaker` the name of who said it, where it was given."""
 
     role: str
     content: str
     time: datetime | None = None
     message: str = ""
+    speaker: str = ""
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,265 @@
+"""What people found who tried an agent's memory without knowing the program, in their words. Each case is seen from the
+text that a model gets, or from what the store holds afterwards."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+
+from memctl import MemoryStore, open_store
+from memctl.agent.memory import AgentMemory
+
+START = datetime(2026, 11, 1, 9, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> Iterator[MemoryStore]:
+    with open_store(tmp_path / "store", "sam", create=True, environment={"XDG_CACHE_HOME": str(tmp_path)}) as found:
+        yield found
+
+
+def agent(store: MemoryStore, session: str) -> AgentMemory:
+    return AgentMemory(store, session_id=session, background=False)
+
+
+def say(memory: AgentMemory, text: str, reply: str = "ok") -> None:
+    memory.on_user_message(text)
+    memory.on_assistant_message(reply)
+
+
+def shown(store: MemoryStore, question: str, *sessions: tuple[str, ...]) -> str:
+    """The context in a new session, after others of which each was on a day of its own."""
+    for day, texts in enumerate(sessions):
+        with agent(store, f"day{day}") as memory:
+            for minute, text in enumerate(texts):
+                now = START + timedelta(days=day, minutes=2 * minute)
+                memory.on_user_message(text, now=now)
+                memory.on_assistant_message("ok", now=now + timedelta(minutes=1))
+            memory.on_session_end(now=START + timedelta(days=day, hours=2))
+    with agent(store, "later") as memory:
+        return memory.build_context(question, now=START + timedelta(days=len(sessions) + 1)).text
+
+
+def lines_with(text: str, value: str) -> list[str]:
+    return [line for line in text.splitlines() if value in line]
+
+
+CORRECTED = [
+    ("Who is my dentist?", "Dr Huang", "Dr Hwang", [("My dentist is Dr Huang, she takes cards only.", "No, not Dr Huang but Dr Hwang.")]),
+    ("How many at the table?", "six", "seven", [("Book a table for six on Friday please, at Luigi's.", "Scratch that, make it seven.")]),
+    ("Where do I live?", "Leeds", "Bristol", [("I live in Leeds and cycle to work.", "Nice day."), ("I moved to Bristol last week.",)]),
+    ("What do I eat, where do I live?", "Leeds", "Bristol", [("I live in Leeds, I am vegan, and my favourite band is Low.",), ("I moved to Bristol.",)]),
+    ("When is the launch?", "5 May", "12 May", [("The launch is on 5 May.",), ("We postponed the launch to 12 May.",)]),
+    ("What is my dog called?", "is called Miso", "died", [("Our dog is called Miso.",), ("Miso died last week.",)]),
+    ("装修预算是多少？", "80万", "95万", [("装修预算是80万。", "更正：95万。")]),
+    ("我的生日是哪天？", "3月14日", "4月13日", [("我的生日是3月14日。", "说错了，是4月13日。")]),
+    ("我做什么工作？", "住在上海", "深圳", [("我住在上海，在一家银行做后端开发。",), ("我搬到深圳了。",)]),
+    ("我对什么过敏？", "我对虾过敏", "不过敏了", [("我对虾过敏。",), ("医生说我对虾不过敏了。",)]),
+    ("早上给我准备什么喝的？", "美式咖啡", "不喝咖啡了", [("我每天早上喝一杯美式咖啡。",), ("我现在不喝咖啡了。",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "old", "new", "sessions"), CORRECTED, ids=[case[0] for case in CORRECTED])
+def test_what_was_taken_back_says_so(
+    store: MemoryStore, question: str, old: str, new: str, sessions: list[tuple[str, ...]]
+) -> None:
+    text = shown(store, question, *sessions)
+    assert lines_with(text, old), "what was said stays readable"
+    assert all(new in line for line in lines_with(text, old))
+
+
+NOT_CORRECTED = [
+    ("Where's my brother?", "I love jazz.", [("I love jazz.", "No, thanks, I do not want a reminder."), ("I now have a new bike.",)]),
+    ("我妈妈住在哪里？", "我妈妈也住在上海", [("我住在上海。",), ("我妈妈也住在上海，她养了两只鸟。",), ("我搬到深圳了。",)]),
+    ("What colour is my bike?", "My bike is red.", [("My bike is red.", "No idea what to cook tonight?"), ("I moved my desk.",)]),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("question", "value", "sessions"), NOT_CORRECTED, ids=[case[0] for case in NOT_CORRECTED])
+def test_what_still_holds_bears_no_mark(
+    store: MemoryStore, question: str, value: str, sessions: list[tuple[str, ...]]
+) -> None:
+    found = lines_with(shown(store, question, *sessions), value)
+    assert found
+    assert not any("(since" in line or "(the user said later" in line for line in found)
+
+
+def test_a_correction_by_the_tool_marks_the_message(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "My dentist is Dr Huang.")
+        memory.call_tool("record_to_memory", {"thinking": "health", "content": ["My dentist is Dr Huang."]})
+        (held,) = store.all()
+        memory.call_tool("update_memory", {"id": held.memory_id, "content": "My dentist is Dr Hwang."})
+        memory.on_session_end()
+    text = shown(store, "Who is my dentist?")
+    assert all("Hwang" in line for line in lines_with(text, "Huang"))
+
+
+def test_what_an_episode_repeats_is_shown_as_the_message(store: MemoryStore) -> None:
+    text = shown(store, "What is my number plate?", ("My number plate is B AC 1234.", "Any film?", "Thanks, bye."))
+    assert any(memory.kind == "episode" for memory in store.all())
+    assert lines_with(text, "B AC 1234") == ["- user: My number plate is B AC 1234."]
+
+
+# Forgetting
+
+
+def test_a_message_forgotten_by_the_tool_leaves_the_window(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I have a crush on Marian from accounting.")
+        say(memory, "Any film?")
+        answer = memory.call_tool("forget_memory", {"text": "I have a crush on Marian from accounting."})
+        assert not answer.failed
+        memory.on_session_end()
+    assert "Marian" not in shown(store, "Who is my crush?")
+    assert "Marian" not in "".join(memory.content for memory in store.all())
+
+
+def test_what_else_was_said_in_the_message_stays_known(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I live in Leeds. I prefer tea. What can I plant in October?")
+        answer = memory.call_tool("forget_memory", {"text": "I live in Leeds"})
+    assert [memory.content for memory in store.all()] == ["I prefer tea."]
+    assert "deleted with what was said in it: msg_" in answer.text
+    store.undo()
+    assert sorted(memory.content for memory in store.all()) == ["I live in Leeds.", "I prefer tea."]
+
+
+def test_words_mean_a_message_where_no_memory_fits(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "我的银行是招商银行，卡尾号6621。", "好的，招商银行6621。")
+        memory.on_user_message("请忘掉我的银行信息。")
+        memory.call_tool("forget_memory", {"text": "银行"})
+        memory.on_assistant_message("已经忘掉了。")
+        memory.on_session_end()
+    assert "6621" not in shown(store, "我的银行卡尾号是多少？")
+
+
+def test_an_episode_that_is_forgotten_takes_the_message_it_repeats(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "我前女友叫苏小小。", "好的。")
+        say(memory, "我家在三楼", "嗯")
+        memory.on_session_end()
+    store.forget([memory.memory_id for memory in store.all() if memory.kind == "episode"])
+    assert "苏小小" not in shown(store, "我前女友叫什么？")
+
+
+def test_the_call_that_asks_to_forget_is_not_recalled(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I live in Leeds.")
+        memory.on_user_message("Forget that I live in Leeds please.")
+        call = memory.on_tool_call("forget_memory", {"text": "I live in Leeds"})
+        memory.on_tool_result(call, memory.call_tool("forget_memory", {"text": "I live in Leeds"}).text)
+        memory.on_assistant_message("Done.")
+        memory.on_session_end()
+    assert "Leeds" not in shown(store, "Where do I live?")
+    assert "Leeds" not in "".join(f"{memory.content} {memory.metadata}" for memory in store.all())
+
+
+def test_a_purge_takes_the_episode_too(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        for text in ("I live in Leeds. I have a boat.", "Thanks.", "Bye."):
+            say(memory, text)
+        memory.on_session_end()
+    store.purge([memory.memory_id for memory in store.all() if memory.kind == "fact"])
+    assert "Leeds" not in shown(store, "Where do I live?")
+
+
+# Learning
+
+
+def test_nothing_is_learned_while_recording_is_paused(store: MemoryStore) -> None:
+    store.conversations.pause("diary")
+    with agent(store, "diary") as memory:
+        say(memory, "I live in Hull. I am allergic to plums.")
+        memory.on_session_end()
+    assert store.all() == []
+
+
+OF_OTHERS = [
+    "Here is the interview:\nInterviewer: where do you live?\nZed: I live in Rome. I am allergic to nuts.",
+    "Here's a candidate's CV.\n\nI work at Siemens. I live in Munich. I am vegan.\n\nIs she a fit?",
+    "Customer ticket #44:\nI live in Oslo. I am vegan.",
+    "Make it shorter:\n\n# About me\n\nI live in Rome. I am vegan.",
+    'Review: """I am allergic to wheat. My name is Zed."""',
+    "帮我写朋友圈：我辞职了，我搬到大理了。",
+    "聊天记录：\n小王：我住在武汉\n小李：我喜欢吃辣\n帮我总结",
+    "用第一人称写：我是一只猫，我不吃鱼。",
+    "面试题：我叫张三，请接着写",
+    "台词是：我叫哈姆雷特",
+]
+
+
+@pytest.mark.parametrize("text", OF_OTHERS)
+def test_what_others_say_is_no_fact_of_the_user(store: MemoryStore, text: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text)
+    assert [memory.content for memory in store.all()] == []
+
+
+RULES = [
+    "千万别删我的备份文件。",
+    "不要在回答里用表情符号。",
+    "绝对不要推送到 main",
+    "禁止使用 var",
+    "必须先跑测试再提交",
+    "没有我的允许，不要发邮件",
+    "发邮件前先问我",
+    "回答不要超过100字",
+    "never 直接 push 到 main",
+]
+
+
+@pytest.mark.parametrize("text", RULES)
+def test_rules_in_chinese_are_in_every_context(store: MemoryStore, text: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text, "好")
+    assert text.rstrip("。") in shown(store, "What is the weather like in Oslo?")
+
+
+@pytest.mark.parametrize("text", ["别担心。", "不要着急。", "千万别难过。", "别删这个文件。", "一定要去看看长城。"])
+def test_what_is_meant_for_once_is_no_rule(store: MemoryStore, text: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text, "好")
+    assert not any("constraint" in memory.tags for memory in store.all())
+
+
+def test_another_speaker_is_named(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        memory.on_user_message("I am allergic to nuts and my name is Bianca.", speaker="Bianca")
+        memory.on_assistant_message("ok")
+    (line,) = lines_with(shown(store, "Who is allergic?"), "allergic to nuts")
+    assert "said by Bianca" in line
+
+
+# The rest
+
+
+def test_the_end_of_a_huge_message_is_found(store: MemoryStore) -> None:
+    log = "2026-09-14 INFO worker processed a batch in 12 ms\n" * 3_000
+    text = shown(store, "What is the vault door code word?", (f"{log}The vault door code word is HALCYON-19.",))
+    assert "HALCYON-19" in text
+
+
+def test_calls_in_the_window_are_not_recalled(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        memory.on_user_message("What is the weather in Rome and in Oslo?")
+        calls = [memory.on_tool_call("weather", {"city": city}) for city in ("Rome", "Oslo")]
+        for call in calls:
+            memory.on_tool_result(call, "sunny")
+        assert "weather:" not in memory.build_context().text
+
+
+def test_the_end_of_a_session_in_which_nothing_was_said_does_nothing(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        memory.call_tool("record_to_memory", {"thinking": "", "content": ["The fridge is green"]})
+        assert memory.on_session_end().learned == ()
+        assert memory.on_session_end().learned == ()
+
+
+def test_of_what_is_to_come_both_days_are_shown(store: MemoryStore) -> None:
+    store.add("My exam is on 5 June", occurred_at=datetime(2027, 6, 5, tzinfo=UTC), now=START)
+    assert "2026-11-01, about 2027-06-05" in shown(store, "When is my exam?")
