@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
+from functools import lru_cache
 
 from memctl.core.provenance import SAID
 from memctl.index.stopwords import is_stop
@@ -71,10 +72,11 @@ def changes(later: str, earlier: str) -> bool:
     return any(_shares(sentence, words, earlier) for sentence in _changing(later))
 
 
-def _changing(text: str) -> list[str]:
+@lru_cache(maxsize=4_096)
+def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
     found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if _is_statement(text) else []
-    return [sentence for sentence in found if _TAKES_BACK.search(sentence) or _CHANGES.search(sentence)]
+    return tuple(sentence for sentence in found if _TAKES_BACK.search(sentence) or _CHANGES.search(sentence))
 
 
 def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
@@ -82,6 +84,7 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
     return shared >= 2 or (shared == 1 and (len(words) <= 3 or _of_one_kind(sentence, earlier)))
 
 
+@lru_cache(maxsize=4_096)
 def telling(text: str) -> frozenset[str]:
     return frozenset(term for term in terms(text) if not is_stop(term))
 

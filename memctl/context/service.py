@@ -60,13 +60,19 @@ T = TypeVar("T")
 
 MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 
-MOST_COMPARED, FOLLOWING = 60, 5
+MOST_COMPARED, FOLLOWING = 40, 4
 """Hits that are compared with what was said later, and how much of that right behind each."""
+
+_USERS = b'"role": "user"'
+"""In what the index holds of a message of the user's."""
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile (C)."""
 
-TOKENS_A_HIT, LEAST_HITS, MOST_HITS = 12, 40, 600
-"""A hit takes at least about so many tokens: how many are looked for follows from the room there is."""
+TOKENS_A_HIT, TOKENS_A_BYTE = 12, 0.15
+"""A hit takes at least about so many tokens, and so many a byte of the store's usual message …"""
+
+LEAST_HITS, MOST_HITS = 40, 600
+"""… from which it follows, within these bounds, how many are looked for to fill the room there is."""
 
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
 """What was said before the question that is searched for with it."""
@@ -195,7 +201,7 @@ class Contexts:
         if session:
             messages, task_state = store.conversation(session).openai(), store.task_text(session)
         counter = tokens.load(tokenizer or store.settings.tokenizer)
-        found = self._recalled(question if recall else "", messages, now, _hits_for(total, memory_tokens))
+        found = self._recalled(question if recall else "", messages, now, self._hits_for(total, memory_tokens))
         asks = bool(recall and question.strip())
         opened = not asks or self._opens(found.evidence, gate)
         pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
@@ -219,6 +225,11 @@ class Contexts:
             strength=found.evidence.strength if asks else None,
             open=opened,
         )
+
+    def _hits_for(self, total: int, memory_tokens: int | None) -> int:
+        room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
+        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._store.index.usual_message()))
+        return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
     def _opens(self, found: Evidence, gate: bool | None) -> bool:
         """Whether what was found answers the question well enough to be put in."""
@@ -321,7 +332,8 @@ class Contexts:
         index = self._store.index
         behind = index.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
         rows = [*dict.fromkeys(row for rows in behind.values() for row in rows)]
-        found = {entry.rowid: message_memory(entry.raw) for entry in index.found(rows)}
+        own = (entry for entry in index.found(rows) if _USERS in entry.raw)
+        found = {entry.rowid: message_memory(entry.raw) for entry in own}
         return {name: [found[row] for row in rows if row in found] for name, rows in behind.items()}
 
     def _always(self, now: datetime) -> list[Memory]:
@@ -464,11 +476,6 @@ def _check(task: str, total: int, memory_tokens: int | None) -> None:
         raise UsageError(f"a budget of {total} tokens is too small", hint=f"Give at least {LEAST_BUDGET}.")
     if memory_tokens is not None and memory_tokens < 0:
         raise UsageError("memory_tokens cannot be negative", hint="Give 0 to recall nothing.")
-
-
-def _hits_for(total: int, memory_tokens: int | None) -> int:
-    room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
-    return max(LEAST_HITS, min(MOST_HITS, room // TOKENS_A_HIT))
 
 
 def _assembled(
