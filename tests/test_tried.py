@@ -168,6 +168,20 @@ def test_a_purge_takes_the_episode_too(store: MemoryStore) -> None:
     assert "Leeds" not in shown(store, "Where do I live?")
 
 
+def test_a_message_is_purged_from_every_file(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I have a crush on Marian.")
+        say(memory, "I live in Leeds. Any film with Zorg?")
+        memory.on_session_end()
+    with agent(store, "open") as memory:
+        say(memory, "Marian again.")
+    own = [hit.memory for hit in store.query("Marian crush Zorg", top=20).hits if hit.memory.layer == "MSG"]
+    store.purge([m.memory_id for m in own if "Marian" in m.content or "Zorg" in m.content])
+    left = [path for path in store.folder.root.rglob("*") if path.is_file() and "cache" not in path.parts]
+    texts = "".join(path.read_text("utf-8", "replace") for path in left)
+    assert not [word for word in ("Marian", "Zorg", "Leeds") if word in texts]
+
+
 # Learning
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -291,7 +292,7 @@ def forget(
     """
     with options.opened() as store:
         if purge:
-            _purge(store, [store.findable(memory_id) for memory_id in ids], yes, dry_run)
+            _purge(store, [_findable(store, given) for given in ids], yes, dry_run)
             return
         wanted = [_memory_or_message(store, given) for given in ids]
         messages = [name for name in wanted if store.conversations.known([name])]
@@ -311,6 +312,18 @@ def forget(
         render.say(f"{'would delete' if dry_run else 'deleted'} {name}, which says it")
     if not dry_run:
         render.say(f"bring back with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
+
+
+def _findable(store: MemoryStore, given: str) -> str:
+    """The whole id of what can be purged: a memory, also one in the trash, or a message, also a deleted one."""
+    from memctl.errors import NotFoundError
+
+    try:
+        return store.findable(given)
+    except NotFoundError:
+        if message_id := store.conversations.full_id(given) or (re.fullmatch(r"msg_[0-9a-f]{16}", given) and given):
+            return message_id
+        raise
 
 
 def _memory_or_message(store: MemoryStore, given: str) -> str:

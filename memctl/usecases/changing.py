@@ -10,6 +10,7 @@ from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.conversations import derived
 from memctl.conversations.service import deletions
+from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
 from memctl.files.erase import Erasure
@@ -196,6 +197,7 @@ class Changing(Sessions, Asking):
         """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
 
         Args:
+            ids: of memories, or of messages, which take along what was made from them alone.
             look: whether a dry run also looks for what will be left, in all files and in git; that takes longest.
             expected: what a dry run has shown.
 
@@ -207,7 +209,9 @@ class Changing(Sessions, Asking):
         plans: list[purging.Plan] = []
 
         def decide(view: View) -> Erasure:
-            plans[:] = [purging.planned(view, ids, [t.memory for t in self.trashed()])]
+            said = [replace(m, session_id="") for m in self._named_messages(ids)]
+            made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
+            plans[:] = [purging.planned(view, [*ids, *made], [*(t.memory for t in self.trashed()), *said])]
             if expected is not None:
                 purging.check_expected(plans[0].report(ids), expected)
             return plans[0].erasure
@@ -215,6 +219,7 @@ class Changing(Sessions, Asking):
         if dry_run:
             decide(self.view())
             return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
+        self.drop_from_windows([m.memory_id for m in self._named_messages(ids)], now)
         self._healed(lambda: self.gateway.purge(decide, now))
         for path in self.spare_indexes:
             if path != self.index.path:
@@ -223,6 +228,10 @@ class Changing(Sessions, Asking):
         self.index.rebuild()
         self.sync()
         return self._purge_report(plans[0], ids, done=True)
+
+    def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
+        """The messages among some ids, each passage of a long one by itself."""
+        return [message_memory(entry.raw) for given in ids for entry in self.index.messages(given)]
 
     def _purge_report(self, plan: purging.Plan, ids: Sequence[str], *, done: bool) -> purging.PurgeReport:
         """What a purge did, or would do, and what it leaves in the files and in git."""
