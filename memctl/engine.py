@@ -112,9 +112,10 @@ class Engine:
     @cached_property
     def conversations(self) -> Conversations:
         """What was said to agents, word for word."""
+        from memctl.conversations.in_files import FileMessages
         from memctl.conversations.service import Conversations
 
-        return Conversations(self)
+        return Conversations(FileMessages(self), lambda: self.settings, lambda: self.view().all())
 
     def __enter__(self) -> Self:
         return self

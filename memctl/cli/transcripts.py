@@ -12,7 +12,8 @@ from memctl.cli.options import DryRun, Now, Since, Until, current
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memctl.conversations.service import Run, Summary
+    from memctl.conversations.port import Run
+    from memctl.conversations.service import Summary
     from memctl.core.kept import KeptMessage
     from memctl.models import Memory
     from memctl.store import MemoryStore

@@ -6,18 +6,14 @@ what it is going to do.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from math import inf
-from typing import TYPE_CHECKING
 
-from memctl.entries import message_memory
-from memctl.files import transcripts
+from memctl.config import Settings
+from memctl.conversations.port import Messages
 from memctl.models import Memory
-
-if TYPE_CHECKING:
-    from memctl.conversations.service import Files
 
 KEEP, AT_SESSION_END = 0.0, -1.0
 """Values of the setting `transcript_days` that are no number of days."""
@@ -44,8 +40,8 @@ class Plan:
 class Retention:
     """The rules of one store, carried out on the messages of one user."""
 
-    def __init__(self, engine: Files) -> None:
-        self._engine = engine
+    def __init__(self, messages: Messages, settings: Callable[[], Settings]) -> None:
+        self._messages, self._settings = messages, settings
 
     def plan(self, in_use: Iterable[str], now: datetime) -> Plan:
         """What is to be deleted, and from when on.
@@ -54,23 +50,21 @@ class Retention:
             in_use: runs, sessions and messages that agents still work with, or nothing was learned from yet: these
                 stay.
         """
-        days = self._engine.settings.transcript_days
+        days = self._settings().transcript_days
         if days == KEEP:
             return Plan()
-        self._engine.refresh()
-        shown = [message_memory(found.raw) for found in self._engine.index.all_messages()]
+        shown = [*self._messages.glances()]
         used = frozenset(in_use)
         due = due_messages(shown, days, used, now)
         soon = set(due_messages(shown, days, used, now + timedelta(days=NOTICE_DAYS))) - set(due)
-        return Plan(due, len(soon) if days > 0 else 0, begins(transcripts.read_notice(self._engine.folder), days, now))
+        return Plan(due, len(soon) if days > 0 else 0, begins(self._messages.notice(), days, now))
 
     def announce(self, now: datetime) -> None:
         """Note that what the setting asks for was announced, if it is more than what was announced before."""
-        folder, days = self._engine.folder, self._engine.settings.transcript_days
-        notice = transcripts.read_notice(folder)
+        notice, days = self._messages.notice(), self._settings().transcript_days
         if notice is None or notice[0] != days:
             longer = notice is not None and limit(days) >= limit(notice[0])
-            transcripts.write_notice(folder, days, notice[1] if notice and longer else now)
+            self._messages.announce(days, notice[1] if notice and longer else now)
 
 
 def limit(days: float) -> float:

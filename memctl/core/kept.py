@@ -134,6 +134,17 @@ def _without_recalled(block: Mapping[str, Any]) -> Mapping[str, Any]:
     return block
 
 
+@dataclass(frozen=True)
+class Paused:
+    """What is not kept for now: nothing of what is said (`everything`), or nothing of what is said in some sessions."""
+
+    everything: bool = False
+    sessions: tuple[str, ...] = ()
+
+    def applies_to(self, session: str) -> bool:
+        return self.everything or session in self.sessions
+
+
 # Ids
 
 

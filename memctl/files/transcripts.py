@@ -20,7 +20,7 @@ from typing import Any
 
 from memctl import times
 from memctl.core import kept
-from memctl.core.kept import KeptMessage
+from memctl.core.kept import KeptMessage, Paused
 from memctl.errors import InvalidDataError, NotFoundError
 from memctl.files import atomic, lock
 from memctl.files.layout import UserFolder
@@ -278,17 +278,6 @@ def share(folder: UserFolder, wanted: bool) -> None:
 
 
 # What this machine's user decided
-
-
-@dataclass(frozen=True)
-class Paused:
-    """What is not kept for now: nothing of what is said (`everything`), or nothing of what is said in some sessions."""
-
-    everything: bool = False
-    sessions: tuple[str, ...] = ()
-
-    def applies_to(self, session: str) -> bool:
-        return self.everything or session in self.sessions
 
 
 PAUSED = ".memctl/state/transcripts-paused"

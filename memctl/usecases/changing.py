@@ -9,7 +9,7 @@ from datetime import datetime
 from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.conversations import derived
-from memctl.conversations.service import deletions
+from memctl.conversations.in_files import deletions
 from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
