@@ -126,10 +126,10 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "forget_memory",
-        "Move memories to the trash, when the user asks you to forget: by ids, or by words. If these fit several, the "
-        "answer lists them.",
+        "Forget, when the user asks for it: memories, and the messages that say them. By ids, or by words; if these fit "
+        "several, the answer lists them.",
         {
-            "ids": _texts("The memories."),
+            "ids": _texts("Of memories or messages."),
             "text": _text("What to forget."),
             "reason": _text(),
         },
