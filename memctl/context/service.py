@@ -74,6 +74,9 @@ TOKENS_A_HIT, TOKENS_A_BYTE = 12, 0.15
 LEAST_HITS, MOST_HITS = 40, 600
 """… from which it follows, within these bounds, how many are looked for to fill the room there is."""
 
+BYTES_A_TOKEN = 4.5
+"""Of messages, at most: how much of them is read to fill the room."""
+
 RECENT_MESSAGES, RECENT_CHARACTERS = 8, 2_000
 """What was said before the question that is searched for with it."""
 
@@ -201,7 +204,8 @@ class Contexts:
         if session:
             messages, task_state = store.conversation(session).openai(), store.task_text(session)
         counter = tokens.load(tokenizer or store.settings.tokenizer)
-        found = self._recalled(question if recall else "", messages, now, self._hits_for(total, memory_tokens))
+        room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
+        found = self._recalled(question if recall else "", messages, now, room)
         asks = bool(recall and question.strip())
         opened = not asks or self._opens(found.evidence, gate)
         pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
@@ -226,8 +230,8 @@ class Contexts:
             open=opened,
         )
 
-    def _hits_for(self, total: int, memory_tokens: int | None) -> int:
-        room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
+    def _hits_for(self, room: int) -> int:
+        """How many hits fill so many tokens, as far as the usual size of a message tells."""
         usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._store.index.usual_message()))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
@@ -258,7 +262,7 @@ class Contexts:
 
     # Finding
 
-    def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, top: int) -> _Recalled:
+    def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, room: int) -> _Recalled:
         store = self._store
         store.refresh()
         embedder = store._ready_embedder()
@@ -266,7 +270,7 @@ class Contexts:
         if not question.strip():
             return _Recalled(Evidence((), {}, 0.0), None, tuple(degraded))
         recent = evidence.recent_turns(question, messages, RECENT_MESSAGES, RECENT_CHARACTERS)
-        query = Query(question, top=top, rerank=store.reranker_for(CONTEXT))
+        query = Query(question, top=self._hits_for(room), rerank=store.reranker_for(CONTEXT))
         window = evidence.texts_of([*messages, {"content": question}])
         found: list[Evidence] = []
 
@@ -279,6 +283,7 @@ class Contexts:
                     embedder,
                     store.weights,
                     now,
+                    BYTES_A_TOKEN * room,
                     lambda hit: evidence.stands_in(hit, window),
                 )
             )

@@ -156,8 +156,8 @@ class Evidence:
     degraded: str = ""
 
 
-BYTES_A_HIT, LEAST_BYTES = 70, 20
-"""Bytes of messages that are decoded a wanted hit, and the least that one counts."""
+LEAST_BYTES = 20
+"""What a message counts at least, of the bytes that are decoded."""
 
 JUDGED = 12
 """Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
@@ -170,6 +170,7 @@ def evidence(
     embedder: Embedder | None,
     weights: rank.Weights,
     now: datetime,
+    room: float = inf,
     known: Callable[[Hit], bool] = lambda hit: False,
 ) -> Evidence:
     """As many hits as a context has room for: `query.top` messages, and of memories and passages of documents what is
@@ -177,15 +178,15 @@ def evidence(
 
     Args:
         recent: what was said before the question.
+        room: bytes of messages after which no further ones are needed.
         known: whether a hit stands in the window already: it says nothing new, and answers nothing.
     """
 
     def gathered(question: Question, retrieved: Retrieved) -> Evidence:
         ranking = _ranked(index, query, retrieved, weights, now)
         present = route_of(query.text).present
-        hits, entries = _hits(
-            index, replace(query, top=-(-query.top // DECODED)), ranking, weights, now, present, BYTES_A_HIT * query.top
-        )
+        decoded = replace(query, top=-(-query.top // DECODED))
+        hits, entries = _hits(index, decoded, ranking, weights, now, present, room)
         said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
