@@ -126,8 +126,8 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "forget_memory",
-        "Forget, when the user asks for it: memories, and the messages that say them. By ids, or by words; if these fit "
-        "several, the answer lists them.",
+        "Forget, when the user asks for it: memories, and the messages that say them. By ids, or by words; if these "
+        "fit several, the answer lists them.",
         {
             "ids": _texts("Of memories or messages."),
             "text": _text("What to forget."),
