@@ -232,7 +232,7 @@ class Contexts:
 
     def _hits_for(self, room: int) -> int:
         """How many hits fill so many tokens, as far as the usual size of a message tells."""
-        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._store.index.usual_message()))
+        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._store.index.usual_message(answering.MOST_BYTES)))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
     def _opens(self, found: Evidence, gate: bool | None) -> bool:

@@ -338,12 +338,12 @@ class SqliteIndex:
         passages = (f"{message_id}#", f"{message_id}$")
         return whole or self._entries("layer = 'MSG' AND ref >= ? AND ref < ?", *passages, order="path, line, rowid")
 
-    def usual_message(self, sample: int = 50) -> int:
+    def usual_message(self, most: int, sample: int = 50) -> int:
         """The mean size in bytes of the texts of some messages, or passages of them (the lowest ids: these are random);
         0 where there are none."""
         found = self._entries("layer = 'MSG'", sample, order="ref LIMIT ?")
         texts = [str(json.loads(each.raw)["text"]) for each in found]
-        return sum(len(text.encode("utf-8", "replace")) for text in texts) // max(1, len(texts))
+        return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
 
     def refs_of_message(self, path: str, message_id: str) -> list[str]:
         """The refs of a message's entries in a file."""

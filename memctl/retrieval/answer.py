@@ -156,8 +156,8 @@ class Evidence:
     degraded: str = ""
 
 
-LEAST_BYTES = 20
-"""What a message counts at least, of the bytes that are decoded."""
+LEAST_BYTES, MOST_BYTES = 20, 180
+"""What a message counts, at least and at most, of the bytes that are decoded: a short one may take the place of a long."""
 
 JUDGED = 12
 """Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
@@ -267,7 +267,7 @@ def _hits(
             continue
         memory, via = _resolved(index, found)
         if said and memory is not None:
-            most -= max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass")))
+            most -= min(MOST_BYTES, max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass"))))
         if memory is not None and (not via or _allowed(memory, query.filters, now)):
             parts = rank.parts(ranking.signals[candidate.rowid], ranking.most, memory, weights, now, present, past)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
