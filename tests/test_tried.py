@@ -58,6 +58,8 @@ CORRECTED = [
     ("我的生日是哪天？", "3月14日", "4月13日", [("我的生日是3月14日。", "说错了，是4月13日。")]),
     ("我做什么工作？", "住在上海", "深圳", [("我住在上海，在一家银行做后端开发。",), ("我搬到深圳了。",)]),
     ("我对什么过敏？", "我对虾过敏", "不过敏了", [("我对虾过敏。",), ("医生说我对虾不过敏了。",)]),
+    ("我的航班几点起飞？", "八点起飞", "九点", [("我的航班周五早上八点起飞。", "说错了，是九点。"), ("我换工作了，周一开始上班。",)]),
+    ("What should I pack for August?", "August in Crete", "Corsica", [("We're spending August in Crete.",), ("We're no longer going to Crete, Corsica it is.",)]),
     ("早上给我准备什么喝的？", "美式咖啡", "不喝咖啡了", [("我每天早上喝一杯美式咖啡。",), ("我现在不喝咖啡了。",)]),
 ]  # fmt: skip
 
@@ -74,6 +76,9 @@ def test_what_was_taken_back_says_so(
 NOT_CORRECTED = [
     ("Where's my brother?", "I love jazz.", [("I love jazz.", "No, thanks, I do not want a reminder."), ("I now have a new bike.",)]),
     ("我妈妈住在哪里？", "我妈妈也住在上海", [("我住在上海。",), ("我妈妈也住在上海，她养了两只鸟。",), ("我搬到深圳了。",)]),
+    ("What car do I drive?", "I drive a Skoda", [("I drive a Skoda.",), ("My sister no longer drives a Skoda.",)]),
+    ("Which instrument do I play?", "I play the cello", [("I play the cello.",), ("I now also play the viola.",)]),
+    ("我开什么车？", "我开本田。", [("我开本田。",), ("我姐不开本田了。",)]),
     ("What colour is my bike?", "My bike is red.", [("My bike is red.", "No idea what to cook tonight?"), ("I moved my desk.",)]),
 ]  # fmt: skip
 
@@ -138,6 +143,26 @@ def test_words_mean_a_message_where_no_memory_fits(store: MemoryStore) -> None:
     assert "6621" not in shown(store, "我的银行卡尾号是多少？")
 
 
+def test_one_fact_of_a_sentence_is_forgotten_without_the_other(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I live in Ghent and I'm allergic to latex.")
+    store.forget([memory.memory_id for memory in store.all() if memory.key == "city"])
+    assert [(memory.content, memory.key) for memory in store.all()] == [("I'm allergic to latex.", "allergy.latex")]
+    store.undo()
+    assert {memory.key for memory in store.all()} == {"city", "allergy.latex"}
+
+
+def test_answers_and_requests_that_repeat_it_go_too(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I'm allergic to latex.")
+        say(memory, "Which gloves?", "Nitrile, since you're allergic to latex.")
+        memory.on_user_message("Forget my latex allergy.")
+        memory.call_tool("forget_memory", {"ids": [held.memory_id for held in store.all()]})
+        memory.on_assistant_message("Done.")
+        memory.on_session_end()
+    assert "latex" not in shown(store, "Which gloves should I buy?")
+
+
 def test_an_episode_that_is_forgotten_takes_the_message_it_repeats(store: MemoryStore) -> None:
     with agent(store, "a") as memory:
         say(memory, "我前女友叫苏小小。", "好的。")
@@ -199,6 +224,12 @@ OF_OTHERS = [
     "Customer ticket #44:\nI live in Oslo. I am vegan.",
     "Make it shorter:\n\n# About me\n\nI live in Rome. I am vegan.",
     'Review: """I am allergic to wheat. My name is Zed."""',
+    "Sam: I'm allergic to shellfish\nLea: ok\nSummarize this chat please",
+    "Sam, 10:02\nI'm allergic to nuts",
+    "[10:02] 小红：我对海鲜过敏\n[10:03] 小明：好",
+    "Is this sentence correct? I live in Oslo.",
+    "Let's role-play: you're a barista and I'm a grumpy customer.\nI hate oat milk!",
+    "帮我改一下错别字：我叫赵磊。",
     "帮我写朋友圈：我辞职了，我搬到大理了。",
     "聊天记录：\n小王：我住在武汉\n小李：我喜欢吃辣\n帮我总结",
     "用第一人称写：我是一只猫，我不吃鱼。",
@@ -214,7 +245,27 @@ def test_what_others_say_is_no_fact_of_the_user(store: MemoryStore, text: str) -
     assert [memory.content for memory in store.all()] == []
 
 
+OWN = [
+    ("- I'm allergic to kiwi\n- I have a cat", "allergic to kiwi"),
+    ("About me:\nI live in Rome.", "I live in Rome"),
+    ("Update:\nI moved to Oslo.", "I moved to Oslo"),
+    ("我的情况如下：\n我住在武汉。", "我住在武汉"),
+]
+
+
+@pytest.mark.parametrize(("text", "known"), OWN)
+def test_lists_and_headings_of_the_users_own_are_learned(store: MemoryStore, text: str, known: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text)
+    assert any(known in memory.content for memory in store.all())
+
+
 RULES = [
+    "You must not delete files unless I confirm.",
+    "Please keep every answer under 100 words.",
+    "未经我确认不得删除文件。",
+    "没问过我之前绝对不要下单。",
+    "跟我说话不要用表情符号。",
     "千万别删我的备份文件。",
     "不要在回答里用表情符号。",
     "绝对不要推送到 main",
@@ -228,13 +279,19 @@ RULES = [
 
 
 @pytest.mark.parametrize("text", RULES)
-def test_rules_in_chinese_are_in_every_context(store: MemoryStore, text: str) -> None:
+def test_rules_are_in_every_context(store: MemoryStore, text: str) -> None:
     with agent(store, "a") as memory:
         say(memory, text, "好")
-    assert text.rstrip("。") in shown(store, "What is the weather like in Oslo?")
+    assert text.rstrip("。.") in shown(store, "What is the weather like in Oslo?")
 
 
-@pytest.mark.parametrize("text", ["别担心。", "不要着急。", "千万别难过。", "别删这个文件。", "一定要去看看长城。"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "别担心。", "不要着急。", "千万别难过。", "别删这个文件。", "一定要去看看长城。",
+        "For this email, don't use my first name.", "Never use the passive in this essay.", "For now, don't use emojis.",
+    ],
+)  # fmt: skip
 def test_what_is_meant_for_once_is_no_rule(store: MemoryStore, text: str) -> None:
     with agent(store, "a") as memory:
         say(memory, text, "好")

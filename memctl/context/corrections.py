@@ -14,6 +14,7 @@ from functools import lru_cache
 from memctl.core.provenance import SAID
 from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
+from memctl.lifecycle.correcting import is_of_another
 from memctl.models import LAYER_MESSAGE, Memory
 
 CLOSE = 3
@@ -44,6 +45,10 @@ _CHANGES = re.compile(
     r"[不没][^，。？！]{0,6}了|去世|离职|辞[职了]|分手|离婚|戒了|又[^，。]{0,8}回|是[^，。]{1,12}了",
     re.IGNORECASE,
 )
+_ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
+"""What somebody does no more: where a Chinese word is shared, one is enough."""
+
+_ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*$")
 _NUMBER = re.compile(
@@ -67,26 +72,28 @@ def takes_back(later: str, earlier: str) -> bool:
 
 def changes(later: str, earlier: str) -> bool:
     """Whether something that was said at any later time changes what was said before: a sentence of it says that
-    something has changed, and shares words with what was said before."""
-    words = telling(earlier)
-    return any(_shares(sentence, words, earlier) for sentence in _changing(later))
+    something has changed, of the same person, and shares words with what was said before."""
+    words, own = telling(earlier), not is_of_another(earlier)
+    return any(_shares(each, words, earlier) for each in _changing(later) if not (own and is_of_another(each)))
 
 
 @lru_cache(maxsize=4_096)
 def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
     found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if _is_statement(text) else []
-    return tuple(sentence for sentence in found if _TAKES_BACK.search(sentence) or _CHANGES.search(sentence))
+    return tuple(each for each in found if _CHANGES.search(each) and not _ADDS.search(each))
 
 
 def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
-    shared = len(telling(sentence) & words)
-    return shared >= 2 or (shared == 1 and (len(words) <= 3 or _of_one_kind(sentence, earlier)))
+    shared = telling(sentence) & words
+    ends = _ENDS.search(sentence) and any(not word.isascii() for word in shared)
+    return len(shared) >= 2 or (len(shared) == 1 and (len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)))
 
 
 @lru_cache(maxsize=4_096)
 def telling(text: str) -> frozenset[str]:
-    return frozenset(term for term in terms(text) if not is_stop(term))
+    """The words that tell what a text is about: no stop words, and no single Chinese characters, which many share."""
+    return frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
 
 
 def source_of(memory: Memory) -> str:
@@ -114,7 +121,7 @@ def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]
             continue
         behind = [m for m in following.get(source_of(memory), ()) if _is_users(m)][:CLOSE]
         taking = [m for m in behind if takes_back(m.content, memory.content)]
-        taking += [m for m in updates if _is_later(m, memory) and changes(m.content, memory.content)]
+        taking = taking or [m for m in updates if _is_later(m, memory) and changes(m.content, memory.content)]
         taking = taking or [m for m in amended if _was_before(memory, m)]
         if taking:
             found[memory.memory_id] = max(taking, key=lambda m: (m.when is not None, m.when))

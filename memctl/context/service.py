@@ -38,8 +38,10 @@ from memctl.lifecycle.reflect import shortened
 from memctl.models import (
     CANDIDATE,
     CONSTRAINT,
+    LAYER_DOCUMENT,
     LAYER_REFLECTION,
     MEMORIES,
+    MESSAGES,
     SUPERSEDED,
     Filters,
     Hit,
@@ -62,6 +64,9 @@ MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 
 MOST_COMPARED, FOLLOWING = 40, 4
 """Hits that are compared with what was said later, and how much of that right behind each."""
+
+MOST_LOOKED_UP, RAREST, ALIKE = 8, 3, 8
+"""Of how many of them what shares their rarest words is looked up, of how many words, and how much of it is read."""
 
 _USERS = b'"role": "user"'
 """In what the index holds of a message of the user's."""
@@ -322,6 +327,7 @@ class Contexts:
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
+        likely += self._sharing(likely, now)
         about = replace(about, later=corrections.later_ones(likely, self._following(likely)))
         told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
@@ -340,6 +346,21 @@ class Contexts:
         own = (entry for entry in index.found(rows) if _USERS in entry.raw)
         found = {entry.rowid: message_memory(entry.raw) for entry in own}
         return {name: [found[row] for row in rows if row in found] for name, rows in behind.items()}
+
+    def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
+        """Messages that share the rarest words with what is shown first: one of them may take it back, even where the
+        question does not find it."""
+        found: dict[str, Memory] = {}
+        known = {memory.memory_id for memory in shown}
+        first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
+        for memory in first[:MOST_LOOKED_UP]:
+            words = sorted(corrections.telling(memory.content))
+            index, only = self._store.index, Filters(only=MESSAGES)
+            for entry in index.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
+                other = message_memory(entry.raw) if _USERS in entry.raw else None
+                if other is not None and other.memory_id not in known:
+                    found[other.memory_id] = other
+        return [*found.values()]
 
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""

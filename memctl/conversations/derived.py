@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator
+from dataclasses import replace
 from datetime import datetime
 
 from memctl.core.provenance import SAID
@@ -30,6 +31,7 @@ ECHOED = 2
 """Words of a message in an answer that repeats it."""
 
 _ASKS = re.compile(r"\b(?:forget|delete|remove|erase)\b|忘掉|忘记|忘了|删掉|删除|别记|不要记", re.IGNORECASE)
+_CLAUSES = re.compile(r"[,;，；。]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+(?=(?:i|i'm|my|we|our)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
 """How an agent calls the one who says "I"."""
@@ -47,9 +49,19 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
     if span and span[0] != span[-1]:
         return [m.memory_id for m in found if repeats(memory.content, m.content)]
     wanted = _wanted(memory, user)
-    same = (m.memory_id for m in found if m.metadata.get("role") == USER and says(wanted, m.content))
+    same = (m.memory_id for m in found if _is_said_in(wanted, m))
     saying = [*dict.fromkeys((*span[:1], *same))]
     return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted, 1)))]
+
+
+def _is_said_in(wanted: frozenset[str], message: Memory) -> bool:
+    """Whether a message says what some words say: a user's as a whole, also where it asks to forget half of them; a
+    sentence of an assistant's."""
+    if message.metadata.get("role") == USER:
+        asking = asks_to_forget(message.content) and 2 * len(wanted & _telling(message.content)) >= len(wanted)
+        return says(wanted, message.content) or (asking and bool(wanted))
+    sentences = _PARTS.split(message.content) if message.metadata.get("role") == "assistant" else []
+    return any(says(wanted, sentence) for sentence in sentences)
 
 
 def echoes(view: View, message_id: str, now: datetime) -> list[str]:
@@ -89,6 +101,26 @@ def repeats(text: str, said: str) -> bool:
     """Whether a text has all of what was said in it, or is a part of it, word for word."""
     short, long = sorted((" ".join(text.split()), " ".join(said.split())), key=len)
     return len(short) >= LEAST_WORDS and short in long
+
+
+def without(memory: Memory, forgotten: Iterable[Memory]) -> Memory | None:
+    """A fact without the parts of its sentence that say another fact, which is forgotten; None where these are the
+    same fact, or cannot be told apart."""
+    others = [*forgotten]
+    named = [_named(each) for each in others if each.key and each.key != memory.key]
+    if not memory.key or not named or len(named) != len(others):
+        return None
+    parts = [part.strip() for part in _CLAUSES.split(memory.content) if part.strip(" .。")]
+    left = [part for part in parts if not any(name in part.casefold() for name in named)]
+    if len(left) == len(parts) or not any(_named(memory) in part.casefold() for part in left):
+        return None
+    return replace(memory, content=", ".join(left))
+
+
+def _named(memory: Memory) -> str:
+    """What a fact is about: its value, or what its key names where the value is yes or no."""
+    value = memory.value if isinstance(memory.value, str) else memory.key.rpartition(".")[2].replace("_", " ")
+    return value.casefold()
 
 
 def retold(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:

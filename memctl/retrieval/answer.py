@@ -157,7 +157,7 @@ class Evidence:
 
 
 LEAST_BYTES, MOST_BYTES = 20, 180
-"""What a message counts, at least and at most, of the bytes that are decoded: a short one may take the place of a long."""
+"""What a message counts, at least and at most, of the bytes that are decoded: short ones may replace a long one."""
 
 JUDGED = 12
 """Hits whose relevance is looked at, in each part: it takes a look at all of their words."""

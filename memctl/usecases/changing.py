@@ -132,10 +132,13 @@ class Changing(Sessions, Asking):
         def decide(view: View) -> Change:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
             same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self.user)]
+            left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
+            kept = {memory.memory_id for memory in left}
+            same = [memory for memory in same if memory.memory_id not in kept]
             once = {memory.memory_id: memory for memory in (*named, *same, *derived.made_from(view, given, now))}
             gone[:] = once.values()
             trash = housekeeping.to_trash("forget", view, gone, reason, now)
-            return replace(trash, lines=deletions(view, [*given, *said], now))
+            return replace(trash, puts=(*trash.puts, *left), lines=deletions(view, [*given, *said], now))
 
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone

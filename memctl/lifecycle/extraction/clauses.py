@@ -65,7 +65,13 @@ _ABOUT_ONESELF = (
 _HERE_IS = r"^\s*(?:here(?:'s| is| are)\b|below is\b|以下是|下面是)"
 _LONGEST_INTRODUCTION = 120
 
-_TURN = r"(?m)^[^\S\n]*(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)[^\n]*(?:\b(?:I|I'm|I've|my|we)\b|我)[^\n]*$"
+_BULLET = r"(?m)^[^\S\n]*(?:[-*•·]|\d{1,2}[.)])[^\S\n]+(?=\S)"
+_NAMED = r"(?m)^[^\S\n]*(?:\[?\d{1,2}:\d\d\]?[^\S\n]*)?(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)"
+"""How a line of a conversation begins: perhaps the time, and a name."""
+
+_NAME_AND_TIME = r"^(?:[A-Z][\w.'-]{0,20}|[\u4e00-\u9fff]{1,6})[,，]?\s+\d{1,2}:\d\d$"
+
+_TURN = r"(?m)^[^\S\n]*(?:\[?\d{1,2}:\d\d\]?[^\S\n]*)?(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)[^\n]*(?:\b(?:I|I'm|I've|my|we)\b|我)[^\n]*$"
 """A line of a conversation: a name, and what its bearer says of themselves."""
 
 _INVISIBLE = re.compile(
@@ -79,7 +85,8 @@ def own_words(message: str) -> str:
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
     for pattern in (_FENCE, _CODE, _TRIPLE_QUOTES, _RECALLED_ITEM, _QUOTED_LINE):
         text = _re(pattern).sub("\n", text)
-    if len(_re(_TURN, 0).findall(text)) > 1:
+    text = _re(_BULLET).sub("", text)
+    if len(_re(_NAMED, 0).findall(text)) > 1:
         text = _re(_TURN, 0).sub("\n", text)
     text = _before_material(text)
     return _without_elements(text) if "</" in text else text
@@ -97,7 +104,7 @@ def _before_material(text: str) -> str:
 def _announces(line: str) -> bool:
     if not line or len(line) > _LONGEST_INTRODUCTION:
         return False
-    introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line)
+    introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line) or _re(_NAME_AND_TIME, 0).search(line)
     return bool(introduces) and not _re(_ABOUT_ONESELF).search(line)
 
 
@@ -169,7 +176,10 @@ _MATERIAL = (
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封条份]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信|邮件|短信|消息|通知|文案|简历|介绍|回复|朋友圈|留言|台词)"
     r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文|面试题|题目|聊天记录|对话|朋友圈|采访|自我介绍)是?[：:]"
-    r"|^\W*(?:请|帮我|帮忙|麻烦|给我|你|用第一人称)*(?:写|编|讲|生成|拟|起草)[^。！？]{0,12}[：:]"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|给我|你|用第一人称)*(?:写|编|讲|生成|拟|起草|改|检查|缩写|扩写|修改|校对|看看|翻)[^。！？]{0,12}[：:]"
+    r"|^\W*(?:is|are) (?:this|the following|these)\b.{0,20}\b(?:sentences?|text|grammar|phrase|correct|right|ok)\b"
+    r"|^\W*(?:turn|convert|change) (?:this|it|the following) (?:in)?to\b"
+    r"|\brole-?play(?:ing)?\b|^.{0,12}(?:角色扮演|演一下)"
     r"|^\W*(?:make (?:it|this)|shorten|fix|improve|edit|check|review|rhyme|continue|complete|explain|grade|rate)\b[^.?!]{0,40}[:：]\s"
 )
 _OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"

@@ -376,6 +376,8 @@ def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
         return [replace(one, key="answer_language", value=value)] if lasting else []
     if not phrases.starts(phrases.INSTRUCTION, text) or said.text.endswith(("吗？", "吗?", "呢？")):
         return []
+    if phrases.first((phrases.ONCE,), text):
+        return []
     tags = ("constraint",) if phrases.constrains(text) else ()
     confidence = _rounded(0.85 * said.certainty)
     return [_whole(said, "instruction", "preference", confidence, "preference", "instruction", tags, at)]

@@ -599,6 +599,13 @@ _PLEASE = r"(?:(?:please|pls|can you|could you|would you|will you|i want you to|
 _LASTING = r"(?:ever|again|any ?more|unless i (?:ask|say|tell)|without (?:asking|my|telling)|in (?:the )?future|from now on|by default|going forward|at all)"
 INSTRUCTION = (
     rf"^{_PLEASE}(?:always|never|from now on|in (?:the )?future|going forward|by default)\b,? (?:please )?(?:always |never |don't |do not )?(?!give (?:up|in)\b|be (?:afraid|yourself|happy)\b){_BEHAVE}\b.*",
+    rf"^{_PLEASE}you (?:must|should|may|can)(?: not|n't| never| always| only)? {_BEHAVE}\b.*\b(?:unless|without|always|never|every|before|only)\b.*",
+    rf"^{_PLEASE}you (?:must|may|should) (?:not|never|always) (?:ever )?{_BEHAVE}\b.{{3,}}",
+    rf"^{_PLEASE}(?:as a rule|whenever i [^,]{{3,60}}|every time i [^,]{{3,60}}),? (?:please )?(?:do not |don't |never |always )?{_BEHAVE}\b.*",
+    rf"^{_PLEASE}keep (?:all |every |each |your |the )+(?:answers?|repl(?:y|ies)|responses?|messages?|explanations?)\b.*",
+    r"^from now on,? (?:please )?no [a-z]+.*",
+    r"^(?:未经我|没经我|没有?问过我)[^，。]{0,6}[，,]?(?:都|绝对)?(?:不要|别|不能|不许|不准|不得|禁止).{2,}",
+    r"^(?:跟我|和我|对我)(?:说话|聊天|讲话|交流)[^，。]{0,4}[，,]?(?:请|都|要|不要|别).{2,}",
     rf"^{_PLEASE}{_BEHAVE}\b.{{3,}}\b(?:from now on|in (?:the )?future|going forward|by default|at all times|every time)\W*$",
     rf"^{_PLEASE}(?:don't|do not|stop|avoid)(?: ever)? (?:{_BEHAVE}|\w+ing)\b.*\b{_LASTING}\b.*",
     rf"^{_PLEASE}(?:don't|do not|stop) (?:us(?:e|ing)|call(?:ing)?|writ(?:e|ing)|add(?:ing)?|send(?:ing)?|schedul(?:e|ing)) (?!this|that|the|it\b|those|these|them|me (?:back|now|today|tomorrow)|a\b|an\b)(?!.*\b(?:yet|now|for now|today|here|this|that)\b)\w+.*",
@@ -619,6 +626,9 @@ INSTRUCTION = (
     r"^(?:please )?never\s*[\u4e00-\u9fff].{2,}",
     r"^(?:回答|回复|写代码|提交|说话|称呼)(?:我)?(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
 )  # fmt: skip
+ONCE = r"\b(?:for|in|of|with|on) (?:this|these)\b|\bfor now\b|\buntil (?:tomorrow|tonight|then|monday|next)\b|\b(?:today|tonight|right now)\b"
+"""In an instruction that is meant for one occasion."""
+
 ANSWER_LANGUAGE = (
     rf"^{_PLEASE}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{_LANGUAGES})\b(?! to (?!me)| for (?!me)).*",
     rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量|还是)?(?:改|换成|改为)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
