@@ -274,21 +274,21 @@ PART_SHARE, GOOD_SHARE = 0.3, 0.5
 """The places of an answer that each part has for itself, for hits with at least so much of the best score."""
 
 FAIR_SHARE = 0.2
-"""… and what its best hit must have of it for one place."""
+"""… and what the best memory must have of it for one place of many: what a manual repeats does not drown it."""
 
 
 def balanced(hits: Sequence[Hit], top: int) -> list[Hit]:
     """The hits, best first, such that no part drowns the others among the first `top`: the best few of each part that
-    are about as good as the best of all have a place there, and the best of each where it is not far worse."""
+    are about as good as the best of all have a place there, and of many places the best memory has one in any case."""
     own = -int(-PART_SHARE * top // 1)
     parts = {part: [hit for hit in hits if part_of(hit) == part] for part in (MEMORIES, MESSAGES, DOCUMENTS)}
     if sum(bool(part) for part in parts.values()) < 2:
         return list(hits)
     kept: set[int] = set()
-    for part in parts.values():
+    for name, part in parts.items():
         good = [hit for hit in part if hit.score >= GOOD_SHARE * hits[0].score]
-        fair = [hit for hit in part[:1] if hit.score >= FAIR_SHARE * hits[0].score]
-        kept.update(id(hit) for hit in good[:own] or fair)
+        fair = [hit for hit in part[:1] if hit.score >= FAIR_SHARE * hits[0].score] if name == MEMORIES else []
+        kept.update(id(hit) for hit in good[:own] or fair[: own // 2])
     others = [hit for hit in hits if id(hit) not in kept]
     first = sorted(
         [hit for hit in hits if id(hit) in kept] + others[: max(0, top - len(kept))], key=lambda hit: -hit.score
