@@ -163,6 +163,21 @@ def test_answers_and_requests_that_repeat_it_go_too(store: MemoryStore) -> None:
     assert "latex" not in shown(store, "Which gloves should I buy?")
 
 
+def test_a_short_word_takes_nothing_along(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "It was yesterday that the heron came to Leeds.", "Good.")
+        say(memory, "yes", "Good.")
+        say(memory, "Please remove the old heron index from the database.", "Good.")
+        memory.on_session_end()
+    held = store.add("The heron database listens on port 6543").memory
+    kept = store.conversations.ids()
+    store.forget([held.memory_id])
+    assert store.conversations.ids() == kept
+    store.forget([memory.memory_id for memory in store.all() if memory.kind == "episode"])
+    texts = [store.conversations.message(name).text for name in store.conversations.ids()]
+    assert "yes" in texts
+
+
 def test_an_episode_that_is_forgotten_takes_the_message_it_repeats(store: MemoryStore) -> None:
     with agent(store, "a") as memory:
         say(memory, "我前女友叫苏小小。", "好的。")

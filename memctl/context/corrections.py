@@ -14,7 +14,7 @@ from functools import lru_cache
 from memctl.core.provenance import SAID
 from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
-from memctl.lifecycle.correcting import is_of_another
+from memctl.lifecycle.correcting import is_of_another, value_kinds
 from memctl.models import LAYER_MESSAGE, Memory
 
 CLOSE = 3
@@ -51,14 +51,7 @@ _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
 _ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*$")
-_NUMBER = re.compile(
-    r"\d|[零〇一二两三四五六七八九十百千万]|\b(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|noon)\b",
-    re.IGNORECASE,
-)
-_DAY = re.compile(
-    r"\b(?:mon|tues|wednes|thurs|fri|satur|sun)days?\b|\b(?:today|tomorrow|tonight)\b|(?:周|星期|礼拜)[一二三四五六日天]|[今明后]天",
-    re.IGNORECASE,
-)
+_COUNT = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
 
 
@@ -150,7 +143,7 @@ def _is_statement(text: str) -> bool:
 
 
 def _of_one_kind(one: str, other: str) -> bool:
-    return any(kind.search(one) and kind.search(other) for kind in (_NUMBER, _DAY))
+    return any(kind.search(one) and kind.search(other) for kind in (_COUNT, *value_kinds()))
 
 
 def _slip(later: str, earlier: str) -> bool:

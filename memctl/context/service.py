@@ -350,6 +350,8 @@ class Contexts:
     def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
         """Messages that share the rarest words with what is shown first: one of them may take it back, even where the
         question does not find it."""
+        if not self._store.index.has(MESSAGES):
+            return []
         found: dict[str, Memory] = {}
         known = {memory.memory_id for memory in shown}
         first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]

@@ -30,7 +30,11 @@ FEW_WORDS, SHORT, MANY = 2, 4, 10
 ECHOED = 2
 """Words of a message in an answer that repeats it."""
 
-_ASKS = re.compile(r"\b(?:forget|delete|remove|erase)\b|忘掉|忘记|忘了|删掉|删除|别记|不要记", re.IGNORECASE)
+_ASKS = re.compile(
+    r"(?<!n't )(?<!not )(?<!never )(?<!i )\bforget\b|\b(?:delete|remove|erase)\b[^.?!]{0,60}\bmemor(?:y|ies)\b"
+    r"|(?<!别)(?<!要)(?<!我)忘(?:掉|记|了)|(?:删掉|删除)[^。？！]{0,20}记忆|别记|不要记",
+    re.IGNORECASE,
+)
 _CLAUSES = re.compile(r"[,;，；。]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+(?=(?:i|i'm|my|we|our)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
@@ -98,9 +102,10 @@ def says(wanted: frozenset[str], text: str) -> bool:
 
 
 def repeats(text: str, said: str) -> bool:
-    """Whether a text has all of what was said in it, or is a part of it, word for word."""
-    short, long = sorted((" ".join(text.split()), " ".join(said.split())), key=len)
-    return len(short) >= LEAST_WORDS and short in long
+    """Whether one of two texts stands in the other word for word, and has enough words for this to be no chance."""
+    short, long = sorted((text, said), key=len)
+    telling = {word for word in terms(short) if not is_stop(word)}
+    return len(telling) >= FEW_WORDS and f" {' '.join(terms(short))} " in f" {' '.join(terms(long))} "
 
 
 def without(memory: Memory, forgotten: Iterable[Memory]) -> Memory | None:

@@ -179,7 +179,8 @@ def _speaks_of(thing: str, memory: Memory, user: str) -> bool:
 
 
 @cache
-def _value_kinds() -> tuple[re.Pattern[str], ...]:
+def value_kinds() -> tuple[re.Pattern[str], ...]:
+    """What tells a day, a time, a number or a month: a value is replaced by one of its kind."""
     return tuple(
         re.compile(pattern, re.I)
         for pattern in (
@@ -210,7 +211,7 @@ def _holds_value(denial: Denial, memory: Memory) -> bool:
         return False
     if memory.key:
         return False
-    kinds = [kind for kind in _value_kinds() if kind.search(denial.new)]
+    kinds = [kind for kind in value_kinds() if kind.search(denial.new)]
     if kinds:
         return any(kind.search(content) for kind in kinds)
     if _is_chinese(denial.frame):

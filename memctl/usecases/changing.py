@@ -222,7 +222,9 @@ class Changing(Sessions, Asking):
         if dry_run:
             decide(self.view())
             return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
-        self.drop_from_windows([m.memory_id for m in self._named_messages(ids)], now)
+        if said := [memory.memory_id for memory in self._named_messages(ids)]:
+            decide(self.view())  # what is refused must take nothing out of a window
+            self.drop_from_windows(said, now)
         self._healed(lambda: self.gateway.purge(decide, now))
         for path in self.spare_indexes:
             if path != self.index.path:

@@ -626,7 +626,7 @@ INSTRUCTION = (
     r"^(?:please )?never\s*[\u4e00-\u9fff].{2,}",
     r"^(?:回答|回复|写代码|提交|说话|称呼)(?:我)?(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
 )  # fmt: skip
-ONCE = r"\b(?:for|in|of|with|on) (?:this|these)\b|\bfor now\b|\buntil (?:tomorrow|tonight|then|monday|next)\b|\b(?:today|tonight|right now)\b"
+ONCE = r"\b(?:for|in|of|with|on) (?:this|these)\b(?! (?:\w+ )?(?:projects?|repo|repository|codebase|team|company|house|household|workspace|app)\b)|\bfor now\b|\buntil (?:tomorrow|tonight|then|monday|next)\b|\b(?:today|tonight|right now)\b"
 """In an instruction that is meant for one occasion."""
 
 ANSWER_LANGUAGE = (
