@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import re
-from contextlib import suppress
 from datetime import UTC, date, datetime, timedelta
 
 from memctl.errors import UsageError
@@ -97,8 +96,10 @@ def _day_of(value: float) -> bool:
 
 def _from_text(text: str) -> datetime:
     if text[4:5] == "-" and text.endswith("Z"):  # as memctl writes it
-        with suppress(ValueError, OverflowError):
-            return datetime.fromisoformat(text).astimezone(UTC)
+        try:
+            return datetime.fromisoformat(text)
+        except ValueError:
+            pass
     if re.fullmatch(r"-?\d{9,}(\.\d+)?", text):
         return _from_number(float(text))
     normal = re.sub(r"(?<=\d)\s+(UTC|GMT)$", "Z", text.replace("/", "-"))

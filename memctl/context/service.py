@@ -65,7 +65,7 @@ MOST_CONSTRAINTS, MOST_PINNED, MOST_PROFILE = 30, 100, 20
 MOST_COMPARED, FOLLOWING = 40, 4
 """Hits that are compared with what was said later, and how much of that right behind each."""
 
-MOST_LOOKED_UP, RAREST, ALIKE = 8, 3, 8
+MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
 """Of how many of them what shares their rarest words is looked up, of how many words, and how much of it is read."""
 
 _USERS = b'"role": "user"'
@@ -327,8 +327,9 @@ class Contexts:
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
         likely = [*always, *(hit.memory for hit in hits[:MOST_COMPARED]), *profile]
+        following = self._following(likely)
         likely += self._sharing(likely, now)
-        about = replace(about, later=corrections.later_ones(likely, self._following(likely)))
+        about = replace(about, later=corrections.later_ones(likely, following))
         told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
         answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
         if not opened:

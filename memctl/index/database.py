@@ -70,7 +70,7 @@ def open_database(path: Path) -> Connection:
     """Open the index, making it anew where it is missing, damaged or of another version."""
     _check_kind(path)
     try:
-        connection = _connect(path)
+        connection = connect(path)
         if _version(connection) == schema.VERSION and is_checked(connection):
             return connection
         connection.close()
@@ -108,10 +108,16 @@ def _make_private(path: Path) -> None:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600))
 
 
-def _connect(path: Path) -> Connection:
-    if str(path) != ":memory:":
+def connect(path: Path, *, create: bool = True) -> Connection:
+    """A connection with everything the index needs.
+
+    Args:
+        create: whether the file is made where there is none.
+    """
+    if create and str(path) != ":memory:":
         _make_private(path)
-    connection = Connection(str(path), vfs=CHECKING if checks_pages() else None)
+    flags = apsw.SQLITE_OPEN_READWRITE | (apsw.SQLITE_OPEN_CREATE if create else 0)
+    connection = Connection(str(path), flags=flags, vfs=CHECKING if checks_pages() else None)
     connection.reserve_bytes(reserve=_CHECKSUM_BYTES)
     connection.set_busy_timeout(BUSY_MILLISECONDS)
     connection.enable_load_extension(True)
@@ -203,7 +209,7 @@ def _create(path: Path) -> Connection:
 
 
 def _create_in(path: Path) -> Connection:
-    connection = _connect(path)
+    connection = connect(path)
     with transaction(connection):
         if _version(connection) != schema.VERSION:
             _drop_everything(connection)

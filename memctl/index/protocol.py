@@ -111,12 +111,14 @@ class Neighbours:
 
 @dataclass(frozen=True)
 class Said:
-    """Where an entry comes from: its session, who said it, in seconds when; `stands`: a lasting wish or instruction."""
+    """Where an entry comes from: its session, who said it, in seconds when, the file; `stands`: a lasting wish or
+    instruction."""
 
     session: str
     speaker: str
     when: float | None
     stands: bool
+    path: str = ""
 
 
 Vector = Sequence[float]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
@@ -163,9 +163,16 @@ def full_text(
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
     if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
+        if not _any(connection, condition):
+            return []
         sql = f"""SELECT f.rowid, -f.rank FROM full_text f WHERE full_text MATCH ? AND +f.rowid IN
         (SELECT e.rowid FROM entries e WHERE {condition.condition}) ORDER BY f.rank, f.rowid LIMIT ?"""
     return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
+
+
+def _any(connection: apsw.Connection, condition: Where) -> bool:
+    sql = f"SELECT 1 FROM entries e WHERE {condition.condition} LIMIT 1"
+    return db.row(connection, sql, condition.arguments) is not None
 
 
 def _best(connection: apsw.Connection, match: str, depth: int) -> list[tuple[int, float]]:
@@ -209,20 +216,38 @@ def _more_than(connection: apsw.Connection, match: str, limit: int) -> bool:
     return db.row(connection, sql, (match, limit)) is not None
 
 
-def nearest(connection: apsw.Connection, vector: Vector, condition: Where, limit: int) -> list[Scored]:
-    """Entries by cosine to the vector, nearest first."""
+def nearest(
+    connection: apsw.Connection,
+    vector: Vector,
+    condition: Where,
+    limit: int,
+    scanned: Callable[[bytes, int], Sequence[int] | None] = lambda sketch, wanted: None,
+) -> list[Scored]:
+    """Entries by cosine to the vector, nearest first.
+
+    Args:
+        scanned: gives what `nearest_sketches` would, where that is known already.
+    """
     packed = vectors.packed_question(tuple(vector))
     if not packed.vector:
         return []
     if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
-        wanted = max(SKETCH_CANDIDATES, SKETCHES_A_HIT * limit)
+        wanted = sketches_for(limit)
         if not condition.selective:
-            found = _first_passing(connection, _nearest_sketches(connection, packed, wanted), condition, limit)
+            rows = scanned(packed.sketch, wanted)
+            near = nearest_sketches(connection, packed.sketch, wanted) if rows is None else rows
+            scores = _cosines(connection, packed.vector, near)
+            found = _first_passing(connection, _in_order(scores.items()), condition, limit)
             if len(found) >= limit:
                 return found
         scores = _cosines(connection, packed.vector, _by_sketch(connection, packed.sketch, condition, wanted))
         return _scored(_in_order(scores.items())[:limit])
     return exactly_nearest(connection, packed.vector, condition, limit)
+
+
+def sketches_for(limit: int) -> int:
+    """How many of the nearest sketches are compared exactly to find so many entries."""
+    return max(SKETCH_CANDIDATES, SKETCHES_A_HIT * limit)
 
 
 def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where, limit: int) -> list[Scored]:
@@ -233,12 +258,10 @@ def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where
     return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
 
 
-def _nearest_sketches(connection: apsw.Connection, packed: vectors.Packed, limit: int) -> list[tuple[int, float]]:
-    """The nearest by their sketches, whatever the filter, with their cosines."""
-    sql = """SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) FROM
-    (SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?) s
-    JOIN vectors v ON v.entry = s.entry WHERE length(v.vector)"""
-    return _in_order(db.rows(connection, sql, (packed.vector, packed.sketch, limit)))
+def nearest_sketches(connection: apsw.Connection, sketch: bytes, limit: int) -> list[int]:
+    """The entries with the nearest sketches, whatever the filter."""
+    sql = "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?"
+    return [row for (row,) in db.rows(connection, sql, (sketch, limit))]
 
 
 def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
@@ -305,14 +328,9 @@ def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> d
 
 def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
     """By whom, where and when each of the entries was said."""
-    sql = f"SELECT rowid, session_id, speaker, happened, stands FROM entries WHERE rowid IN {_GIVEN}"
-    found = db.rows(connection, sql, (_numbers(entries),))
-    return {row: Said(session or "", who or "", when, bool(stands)) for row, session, who, when, stands in found}
-
-
-def paths(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, str]:
-    """The files in which these rows stand."""
-    return dict(db.rows(connection, f"SELECT rowid, path FROM entries WHERE rowid IN {_GIVEN}", (_numbers(entries),)))
+    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, path FROM entries
+    WHERE rowid IN {_GIVEN}"""
+    return {row: Said(*columns) for row, *columns in db.rows(connection, sql, (_numbers(entries),))}
 
 
 def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:

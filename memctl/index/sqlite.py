@@ -16,7 +16,8 @@ from memctl.index import cues, search, text
 from memctl.index import database as db
 from memctl.index.frequencies import Frequencies, selection
 from memctl.index.protocol import Entry, FileState, FileUpdate, Found, Neighbours, Said, Scored, Vector
-from memctl.index.vectors import Packed
+from memctl.index.scanning import Scanner
+from memctl.index.vectors import Packed, packed_question
 from memctl.models import ARCHIVED, DOCUMENTS, KIND_MESSAGE, MESSAGES, SUPERSEDED, Filters, Memory
 
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
@@ -26,6 +27,9 @@ _ENTRY_COLUMNS = (
     "confidence, valid_from, valid_to, session_id, speaker, asks, stands"
 )
 
+
+LARGE = 20_000
+"""Entries from which on a second thread is worth what it costs."""
 
 MOST_WORDS = 256
 """Words of a text that are counted to find its rarest."""
@@ -49,6 +53,7 @@ class SqliteIndex:
         """
         self.path, self.owner = path, owner
         self._frequencies = Frequencies()
+        self._scanner: Scanner | None = None
         self.connection = db.open_database(path)
         try:
             self._claim()
@@ -85,6 +90,7 @@ class SqliteIndex:
         Raises:
             StorageError: the system refuses; until the index is opened anew, one in memory stands in for it.
         """
+        self._end_scanning()
         self.connection.close()
         try:
             db.delete(self.path)
@@ -113,6 +119,7 @@ class SqliteIndex:
         self.connection.execute("INSERT OR REPLACE INTO meta VALUES (?, ?)", (name, value))
 
     def close(self) -> None:
+        self._end_scanning()
         self.connection.close()
         if self.connection.damaged and self.on_disk:
             with suppress(StorageError):  # then the next one who opens it meets the damage too, and says so
@@ -196,10 +203,6 @@ class SqliteIndex:
         sql = f"""SELECT count(*) FROM full_text f WHERE full_text MATCH ?
         AND +f.rowid IN (SELECT e.rowid FROM entries e WHERE {search.within(DOCUMENTS)})"""
         return {word: int(db.value(self.connection, sql, (text.match_expression([word]),))) for word in words}
-
-    def paths(self, rows: Iterable[int]) -> dict[int, str]:
-        """The files in which these rows stand."""
-        return search.paths(self.connection, rows)
 
     def total(self) -> int:
         """How many entries there are."""
@@ -395,7 +398,23 @@ class SqliteIndex:
         return self.found([scored.rowid for scored in self.full_text(chosen[:rarest], filters, now, limit)])
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
-        return search.nearest(self.connection, vector, self._where(filters, now), limit)
+        scanned = self._scanner.found if self._scanner else lambda sketch, wanted: None
+        return search.nearest(self.connection, vector, self._where(filters, now), limit, scanned)
+
+    def expect_nearest(self, vector: Vector, pools: Iterable[Filters], now: datetime, limit: int) -> None:
+        """Begin to look for what is nearest to a vector, if the index is large: `nearest` goes on from there."""
+        sketch = packed_question(tuple(vector)).sketch
+        writing = self.connection.txn_state() == apsw.SQLITE_TXN_WRITE
+        if not sketch or writing or not self.on_disk or self.total() < LARGE:
+            return
+        if not all(self._where(pool, now).selective for pool in pools):
+            self._scanner = self._scanner or Scanner(self.path, self.meta("owner"))
+            self._scanner.begin(sketch, search.sketches_for(limit))
+
+    def _end_scanning(self) -> None:
+        if self._scanner is not None:
+            self._scanner.close()
+            self._scanner = None
 
     def _where(self, filters: Filters, now: datetime) -> search.Where:
         few = bool(filters.only) and self.size(filters.only) < SMALL_PART * self.total()

@@ -11,7 +11,7 @@ from typing import TypeVar
 
 from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
 from memctl.files import document, knowledge, transcripts
-from memctl.index.protocol import Found
+from memctl.index.protocol import Found, Said
 from memctl.index.sqlite import SqliteIndex
 from memctl.index.text import likeness, terms
 from memctl.models import (
@@ -239,6 +239,7 @@ class _Ranking:
 
     candidates: Sequence[Candidate]
     signals: Mapping[int, rank.Signals]
+    said: Mapping[int, Said]
     most: float
     asked: Asked
 
@@ -259,7 +260,7 @@ def _hits(
     """
     hits: list[Hit] = []
     entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
-    best = _shortlist(index, ranking.candidates, ranking.signals, query.top)
+    best = _shortlist(index, ranking, query.top)
     past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
     for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
         said = transcripts.is_transcript(found.path)
@@ -289,22 +290,21 @@ def _ranked(index: SqliteIndex, query: Query, retrieved: Retrieved, weights: ran
     asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
     signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
     signals = rank.favoured(signals, said, asked)
-    return _Ranking(candidates, signals, rank.most(signals, said, asked), asked)
+    return _Ranking(candidates, signals, said, rank.most(signals, said, asked), asked)
 
 
-def _shortlist(
-    index: SqliteIndex, candidates: Sequence[Candidate], signals: Mapping[int, rank.Signals], top: int
-) -> list[Candidate]:
+def _shortlist(index: SqliteIndex, ranking: _Ranking, top: int) -> list[Candidate]:
     """The candidates worth decoding: the best of each part, of passages a few of each document before more of one."""
-    best = sorted(candidates, key=lambda c: (-sum(signals[c.rowid]), c.rowid))
+    score = {row: -sum(parts) for row, parts in ranking.signals.items()}
+    best = sorted(ranking.candidates, key=lambda c: (score[c.rowid], c.rowid))
     wanted = max(DECODED * top, LEAST_DECODED)
     if not (index.has(DOCUMENTS) or index.has(MESSAGES)):
         return best[:wanted]
-    path_of = index.paths([c.rowid for c in best])
+    said = ranking.said
     parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
     for candidate in best:
-        parts[_part(path_of[candidate.rowid])].append(candidate)
-    passages = rank.spread(parts[DOCUMENTS], lambda c: path_of[c.rowid], top)
+        parts[_part(said[candidate.rowid].path)].append(candidate)
+    passages = rank.spread(parts[DOCUMENTS], lambda c: said[c.rowid].path, top)
     return parts[MEMORIES][:wanted] + parts[MESSAGES][:wanted] + passages[:wanted]
 
 

@@ -153,6 +153,7 @@ def retrieved(
         recent: what was said before the question, which adds to what its words find.
     """
     pools = _pools(index, filters)
+    index.expect_nearest(vector, pools, now, limit)
     lexical = _lexical(index, pools, question, now, limit)
     if recent is not None and recent.words:
         lexical = _with_recent(lexical, _lexical(index, pools, recent, now, limit))
