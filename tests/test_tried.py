@@ -199,6 +199,25 @@ def test_the_call_that_asks_to_forget_is_not_recalled(store: MemoryStore) -> Non
     assert "Leeds" not in "".join(f"{memory.content} {memory.metadata}" for memory in store.all())
 
 
+@pytest.mark.parametrize("by", ["text", "ids"])
+def test_the_answer_that_says_what_was_forgotten_is_not_recalled(store: MemoryStore, by: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I collect rare stamps from Peru.")
+        memory.on_session_end()
+    (said,) = [entry.ref for entry in store.index.all_messages() if b"stamps" in entry.raw]
+    asked = {"text": "I collect rare stamps from Peru"} if by == "text" else {"ids": [said]}
+    with agent(store, "b") as memory:
+        memory.on_user_message("Please forget about that hobby of mine. And what is the capital of Peru?")
+        call = memory.on_tool_call("forget_memory", asked)
+        memory.on_tool_result(call, memory.call_tool("forget_memory", asked).text)
+        memory.on_assistant_message("Sure, I have forgotten that you collect rare stamps.")
+        memory.on_user_message("Thanks, and do you remember what stamps are?")
+        memory.on_assistant_message("Stamps show that postage was paid.")
+        memory.on_session_end()
+    assert "collect" not in shown(store, "What do I collect?")
+    assert "postage was paid" in shown(store, "What do stamps show?"), "an answer of a later turn is kept"
+
+
 def test_a_purge_takes_the_episode_too(store: MemoryStore) -> None:
     with agent(store, "a") as memory:
         for text in ("I live in Leeds. I have a boat.", "Thanks.", "Bye."):

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memctl.core.messages import Message
 from memctl.core.provenance import SAID
+from memctl.core.recalled import forgets
 from memctl.entries import memory_of, message_memory
 from memctl.files import document, naming
 from memctl.index.protocol import Found
@@ -35,6 +37,14 @@ _ASKS = re.compile(
     r"|(?<!别)(?<!要)(?<!我)忘(?:掉|记|了)|(?:删掉|删除)[^。？！]{0,20}记忆|别记|不要记",
     re.IGNORECASE,
 )
+_CONFIRMS = re.compile(
+    r"\b(?:forg[eo]t(?:ten|ting)?|remov(?:ed|ing)|delet(?:ed|ing)|eras(?:ed|ing)|no longer (?:remember|know|have))\b"
+    r"|忘掉|忘记|忘了|删掉|删除|移除|不再记",
+    re.IGNORECASE,
+)
+_CONFIRMATION = 240
+"""Characters of an answer that only says what was forgotten."""
+
 _CLAUSES = re.compile(r"[,;，；。]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+(?=(?:i|i'm|my|we|our)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
@@ -139,6 +149,25 @@ def retold(memory: Memory, forgotten: Iterable[Memory], user: str) -> bool:
 def asks_to_forget(text: str) -> bool:
     """Whether the user asks for something to be forgotten, and so may repeat it."""
     return _ASKS.search(text) is not None
+
+
+def confirms_forgetting(message: Message, said: Sequence[Message]) -> bool:
+    """Whether an assistant tells what it has forgotten in this turn: kept, the answer would bring it back.
+
+    Args:
+        said: the conversation up to the message, or beyond.
+    """
+    turn: list[Message] = []
+    for each in said:
+        if each.id == message.id:
+            break
+        turn = [each] if each.role == USER and each.text else [*turn, each]
+    calls = [call for each in turn for call in each.calls if forgets(call.name)]
+    if message.role != "assistant" or not message.text or not calls:
+        return False
+    asked = " ".join((*(each.text for each in turn if each.role == USER), *(str(call.input) for call in calls)))
+    again = len(_telling(asked) & frozenset(terms(message.text))) >= ECHOED
+    return again or (len(message.text) <= _CONFIRMATION and bool(_CONFIRMS.search(message.text)))
 
 
 def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
+from memctl.conversations.derived import confirms_forgetting
 from memctl.core import kept
 from memctl.errors import ConflictError, UsageError
 from memctl.files import sessions as files
@@ -134,12 +135,13 @@ class Conversation:
             held = kept.with_derived_ids(messages_of(session), self.session_id)
             ids = self.store._sent_again(session, new) if recorded else []
             again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
-            coming = [*again, *new[len(again) :]]
-            marked = coming if recorded else [message.with_note(recorded=False) for message in coming]
-            whole[:] = identified([*held, *marked])
+            whole[:] = identified([*held, *again, *new[len(again) :]])
+            whole[len(held) :] = [
+                each if recorded and not confirms_forgetting(each, whole) else each.with_note(recorded=False)
+                for each in whole[len(held) :]
+            ]
             added[:] = whole[len(whole) - len(new) :]
-            if recorded:
-                self.store._kept(session, added[len(again) :], now)
+            self.store._kept(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
             return with_messages(session, whole)
 
         idle = self.store.close_idle(now) if begins else []
