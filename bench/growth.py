@@ -32,9 +32,9 @@ from memctl.lifecycle import feedback, forgetting, reflect
 from memctl.lifecycle.conflicts import contradictions, relations, statements
 from memctl.lifecycle.consolidating import evidence, grouping
 from memctl.lifecycle.extraction import clauses, extract, phrases
-from memctl.lifecycle.recovering import redaction, strategies
 from memctl.models import Memory
 from memctl.retrieval import asked, retrieve, route
+from memctl.strategies import redaction, rules
 from memctl.transfer import conversations, formats, jsontext, notes, questions
 from memctl.working import summary, topics, window
 from memctl.working.limits import Limits
@@ -260,9 +260,9 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "secrets in a value": lambda said: list(secrets.in_value({"a": [said]})),
     "redacted arguments": lambda said: redaction.redacted({"a": said, "b": [said]}),
     "redacted text": redaction.redacted_text,
-    "a stored error": strategies.storable,
-    "an error's signature": lambda said: strategies.similarity(said, f"{said} a", ["a"]),
-    "an error in a reflection": lambda said: (strategies.message_in(said), strategies.explanations_in(said)),
+    "a stored error": rules.storable,
+    "an error's signature": lambda said: rules.similarity(said, f"{said} a", ["a"]),
+    "an error in a reflection": lambda said: (rules.message_in(said), rules.explanations_in(said)),
     "extraction": _extracted,
     "sentences": lambda said: list(clauses.split(said)),
     "clauses": lambda said: clauses.read(said[: clauses.LONGEST_SENTENCE]),

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
     from memctl.models import Filters, Hit, Memory, Query, QueryResult
-    from memctl.recovery import Recovery
     from memctl.selection import Selection
     from memctl.store import MemoryStore
+    from memctl.strategies.calls import Recovery
 
 _HOMES = {
     "open_store": "memctl.bootstrap",
@@ -31,7 +31,7 @@ _HOMES = {
     "QueryResult": "memctl.models",
     "Hit": "memctl.models",
     "Filters": "memctl.models",
-    "Recovery": "memctl.recovery",
+    "Recovery": "memctl.strategies.calls",
     "Selection": "memctl.selection",
 }
 

@@ -16,6 +16,7 @@ from memctl.usecases.asking import Asking
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack, Contexts
+    from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
     from memctl.usecases.as_of import AsOf
@@ -31,7 +32,6 @@ if TYPE_CHECKING:
     from memctl.usecases.reflecting import Reflecting
     from memctl.usecases.restoring import Restoring
     from memctl.usecases.saving import Saving
-    from memctl.usecases.strategies import Strategies
     from memctl.usecases.tasks import Tasks
     from memctl.usecases.undoing import Undoing
 

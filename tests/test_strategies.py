@@ -25,9 +25,9 @@ from memctl import Memory, MemoryStore, Recovery
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, UsageError
 from memctl.files import lock
-from memctl.lifecycle.recovering import fixes, patterns, strategies, strategy_report, wording
-from memctl.lifecycle.recovering.fixes import MISSING, applied
-from memctl.lifecycle.recovering.redaction import (
+from memctl.strategies import fixes, patterns, report, rules, wording
+from memctl.strategies.fixes import MISSING, applied
+from memctl.strategies.redaction import (
     REDACTED,
     TOO_LONG,
     held_secrets,
@@ -37,7 +37,7 @@ from memctl.lifecycle.recovering.redaction import (
     secret_look,
     secret_name,
 )
-from memctl.lifecycle.recovering.strategies import Match, Strategy
+from memctl.strategies.rules import Match, Strategy
 
 ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -356,53 +356,53 @@ def test_values_that_are_no_json_pass_through() -> None:
     ],
 )
 def test_values_do_not_count_in_a_message(one: str, other: str) -> None:
-    assert strategies.similarity(one, other) == 1.0
+    assert rules.similarity(one, other) == 1.0
 
 
 def test_a_named_argument_counts_in_a_message() -> None:
     one, other = "'query' must not be empty", "'limit' must not be empty"
-    assert strategies.similarity(one, other) == 1.0
-    assert strategies.similarity(one, other, ["query", "limit"]) < 1.0
-    assert strategies.similarity("", "") == 0.0, "no message says nothing"
-    assert strategies.similarity("it's not the server's fault", "the disk is full") < 0.5
+    assert rules.similarity(one, other) == 1.0
+    assert rules.similarity(one, other, ["query", "limit"]) < 1.0
+    assert rules.similarity("", "") == 0.0, "no message says nothing"
+    assert rules.similarity("it's not the server's fault", "the disk is full") < 0.5
 
 
 @given(st.text(), st.text())
 def test_similarity_is_bounded_and_symmetric(one: str, other: str) -> None:
-    alike = strategies.similarity(one, other)
+    alike = rules.similarity(one, other)
     assert 0.0 <= alike <= 1.0
-    assert alike == strategies.similarity(other, one)
-    assert not one.strip() or strategies.similarity(one, one) == 1.0
+    assert alike == rules.similarity(other, one)
+    assert not one.strip() or rules.similarity(one, one) == 1.0
 
 
 # The score, and what an outcome does
 
 
 def strategy(tool: str = "t", error: str = "E", message: str = "it broke", **more: Any) -> Strategy:
-    failed = strategies.failure(tool, error, message, {"query": ""})
+    failed = rules.failure(tool, error, message, {"query": ""})
     pattern = patterns.pattern({"query": ""}, {"query": "x"}, {}, frozenset())
-    found = strategies.read(replace(strategies.record(failed, pattern, more.pop("id", "mem_1"), "en", NOW), **more))
+    found = rules.read(replace(rules.record(failed, pattern, more.pop("id", "mem_1"), "en", NOW), **more))
     assert found
     return found
 
 
 def test_the_score_is_that_of_the_document() -> None:
-    failed = strategies.failure("t", "E", "it broke", {"query": ""})
-    assert strategies.match(strategy(), failed).score == 1.0
-    assert strategies.match(strategy(tool="u"), failed).score == 0.7
-    assert strategies.match(strategy(error="F"), failed).score == 0.5
-    assert strategies.match(strategy(error="F", message="quite other words"), failed).score == 0.3
-    assert strategies.match(strategy(tool="u", error="F", message="quite other words"), failed).score == 0.0
+    failed = rules.failure("t", "E", "it broke", {"query": ""})
+    assert rules.match(strategy(), failed).score == 1.0
+    assert rules.match(strategy(tool="u"), failed).score == 0.7
+    assert rules.match(strategy(error="F"), failed).score == 0.5
+    assert rules.match(strategy(error="F", message="quite other words"), failed).score == 0.3
+    assert rules.match(strategy(tool="u", error="F", message="quite other words"), failed).score == 0.0
 
 
 def test_ties_go_to_confidence_then_use() -> None:
-    failed = strategies.failure("t", "E", "it broke")
+    failed = rules.failure("t", "E", "it broke")
     found = [
         strategy(id="mem_a", confidence=0.7, access_count=1), strategy(id="mem_b", confidence=0.7, access_count=2),
         strategy(id="mem_c", confidence=0.9), strategy(id="mem_d", tool="u", confidence=1.0),
         strategy(id="mem_e", confidence=0.29),
     ]  # fmt: skip
-    assert [m.strategy.memory.memory_id for m in strategies.ranked(found, failed)] == [
+    assert [m.strategy.memory.memory_id for m in rules.ranked(found, failed)] == [
         "mem_c",
         "mem_b",
         "mem_a",
@@ -414,7 +414,7 @@ def test_ties_go_to_confidence_then_use() -> None:
 def test_outcomes_stay_in_bounds_and_move_the_right_way(confidence: float, results: list[bool]) -> None:
     memory = strategy(confidence=confidence).memory
     for success in results:
-        after = strategies.outcome(memory, success, NOW)
+        after = rules.outcome(memory, success, NOW)
         assert 0.0 <= after.confidence <= 1.0
         assert (
             round(memory.confidence, 4) <= after.confidence
@@ -423,7 +423,7 @@ def test_outcomes_stay_in_bounds_and_move_the_right_way(confidence: float, resul
         )
         assert after.access_count == memory.access_count + success
         memory = after
-    found = strategies.read(memory)
+    found = rules.read(memory)
     assert found
     assert (found.successes, found.failures) == (sum(results), len(results) - sum(results))
 
@@ -432,14 +432,14 @@ def test_four_failures_in_a_row_end_the_proposals() -> None:
     memory = strategy().memory
     marks = []
     for _ in range(4):
-        memory = strategies.outcome(memory, False, NOW, "still broken")
-        marks.append((memory.confidence >= strategies.LEAST_CONFIDENCE, memory.needs_revision))
+        memory = rules.outcome(memory, False, NOW, "still broken")
+        marks.append((memory.confidence >= rules.LEAST_CONFIDENCE, memory.needs_revision))
     assert marks == [(True, False)] * 3 + [(False, True)]
     assert memory.metadata["last_failure"] == "still broken"
     assert (memory.status, memory.access_count) == ("active", 0)
-    back = strategies.outcome(memory, True, NOW)
-    assert (back.confidence >= strategies.LEAST_CONFIDENCE, back.needs_revision) == (True, False)
-    assert strategies.outcome(replace(memory, needs_revision=True, confidence=0.9), True, NOW).needs_revision
+    back = rules.outcome(memory, True, NOW)
+    assert (back.confidence >= rules.LEAST_CONFIDENCE, back.needs_revision) == (True, False)
+    assert rules.outcome(replace(memory, needs_revision=True, confidence=0.9), True, NOW).needs_revision
 
 
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 201, "bell\x07"])
@@ -448,8 +448,8 @@ def test_a_tool_and_an_error_need_names(name: str, store: MemoryStore) -> None:
         store.record_strategy(name, "ValueError", original={}, fixed={})
     with pytest.raises(UsageError):
         store.suggest_strategy("t", name)
-    assert strategies.error_name("requests.exceptions.Timeout") == "Timeout"
-    assert strategies.error_name("HTTP 404. Not found") == "HTTP 404. Not found"
+    assert rules.error_name("requests.exceptions.Timeout") == "Timeout"
+    assert rules.error_name("HTTP 404. Not found") == "HTTP 404. Not found"
 
 
 # In a store
@@ -503,7 +503,7 @@ def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
 def test_chinese_values_do_not_make_an_english_record_chinese(store: MemoryStore) -> None:
     learned(store, tool="fetch")
     done = store.record_strategy("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
-    found = strategies.read(done.memory)
+    found = rules.read(done.memory)
     assert found
     assert (found.tongue, found.memory.content.endswith("(q → 猫).")) == ("en", True)
 
@@ -939,17 +939,17 @@ def test_a_broken_report_file_is_named(store: MemoryStore) -> None:
 def test_every_report_can_be_written(rows: list[tuple[str, str, float, dict[str, Any], dict[str, Any]]]) -> None:
     found = []
     for number, (tool, error, confidence, original, fixed) in enumerate(rows):
-        failed = strategies.failure(tool, error, "m", original)
+        failed = rules.failure(tool, error, "m", original)
         pattern = patterns.pattern(plain(original), plain(fixed), {}, frozenset())
-        memory = strategies.record(failed, pattern, f"mem_{number}", ("en", "zh")[number % 2], NOW)
-        one = strategies.read(replace(memory, confidence=confidence))
+        memory = rules.record(failed, pattern, f"mem_{number}", ("en", "zh")[number % 2], NOW)
+        one = rules.read(replace(memory, confidence=confidence))
         assert one
         found.append(one)
-    draft = strategy_report.draft(found, {})
+    draft = report.draft(found, {})
     assert draft.body.startswith(f"# {draft.title}\n")
     assert "\n" not in draft.summary
     told = [one.memory.memory_id for one in found if re.search(rf"\b{one.memory.memory_id}\b", draft.body)]
-    assert len(told) == len(found) or len(found) > strategy_report.PER_TOOL
+    assert len(told) == len(found) or len(found) > report.PER_TOOL
 
 
 # Across tools
@@ -1032,12 +1032,12 @@ def test_the_call_that_failed_is_warned_of_and_the_one_that_worked_mostly_not(
     original: dict[str, Any], fixed: dict[str, Any]
 ) -> None:
     assume(not fixes.same(original, fixed))
-    failed = strategies.failure("t", "E", "it broke", original)
+    failed = rules.failure("t", "E", "it broke", original)
     pattern = patterns.pattern(plain(original), plain(fixed), {}, frozenset())
-    found = strategies.read(strategies.record(failed, pattern, "mem_1", "en", NOW))
+    found = rules.read(rules.record(failed, pattern, "mem_1", "en", NOW))
     assert found
     assume(not any(fixes.withheld(fix.before) for fix in found.fixes))
-    assert len(strategies.warnings([found], original, {})) == 1
+    assert len(rules.warnings([found], original, {})) == 1
     assert wording.failed_when("t", "E", "", found.fixes, "zh")
 
 
@@ -1132,7 +1132,7 @@ def test_two_errors_in_one_call_teach_two_strategies(store: MemoryStore) -> None
 
     tools = Tools()
     Recovery(store, fix=both).run(tools.search, {"query": "", "timeout": 1}, context=CONTEXT)
-    told = {found.error_type: strategies.in_words(found) for found in store.strategies()}
+    told = {found.error_type: rules.in_words(found) for found in store.strategies()}
     assert told == {
         "ValueError": ['`query`: `""` → `dogs`, taken from `inputs.query` of the context'],
         "TimeoutError": ["`timeout`: `1` → `20`, raised to at least `20`"],
@@ -1156,7 +1156,7 @@ def test_an_error_that_passes_is_learned(store: MemoryStore) -> None:
         return url
 
     assert Recovery(store).run(fetch, {"url": "u"}) == "u"
-    assert [strategies.in_words(found) for found in store.strategies()] == [
+    assert [rules.in_words(found) for found in store.strategies()] == [
         ["nothing was changed: the same call succeeded when it was tried again"]
     ]
 
@@ -1265,15 +1265,15 @@ def test_tenacity_is_imported_only_where_calls_are_retried() -> None:
 def test_thousands_of_strategies_are_found_by_their_tags(store: MemoryStore) -> None:
     pattern = patterns.pattern({"query": ""}, {"query": "x"}, {}, frozenset())
     many = [
-        strategies.record(
-            strategies.failure(f"tool{n % 100}", f"Error{n % 30}", "m"), pattern, f"mem_20260101_{n:012x}", "en", NOW
+        rules.record(
+            rules.failure(f"tool{n % 100}", f"Error{n % 30}", "m"), pattern, f"mem_20260101_{n:012x}", "en", NOW
         )
         for n in range(1500)
     ]
     store.add_many(many)
     found = store.suggest_strategy("tool7", "Error7", message="m", arguments={"query": ""})
     assert found.match.score == 1.0
-    assert len(store._candidates(strategies.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
+    assert len(store._candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
 
 
 def test_a_match_tells_its_parts() -> None:

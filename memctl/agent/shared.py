@@ -38,7 +38,7 @@ from memctl.usecases.conflicts import OpenConflicts
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
-    from memctl.usecases.strategies import Advice
+    from memctl.strategies.service import Advice
 
 OTHERS_ASKED = 10
 """Hits from other users that a context looks at, at most."""

@@ -11,8 +11,8 @@ from memctl.cli.options import DryRun, Id, current
 from memctl.errors import argument
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.recovering.strategies import Match, Shared, Strategy, Warned
-    from memctl.usecases.strategies import Advice
+    from memctl.strategies.rules import Match, Shared, Strategy, Warned
+    from memctl.strategies.service import Advice
 
 _JSON_HELP = "a JSON object, - for standard input, or @FILE"
 
@@ -77,11 +77,11 @@ def record(
 
 
 def _say_fixes(memory: Any) -> None:
-    from memctl.lifecycle.recovering import strategies
+    from memctl.strategies import rules
 
-    if found := strategies.read(memory):
+    if found := rules.read(memory):
         render.say(f"  {memory.content}")
-        for line in strategies.in_words(found):
+        for line in rules.in_words(found):
             render.say(f"  {line}")
 
 
@@ -187,7 +187,7 @@ def outcome(
     Example: memctl strategy outcome mem_20250909 success
     """
     from memctl.errors import UsageError
-    from memctl.lifecycle.recovering.strategies import LEAST_CONFIDENCE
+    from memctl.strategies.rules import LEAST_CONFIDENCE
 
     if result not in ("success", "failure"):
         raise UsageError(f"the result is success or failure; found {result!r}")
@@ -235,7 +235,7 @@ def list_strategies(
 
 
 def _strategy_json(strategy: Strategy) -> dict[str, Any]:
-    from memctl.lifecycle.recovering.strategies import in_words
+    from memctl.strategies.rules import in_words
 
     return {
         "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
@@ -244,7 +244,7 @@ def _strategy_json(strategy: Strategy) -> dict[str, Any]:
 
 
 def _row(strategy: Strategy) -> tuple[str, ...]:
-    from memctl.lifecycle.recovering.strategies import in_words
+    from memctl.strategies.rules import in_words
 
     memory = strategy.memory
     numbers = (f"{memory.confidence:.2f}", str(strategy.successes), str(strategy.failures))

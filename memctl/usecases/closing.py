@@ -19,9 +19,9 @@ from memctl.files.sessions import Session
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
+from memctl.strategies.service import Recorded, Strategies
 from memctl.usecases.ending import Ending
 from memctl.usecases.sessions import MAIN
-from memctl.usecases.strategies import Recorded, Strategies
 from memctl.view import View
 from memctl.working.components import task_of, with_task
 

@@ -13,9 +13,9 @@ from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
-from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
+from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.usecases.closing import Closed
 from memctl.usecases.ending import Ended
 from memctl.usecases.sessions import MAIN

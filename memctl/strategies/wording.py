@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memctl.lifecycle.recovering.fixes import (
+from memctl.strategies.fixes import (
     AT_LEAST,
     AT_MOST,
     CONVERT,
@@ -21,7 +21,7 @@ from memctl.lifecycle.recovering.fixes import (
     json_type,
     nothing,
 )
-from memctl.lifecycle.recovering.redaction import canonical
+from memctl.strategies.redaction import canonical
 
 _HAN = re.compile(r"[\u4e00-\u9fff]")
 _LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_SAID, _MOST_BRIEF = 120, 40, 160, 6

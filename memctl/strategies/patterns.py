@@ -7,10 +7,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.lifecycle.recovering import fixes
-from memctl.lifecycle.recovering.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
-from memctl.lifecycle.recovering.redaction import canonical, redacted, redacted_text
 from memctl.secrets import secret_name
+from memctl.strategies import fixes
+from memctl.strategies.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
+from memctl.strategies.redaction import canonical, redacted, redacted_text
 
 _MOST_SOURCES = 5_000
 

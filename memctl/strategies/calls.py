@@ -22,9 +22,9 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from memctl.errors import MemctlError
-from memctl.lifecycle.recovering import strategies
 from memctl.store import MemoryStore
-from memctl.usecases.strategies import HISTORY, NONE, Advice
+from memctl.strategies import rules
+from memctl.strategies.service import HISTORY, NONE, Advice
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -146,10 +146,10 @@ class RecoverableCall:
     """
 
     def __init__(self, recovery: Recovery, tool: str, arguments: Arguments, context: Arguments) -> None:
-        self.tool, self.context, self.recovery = strategies.tool_name(tool), context, recovery
+        self.tool, self.context, self.recovery = rules.tool_name(tool), context, recovery
         self.arguments: dict[str, Any] = dict(arguments)
         self.advice: Advice | None = None
-        self.prevented: strategies.Warned | None = None
+        self.prevented: rules.Warned | None = None
         self.notes: list[str] = []
         self._tries: list[_Try] = []
         self._untold: dict[str, str] = {}  # strategies that were applied and not judged yet: the error each is for
@@ -211,10 +211,10 @@ class RecoverableCall:
 
     def _judge(self, error: BaseException) -> None:
         """A strategy failed if the error it was for came again; another error tells nothing of it."""
-        kind = strategies.error_name(type(error).__name__)
+        kind = rules.error_name(type(error).__name__)
         for memory_id in [known for known, applied_to in self._untold.items() if applied_to == kind]:
             del self._untold[memory_id]
-            told = strategies.failure(self.tool, error, "", self.arguments, self.context).told
+            told = rules.failure(self.tool, error, "", self.arguments, self.context).told
             with self._noting():
                 self.recovery.store.strategy_outcome(memory_id, False, reason=f"{kind}: {told}")
 

@@ -8,19 +8,18 @@ from datetime import datetime
 from typing import Any
 
 from memctl import times
-from memctl.context import diagnosis
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
 from memctl.lifecycle import adding, reflect
 from memctl.lifecycle.adding import ADDED, MENTIONED
-from memctl.lifecycle.recovering import fixes, patterns, strategies, strategy_report, wording
-from memctl.lifecycle.recovering.fixes import Step
-from memctl.lifecycle.recovering.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
-from memctl.lifecycle.recovering.strategies import Failure, Match, Shared, Strategy, Warned
 from memctl.models import Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
+from memctl.strategies import diagnosis, fixes, patterns, report, rules, wording
+from memctl.strategies.fixes import Step
+from memctl.strategies.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
+from memctl.strategies.rules import Failure, Match, Shared, Strategy, Warned
 from memctl.usecases.reflecting import Reflected, sources_hash
 from memctl.view import View
 
@@ -117,7 +116,7 @@ class Strategies(Engine):
             UsageError: the tool or the error has no usable name.
         """
         now = now or times.utc_now()
-        failed = strategies.failure(tool, error, message, original, context)
+        failed = rules.failure(tool, error, message, original, context)
         new = _prepared(failed, plain(fixed), explanations or {})
         result: list[Recorded] = []
 
@@ -152,9 +151,9 @@ class Strategies(Engine):
             exclude: ids of strategies that have been tried for this call.
         """
         now = now or times.utc_now()
-        failed = strategies.failure(tool, error, message, arguments, context)
+        failed = rules.failure(tool, error, message, arguments, context)
         self.refresh()
-        matches = strategies.ranked(self._candidates(failed, now), failed)
+        matches = rules.ranked(self._candidates(failed, now), failed)
         threshold = self.settings.strategy_threshold
         considered = []
         for match in matches:
@@ -185,9 +184,9 @@ class Strategies(Engine):
 
         def decide(view: View) -> Change:
             held = view.need(wanted)
-            if not strategies.is_strategy(held):
+            if not rules.is_strategy(held):
                 raise UsageError(f"{wanted} is no error-recovery strategy", hint="`memctl strategy list` shows them.")
-            result[:] = [strategies.outcome(held, success, now, reason)]
+            result[:] = [rules.outcome(held, success, now, reason)]
             return Change("strategy outcome", tuple(result))
 
         self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
@@ -196,14 +195,14 @@ class Strategies(Engine):
     def strategies(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
         """The strategies there are, the most trusted first; also those that are no longer proposed."""
         self.refresh()
-        tags = [f"tool:{strategies.tool_name(tool)}"] if tool else []
-        tags += [f"error:{strategies.error_name(error)}"] if error else []
-        found = self._tagged(now or times.utc_now(), strategies.TAG, *tags)
+        tags = [f"tool:{rules.tool_name(tool)}"] if tool else []
+        tags += [f"error:{rules.error_name(error)}"] if error else []
+        found = self._tagged(now or times.utc_now(), rules.TAG, *tags)
         return sorted(found.values(), key=lambda s: (-s.memory.confidence, -s.memory.access_count, s.memory.memory_id))
 
     def shared_strategies(self, *, now: datetime | None = None) -> list[Shared]:
         """What mends the same type of error in two or more tools."""
-        return strategies.shared(self.strategies(now=now))
+        return rules.shared(self.strategies(now=now))
 
     def strategy_report(
         self, *, tool: str = "", title: str = "", dry_run: bool = False, now: datetime | None = None
@@ -217,7 +216,7 @@ class Strategies(Engine):
             NotFoundError: there are no strategies.
         """
         now = now or times.utc_now()
-        tool = strategies.tool_name(tool) if tool else ""
+        tool = rules.tool_name(tool) if tool else ""
         result: list[Reflected] = []
 
         def decide(view: View) -> Change:
@@ -238,8 +237,8 @@ class Strategies(Engine):
     ) -> list[Warned]:
         """What history says against a call before it is made, the surest first; nothing where it says nothing."""
         self.refresh()
-        found = self._tagged(now or times.utc_now(), strategies.TAG, f"tool:{strategies.tool_name(tool)}")
-        return strategies.warnings(found.values(), arguments, context or {})
+        found = self._tagged(now or times.utc_now(), rules.TAG, f"tool:{rules.tool_name(tool)}")
+        return rules.warnings(found.values(), arguments, context or {})
 
     # Finding
 
@@ -250,11 +249,11 @@ class Strategies(Engine):
     def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
         """Every strategy that can reach the threshold: nothing but the message in common gives at most 0.2."""
         found = {
-            **self._tagged(now, strategies.TAG, f"error:{failed.error_type}"),
-            **self._tagged(now, strategies.TAG, f"tool:{failed.tool}"),
+            **self._tagged(now, rules.TAG, f"error:{failed.error_type}"),
+            **self._tagged(now, rules.TAG, f"tool:{failed.tool}"),
         }
-        if self.settings.strategy_threshold <= strategies.MESSAGE:
-            found |= self._tagged(now, strategies.TAG)
+        if self.settings.strategy_threshold <= rules.MESSAGE:
+            found |= self._tagged(now, rules.TAG)
         return list(found.values())
 
     # Asking a model
@@ -275,16 +274,16 @@ class Strategies(Engine):
 
 def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:
     """The active strategies with all these tags, by id."""
-    found = view.index.matching(Filters(kinds=(strategies.KIND,), tags=tags), now)
+    found = view.index.matching(Filters(kinds=(rules.KIND,), tags=tags), now)
     memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
-    read = (strategies.read(memory) for memory in memories)
-    kept = [s if s is None or s.message else strategies.read(s.memory, _message(view, s.memory)) for s in read]
+    read = (rules.read(memory) for memory in memories)
+    kept = [s if s is None or s.message else rules.read(s.memory, _message(view, s.memory)) for s in read]
     return {strategy.memory.memory_id: strategy for strategy in kept if strategy is not None}
 
 
 def _message(view: View, memory: Memory) -> str:
     """The error's message where only the Markdown has it (system A); that is what a model of then may have written."""
-    return strategies.message_in(_body(view, memory))
+    return rules.message_in(_body(view, memory))
 
 
 def _body(view: View, memory: Memory) -> str:
@@ -313,22 +312,22 @@ class _New:
 
 def _prepared(failed: Failure, mended: Mapping[str, Any], explanations: Mapping[str, str]) -> _New:
     secrets = failed.secrets | held_secrets(mended)
-    failed = replace(failed, message=strategies.storable(failed.message, secrets))
+    failed = replace(failed, message=rules.storable(failed.message, secrets))
     pattern = patterns.pattern(plain(failed.arguments), mended, plain(failed.context), secrets)
     return _New(failed, mended, pattern, {str(name): text for name, text in explanations.items() if text.strip()})
 
 
 def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Recorded, Change]:
     failed, tongue = given.failed, _tongue(view, given, now)
-    new = adding.check(strategies.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
-    fresh = strategies.read(new)
+    new = adding.check(rules.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
+    fresh = rules.read(new)
     if fresh is None:
         raise UsageError("the arguments cannot be kept as a fix pattern")
-    body = strategies.detail(failed, given.mended, fresh.fixes, given.explanations, tongue)
-    near = tagged(view, now, *strategies.tags(failed.tool, failed.error_type))
+    body = rules.detail(failed, given.mended, fresh.fixes, given.explanations, tongue)
+    near = tagged(view, now, *rules.tags(failed.tool, failed.error_type))
     held = next((s for s in near.values() if s.identity == fresh.identity), None)
     if held:
-        again = strategies.again(held, given.pattern, now)
+        again = rules.again(held, given.pattern, now)
         return Recorded(MENTIONED, again, body), Change("strategy record", (again,))
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
@@ -341,9 +340,9 @@ def _tongue(view: View, given: _New, now: datetime) -> str:
     """The language of a strategy: that of the message or the explanations where it is Chinese, else of the others."""
     if wording.tongue(given.failed.message + "".join(given.explanations.values())) == "zh":
         return "zh"
-    others = view.index.matching(Filters(kinds=(strategies.KIND,), tags=(strategies.TAG,)), now)
-    last = [s for entry in others[-_RELATED:] if (s := strategies.read(memory_of(entry)))]
-    return strategies.language(last) if last else wording.tongue(str(plain(given.failed.arguments)))
+    others = view.index.matching(Filters(kinds=(rules.KIND,), tags=(rules.TAG,)), now)
+    last = [s for entry in others[-_RELATED:] if (s := rules.read(memory_of(entry)))]
+    return rules.language(last) if last else wording.tongue(str(plain(given.failed.arguments)))
 
 
 # Advice
@@ -355,7 +354,7 @@ def _from_history(match: Match, failed: Failure) -> tuple[Advice | None, str]:
     if not match.strategy.fixes:
         again = (wording.WORDS[tongue]["again"],)
         return Advice(HISTORY, dict(failed.arguments), match, lines=again, reason=match.strategy.memory.content), ""
-    found = strategies.proposed(match, failed)
+    found = rules.proposed(match, failed)
     lines = tuple(wording.step(step, tongue) for step in found.steps)
     if not found.usable:
         return None, "; ".join(lines)
@@ -408,14 +407,14 @@ def _given_back(proposed: Any, original: Any) -> Any:
 
 def _report(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Reflected, Change]:
     scope = (f"tool:{tool}",) if tool else ()
-    found = sorted(tagged(view, now, strategies.TAG, *scope).values(), key=lambda s: s.memory.memory_id)
+    found = sorted(tagged(view, now, rules.TAG, *scope).values(), key=lambda s: s.memory.memory_id)
     if not found:
         what = f"of {tool} " if tool else ""
         raise NotFoundError(f"there are no strategies {what}to report on", hint="`memctl strategy record` makes one.")
-    told = {s.memory.memory_id: strategies.explanations_in(_body(view, s.memory)) for s in found}
+    told = {s.memory.memory_id: rules.explanations_in(_body(view, s.memory)) for s in found}
     held = _held_report(view, scope, now)
     kept = held.metadata.get("title") if held else ""
-    draft = strategy_report.draft(found, told, title or (kept if isinstance(kept, str) else ""), tool)
+    draft = report.draft(found, told, title or (kept if isinstance(kept, str) else ""), tool)
     memories = [strategy.memory for strategy in found]
     record = adding.check(_report_record(view, held, draft, memories, scope, now), categories)
     return _written(view, record, draft.body, sources_hash(memories), now)
@@ -442,7 +441,7 @@ def _report_record(
         memory_id=new_id,
         content=draft.summary,
         kind="knowledge",
-        category=strategies.CATEGORY,
+        category=rules.CATEGORY,
         tags=("reflection", REPORT, *scope),
         source="reflection",
         created_at=now,

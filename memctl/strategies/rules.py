@@ -18,8 +18,9 @@ from memctl.errors import UsageError
 from memctl.index.text import likeness, terms
 from memctl.lifecycle import adding
 from memctl.lifecycle.feedback import CONFIDENCE_DOWN, CONFIDENCE_UP
-from memctl.lifecycle.recovering import wording
-from memctl.lifecycle.recovering.fixes import (
+from memctl.models import Memory
+from memctl.strategies import wording
+from memctl.strategies.fixes import (
     AT_LEAST,
     AT_MOST,
     CONVERT,
@@ -33,8 +34,7 @@ from memctl.lifecycle.recovering.fixes import (
     moved,
     nothing,
 )
-from memctl.lifecycle.recovering.redaction import held_secrets, plain, redacted, redacted_text
-from memctl.models import Memory
+from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_text
 
 SUBCATEGORY = TAG = "error_recovery"
 CATEGORY = KIND = "strategy"

@@ -7,10 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memctl.lifecycle.recovering import fixes, strategies, wording
-from memctl.lifecycle.recovering.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
-from memctl.lifecycle.recovering.strategies import Strategy
 from memctl.lifecycle.reflect import Draft
+from memctl.strategies import fixes, rules, wording
+from memctl.strategies.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
+from memctl.strategies.rules import Strategy
 
 PER_TOOL, MOST_TOOLS, PER_SECTION = 8, 20, 20
 """Strategies of one tool, tools, and lines of the other sections that are told; the rest is counted."""
@@ -77,7 +77,7 @@ def draft(
         explanations: what each strategy's own Markdown says of its arguments, by id.
         title: the heading; made from `tool` (the one tool the report is about) otherwise.
     """
-    tongue = strategies.language(found)
+    tongue = rules.language(found)
     word = _WORDS[tongue]
     title = title or (word["title tool"].format(tool=tool) if tool else word["title"])
     good = [strategy for strategy in found if strategy.proposable]
@@ -89,7 +89,7 @@ def draft(
         f"## {word['successful']}" if good else "",
         *_by_tool(good, explanations, tongue),
         _section(word["by error"], _cut(_by_error(found, tongue), PER_SECTION, tongue)),
-        _section(word["shared"], _cut([_shared(s, tongue) for s in strategies.shared(found)], PER_SECTION, tongue)),
+        _section(word["shared"], _cut([_shared(s, tongue) for s in rules.shared(found)], PER_SECTION, tongue)),
         _section(word["failing"], _cut([_failing(s, tongue) for s in failing], PER_SECTION, tongue)),
     ]
     return Draft(title, "\n\n".join(part for part in parts if part), _summary(title, found, tongue))
@@ -211,7 +211,7 @@ def _tools(group: Iterable[Strategy], tongue: str) -> str:
     return _WORDS[tongue]["comma"].join(names[:PER_TOOL]) + more
 
 
-def _shared(found: strategies.Shared, tongue: str) -> str:
+def _shared(found: rules.Shared, tongue: str) -> str:
     word = _WORDS[tongue]
     told = wording.explained(found.fix, tongue) if found.fix else word["retry"]
     ids = word["comma"].join(strategy.memory.memory_id for strategy in found.strategies[:PER_TOOL])

@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from enum import Enum
 from typing import Any
 
-from memctl.lifecycle.recovering.redaction import REDACTED, TOO_LONG, canonical, plain
+from memctl.strategies.redaction import REDACTED, TOO_LONG, canonical, plain
 
 ORIGINAL, FIXED = "original", "fixed"
 FROM, TEMPLATE, EXAMPLE = "from", "template", "example"
