@@ -55,10 +55,10 @@ def main(folder: str) -> None:
             before = agent.failures
             found = agent.answer(question)
             print(f"{question}: {len(found)} documents found; failed calls: {agent.failures - before}")
-        learned = store.strategies()[0]
+        learned = store.strategies.all()[0]
         print(learned.memory.content)
         print(f"Confidence {learned.memory.confidence:.2f}; helped: {learned.successes}")
-        warned = store.warn_call("search_documents", {"query": ""})[0]
+        warned = store.strategies.warn("search_documents", {"query": ""})[0]
         print(f"Before the call: {warned.why}")
 
 

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     class Subjects(
         Saving, Adding, Changing, Evaluating, Learning, Reflecting, LocalState, Maintaining, Tasks,
-        Conversations, Extracting, Strategies, Knowledge, AsOf, Restoring, Undoing, Archiving,
+        Conversations, Extracting, Knowledge, AsOf, Restoring, Undoing, Archiving,
         Conflicts,
     ):  # fmt: skip
         """Every subject, for type checkers."""
@@ -77,10 +77,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("keep_earlier", "bring_queued", "drop_from_windows"),
     ),
     "extracting.Extracting": ("extract",),
-    "strategies.Strategies": (
-        *("record_strategy", "suggest_strategy", "strategy_outcome", "strategies", "shared_strategies"),
-        *("strategy_report", "warn_call"),
-    ),
     "knowledge.Knowledge": (
         *("knowledge_add", "knowledge_list", "knowledge_show", "search_knowledge", "knowledge_remove"),
     ),
@@ -108,6 +104,13 @@ class MemoryStore(Subjects):
         from memctl.context.service import Contexts
 
         return Contexts(self)
+
+    @cached_property
+    def strategies(self) -> Strategies:
+        """Error-recovery strategies: learned from calls that were fixed, asked when one fails."""
+        from memctl.strategies.service import Strategies
+
+        return Strategies(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

@@ -267,11 +267,11 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
             store.note_task(f"it is {TOKEN}", session_id="d"),
             store.complete_task(f"done with {TOKEN}", session_id="d", lessons=[f"never use {TOKEN}"]),
         ),
-        "strategy": lambda: store.record_strategy(
+        "strategy": lambda: store.strategies.record(
             "login", "AuthError", message=f"bad {TOKEN}", original={"token": "x"}, fixed={"token": TOKEN},
             explanations={"token": f"because {TOKEN}"},
         ),
-        "report": lambda: store.strategy_report(title=f"On {TOKEN}"),
+        "report": lambda: store.strategies.report(title=f"On {TOKEN}"),
         "merge": lambda: store.resolve_conflict(memory.memory_id, rival.memory_id, merge=f"Alice: {TOKEN}"),
         "reflection": lambda: store.reflect([memory, rival], title=f"On {TOKEN}"),
     }  # fmt: skip

@@ -232,7 +232,7 @@ def offices(opener: Callable[..., MemoryStore], tmp_path: Path, environment: Map
     team.add("I live in Lisbon")
     team.add("每周例会在周四开。")
     team.add("Never push the payments service to main without asking Mei", tags=("constraint",))
-    team.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
+    team.strategies.record("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
     team.conversation().add(MESSAGE)
     opener("bob").add(SECRET)
     with open_shared(tmp_path / "store", "alice", ["team"], environment=environment) as found:
@@ -288,7 +288,7 @@ def test_what_others_said_to_their_agents_is_theirs(offices: Shared):
 def test_a_strategy_of_another_is_suggested_as_such(offices: Shared):
     advice, owner = offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
     assert (owner, advice.arguments) == ("team", {"q": "cats"})
-    offices.own.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "dogs"})
+    offices.own.strategies.record("pay", "ValueError", original={"q": ""}, fixed={"q": "dogs"})
     advice, owner = offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
     assert (owner, advice.arguments) == ("", {"q": "dogs"}), "of two as good, one's own"
 

@@ -48,7 +48,7 @@ EMPTY_QUERY = "parameter 'query' must not be empty"
 def learned(store: MemoryStore, query: str = "cats", **more: Any) -> Memory:
     """The strategy of the documents: an empty query is taken from the user's input."""
     given = {"tool": "search_documents", "error": "ValueError", "message": EMPTY_QUERY, **more}
-    return store.record_strategy(
+    return store.strategies.record(
         given.pop("tool"),
         given.pop("error"),
         original={"query": "", "limit": 10},
@@ -61,7 +61,7 @@ def learned(store: MemoryStore, query: str = "cats", **more: Any) -> Memory:
 
 def advised(store: MemoryStore, arguments: Mapping[str, Any], **more: Any) -> Any:
     given = {"tool": "search_documents", "error": "ValueError", "message": EMPTY_QUERY, **more}
-    return store.suggest_strategy(given.pop("tool"), given.pop("error"), arguments=arguments, now=NOW, **given)
+    return store.strategies.suggest(given.pop("tool"), given.pop("error"), arguments=arguments, now=NOW, **given)
 
 
 def carried(
@@ -169,18 +169,18 @@ def test_values_under_secret_names_are_masked_in_the_message_too() -> None:
 def test_nothing_secret_reaches_a_file(store: MemoryStore) -> None:
     original = {"user": "alice", "password": "hunter2x", "url": "https://bob:letmein@host/", "n": {"令牌": "abc-令牌"}}
     fixed = original | {"password": "correct-horse", "key": "sk-zzzzzzzzzzzzzzzz1"}
-    done = store.record_strategy(
+    done = store.strategies.record(
         "login", PermissionError("hunter2x is wrong for sk-abcdefghijklmnop2, not correct-horse"), original=original,
         fixed=fixed, context={"config": {"password": "correct-horse"}}, explanations={"password": "was hunter2x"}, now=NOW,
     )  # fmt: skip
-    store.strategy_outcome(done.memory.memory_id, False, reason="Bearer abcdefgh12345", now=NOW)
-    store.strategy_report(now=NOW)
+    store.strategies.outcome(done.memory.memory_id, False, reason="Bearer abcdefgh12345", now=NOW)
+    store.strategies.report(now=NOW)
     everything = b"".join(path.read_bytes() for path in store.folder.root.rglob("*") if path.is_file())
     for secret in ("hunter2x", "letmein", "correct-horse", "sk-zzzz", "sk-abcd", "abc-令牌", "abcdefgh12345"):
         assert secret.encode() not in everything, secret
     pattern = done.memory.metadata["fix_pattern"]
     assert pattern["fixed"]["password"] == {"from": "config.password", "example": REDACTED}
-    again = store.suggest_strategy(
+    again = store.strategies.suggest(
         "login", "PermissionError", arguments={"password": ""}, context={"config": {"password": "new one"}, "key": "k"}
     )
     assert again.origin == "none", "the key was not stored, so nobody knows it"
@@ -445,9 +445,9 @@ def test_four_failures_in_a_row_end_the_proposals() -> None:
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 201, "bell\x07"])
 def test_a_tool_and_an_error_need_names(name: str, store: MemoryStore) -> None:
     with pytest.raises(UsageError):
-        store.record_strategy(name, "ValueError", original={}, fixed={})
+        store.strategies.record(name, "ValueError", original={}, fixed={})
     with pytest.raises(UsageError):
-        store.suggest_strategy("t", name)
+        store.strategies.suggest("t", name)
     assert rules.error_name("requests.exceptions.Timeout") == "Timeout"
     assert rules.error_name("HTTP 404. Not found") == "HTTP 404. Not found"
 
@@ -502,7 +502,7 @@ def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
 
 def test_chinese_values_do_not_make_an_english_record_chinese(store: MemoryStore) -> None:
     learned(store, tool="fetch")
-    done = store.record_strategy("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
+    done = store.strategies.record("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
     found = rules.read(done.memory)
     assert found
     assert (found.tongue, found.memory.content.endswith("(q → 猫).")) == ("en", True)
@@ -512,39 +512,39 @@ def test_the_same_again_is_the_same_record(store: MemoryStore) -> None:
     first, second = learned(store, "cats"), learned(store, "dogs", message="parameter 'query' is missing")
     assert second.memory_id == first.memory_id
     assert (second.confidence, second.mentions) == (0.73, 2)
-    assert len(store.strategies()) == 1
+    assert len(store.strategies.all()) == 1
     learned(store, "dogs", tool="find_images")
     learned(store, "dogs", error="KeyError")
-    store.record_strategy("search_documents", "ValueError", original={"query": ""}, fixed={"query": "cats"}, now=NOW)
-    store.record_strategy("search_documents", "ValueError", original={"query": ""}, fixed={"query": "dogs"}, now=NOW)
-    assert len(store.strategies()) == 5, "other tools, errors and literal values are other strategies"
+    store.strategies.record("search_documents", "ValueError", original={"query": ""}, fixed={"query": "cats"}, now=NOW)
+    store.strategies.record("search_documents", "ValueError", original={"query": ""}, fixed={"query": "dogs"}, now=NOW)
+    assert len(store.strategies.all()) == 5, "other tools, errors and literal values are other strategies"
     same_as_rebuilt(store)
 
 
 def test_different_fixes_are_not_consolidated(store: MemoryStore) -> None:
     for encoding in ("gb18030", "latin-1"):
-        store.record_strategy("read", "UnicodeDecodeError", original={}, fixed={"encoding": encoding}, now=NOW)
+        store.strategies.record("read", "UnicodeDecodeError", original={}, fixed={"encoding": encoding}, now=NOW)
     store.consolidate(now=NOW)
-    assert len(store.strategies()) == 2
+    assert len(store.strategies.all()) == 2
 
 
 def test_the_newest_bound_counts(store: MemoryStore) -> None:
     for seconds in (30, 60):
-        store.record_strategy("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
-    [found] = store.strategies()
+        store.strategies.record("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
+    [found] = store.strategies.all()
     assert (found.memory.mentions, found.fixes[0].after) == (2, 60)
     assert found.memory.content.endswith("it succeeded after correcting timeout (timeout ≥ 60).")
     store.put(replace(found.memory, content="mine"), expected=found.memory)
-    store.record_strategy("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 90}, now=NOW)
-    assert store.strategies()[0].memory.content == "mine"
+    store.strategies.record("t", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 90}, now=NOW)
+    assert store.strategies.all()[0].memory.content == "mine"
 
 
 def test_a_dry_run_records_nothing(store: MemoryStore) -> None:
     before = tracked(store.folder.root)
-    done = store.record_strategy("t", "ValueError", original={"q": ""}, fixed={"q": "x"}, dry_run=True)
+    done = store.strategies.record("t", "ValueError", original={"q": ""}, fixed={"q": "x"}, dry_run=True)
     assert (done.outcome, done.memory.metadata["tool_name"]) == ("added", "t")
     assert tracked(store.folder.root) == before
-    assert store.strategies() == []
+    assert store.strategies.all() == []
 
 
 def test_history_answers_for_other_values(store: MemoryStore) -> None:
@@ -589,18 +589,18 @@ def test_a_strategy_that_fails_is_kept_and_no_longer_proposed(store: MemoryStore
     context = {"inputs": {"query": "dogs"}}
     for _ in range(4):
         assert advised(store, {"query": ""}, context=context).origin == "history"
-        store.strategy_outcome(memory.memory_id, False, reason="no such luck", now=NOW)
+        store.strategies.outcome(memory.memory_id, False, reason="no such luck", now=NOW)
     assert advised(store, {"query": ""}, context=context).origin == "none"
-    assert [found.memory.memory_id for found in store.strategies()] == [memory.memory_id]
+    assert [found.memory.memory_id for found in store.strategies.all()] == [memory.memory_id]
     assert store.get(memory.memory_id).needs_revision
-    assert store.warn_call("search_documents", {"query": ""}), "that it fails is still true"
+    assert store.strategies.warn("search_documents", {"query": ""}), "that it fails is still true"
     store.undo()
     assert advised(store, {"query": ""}, context=context).origin == "history"
     same_as_rebuilt(store)
 
 
 def test_the_best_that_fits_is_used(store: MemoryStore) -> None:
-    store.record_strategy(
+    store.strategies.record(
         "search_documents", "ValueError", message=EMPTY_QUERY, original={"query": "*"}, fixed={"query": "all"}, now=NOW
     )
     learned(store)
@@ -610,30 +610,30 @@ def test_the_best_that_fits_is_used(store: MemoryStore) -> None:
 
 
 def test_trying_again_is_a_strategy(store: MemoryStore) -> None:
-    done = store.record_strategy(
+    done = store.strategies.record(
         "fetch", TimeoutError("timed out after 5 s"), original={"url": "u"}, fixed={"url": "u"}, now=NOW
     )
     assert (
         done.memory.content == "Tool fetch failed with TimeoutError; the same call succeeded when it was tried again."
     )
-    found = store.suggest_strategy("fetch", TimeoutError("timed out after 9 s"), arguments={"url": "v"})
+    found = store.strategies.suggest("fetch", TimeoutError("timed out after 9 s"), arguments={"url": "v"})
     assert (found.origin, found.arguments) == ("history", {"url": "v"})
-    assert store.warn_call("fetch", {"url": "u"}) == []
+    assert store.strategies.warn("fetch", {"url": "u"}) == []
 
 
 def test_archived_strategies_are_out(store: MemoryStore) -> None:
     memory = learned(store)
     store.put(replace(store.get(memory.memory_id), status="archived"))
-    assert store.strategies() == []
+    assert store.strategies.all() == []
     assert advised(store, {"query": ""}, context={"inputs": {"query": "dogs"}}).origin == "none"
 
 
 def test_an_outcome_needs_a_strategy(store: MemoryStore) -> None:
     other = store.add("not a strategy").memory
     with pytest.raises(UsageError, match="no error-recovery strategy"):
-        store.strategy_outcome(other.memory_id, True)
+        store.strategies.outcome(other.memory_id, True)
     with pytest.raises(NotFoundError):
-        store.strategy_outcome("mem_19990101", True)
+        store.strategies.outcome("mem_19990101", True)
 
 
 def test_odd_arguments_and_messages_can_be_stored(store: MemoryStore) -> None:
@@ -646,12 +646,12 @@ def test_odd_arguments_and_messages_can_be_stored(store: MemoryStore) -> None:
         "": 1,
         "long": "y" * 9000,
     }
-    done = store.record_strategy(
+    done = store.strategies.record(
         "t", ValueError("\x00\ud800 " * 3000), original=odd, fixed={**odd, "x": "fine", "long": "z" * 9000}, now=NOW
     )
     assert len(done.memory.metadata["error_message"]) <= 1000
     assert done.memory.metadata["fix_pattern"]["fixed"]["long"] == TOO_LONG
-    assert store.suggest_strategy("t", "ValueError", arguments=odd).origin == "none", "what is too long is not stored"
+    assert store.strategies.suggest("t", "ValueError", arguments=odd).origin == "none", "what is too long is not stored"
     same_as_rebuilt(store)
 
 
@@ -672,9 +672,9 @@ def _nested(depth: int) -> Any:
 def test_records_that_cannot_be_understood_are_stepped_over(store: MemoryStore, metadata: dict[str, Any]) -> None:
     memory = learned(store)
     store.put(replace(store.get(memory.memory_id), metadata={"tool_name": "search_documents", **metadata}))
-    assert store.strategies() == []
+    assert store.strategies.all() == []
     assert advised(store, {"query": ""}).origin == "none"
-    assert store.warn_call("search_documents", {"query": ""}) == []
+    assert store.strategies.warn("search_documents", {"query": ""}) == []
 
 
 # The document's own example, and the sample store
@@ -712,12 +712,12 @@ created_at: 2025-12-16 10:00:00
 def test_the_example_of_the_document_is_understood(store: MemoryStore) -> None:
     write_by_hand(store.folder.memory_file, json.dumps({"memories": [A_RECORD]}, ensure_ascii=False))
     write_by_hand(store.folder.root / "reflections/mem_20251216_abc12345.md", A_MARKDOWN)
-    [found] = store.strategies()
+    [found] = store.strategies.all()
     assert (found.tool, found.error_type, found.message) == ("search_documents", "ValueError", "参数 'query' 不能为空")
     advice = advised(store, {"query": "", "limit": 3}, message="参数 'query' 不能为空")
     assert (advice.origin, advice.arguments) == ("history", {"query": "用户输入的搜索词", "limit": 3})
     assert advice.match.score == 1.0, "the message stands in the Markdown alone"
-    store.strategy_outcome("mem_20251216", True, now=NOW)
+    store.strategies.outcome("mem_20251216", True, now=NOW)
     [(raw, _)] = elements(store.folder.memory_file.read_bytes())
     assert raw["metadata"]["category"] == "error_recovery"
     assert (raw["access_count"], raw["confidence"]) == (1, 0.73)
@@ -731,12 +731,12 @@ def sample(tmp_path: Path, opener: Callable[..., MemoryStore]) -> Callable[[str]
 
 def test_the_sample_store_is_understood(sample: Callable[[str], MemoryStore]) -> None:
     alice, xiaolin = sample("alice"), sample("xiaolin")
-    found = alice.suggest_strategy(
+    found = alice.strategies.suggest(
         "run_sql", "QueryCanceled", message="canceling statement due to statement timeout",
         arguments={"query": "SELECT 1", "timeout_s": 10},
     )  # fmt: skip
     assert (found.arguments, found.match.score) == ({"query": "SELECT 1", "timeout_s": 30}, 1.0)
-    found = xiaolin.suggest_strategy(
+    found = xiaolin.strategies.suggest(
         "train_model", "OutOfMemoryError", message="CUDA out of memory. Tried to allocate 7.00 GiB",
         arguments={"batch_size": 64, "grad_accum": 1, "max_len": 256},
     )  # fmt: skip
@@ -827,15 +827,15 @@ def test_a_model_that_cannot_be_loaded_is_noted(store: MemoryStore) -> None:
 def test_the_report_tells_what_there_is(store: MemoryStore) -> None:
     learned(store)
     learned(store, tool="find_images")
-    bad = store.record_strategy(
+    bad = store.strategies.record(
         "run_sql", "QueryCanceled", original={"timeout_s": 5}, fixed={"timeout_s": 30}, now=NOW
     ).memory
     for _ in range(4):
-        store.strategy_outcome(bad.memory_id, False, reason="still too slow", now=NOW)
-    done = store.strategy_report(now=NOW)
+        store.strategies.outcome(bad.memory_id, False, reason="still too slow", now=NOW)
+    done = store.strategies.report(now=NOW)
     assert (done.outcome, done.memory.layer, done.memory.kind) == ("written", "L2", "knowledge")
     assert done.memory.summary_md_ref == done.path
-    assert sorted(done.memory.sources) == sorted(found.memory.memory_id for found in store.strategies())
+    assert sorted(done.memory.sources) == sorted(found.memory.memory_id for found in store.strategies.all())
     for line in (
         "# Recovering from tool errors",
         "1. **Missing or wrong arguments**: the right value usually stands in the context (2 strategies: ValueError)",
@@ -846,49 +846,49 @@ def test_the_report_tells_what_there_is(store: MemoryStore) -> None:
         "- run_sql, QueryCanceled: `timeout_s`: `5` → `30`, raised to at least `30`; no longer proposed, last because: still too slow",
     ):
         assert line in done.body
-    assert all(found.memory.memory_id in done.body for found in store.strategies())
-    assert store.strategy_report(now=NOW).outcome == "unchanged"
+    assert all(found.memory.memory_id in done.body for found in store.strategies.all())
+    assert store.strategies.report(now=NOW).outcome == "unchanged"
     assert store.query("what helps against tool errors?", now=NOW).hits[0].memory.memory_id == done.memory.memory_id
     same_as_rebuilt(store)
 
 
 def test_the_report_grows_and_stays_one(store: MemoryStore) -> None:
     learned(store)
-    first = store.strategy_report(title="What we learned", now=NOW)
+    first = store.strategies.report(title="What we learned", now=NOW)
     learned(store, tool="find_images")
-    again = store.strategy_report(now=NOW)
+    again = store.strategies.report(now=NOW)
     assert (again.outcome, again.path) == ("refreshed", first.path)
     assert again.body.startswith("# What we learned\n"), "the title is kept"
     assert len(again.memory.sources) == 2
-    only = store.strategy_report(tool="find_images", now=NOW)
+    only = store.strategies.report(tool="find_images", now=NOW)
     assert only.path != first.path
     assert only.body.startswith("# Recovering from errors of find_images\n")
     assert "search_documents" not in only.body
-    assert store.strategy_report(tool="find_images", now=NOW).outcome == "unchanged"
+    assert store.strategies.report(tool="find_images", now=NOW).outcome == "unchanged"
     assert len([memory for memory in store.all() if "strategy_report" in memory.tags]) == 2
-    details = [store.reflection_of(found.memory) for found in store.strategies()]
+    details = [store.reflection_of(found.memory) for found in store.strategies.all()]
     assert all(detail and detail.body.startswith("# Error recovery: ") for detail in details)
 
 
 def test_what_a_person_wrote_in_the_report_stays(store: MemoryStore) -> None:
     learned(store)
-    first = store.strategy_report(now=NOW)
+    first = store.strategies.report(now=NOW)
     file = store.folder.root / first.path
     mine = file.read_text("utf-8").replace("# Recovering", "# My own words on recovering")
     write_by_hand(file, mine)
     learned(store, tool="find_images")
-    done = store.strategy_report(now=NOW)
+    done = store.strategies.report(now=NOW)
     assert (done.outcome, file.read_text("utf-8")) == ("proposed", mine)
     proposal = store.folder.root / done.path
     assert "find_images" in proposal.read_text("utf-8")
     before = tracked(store.folder.root)
-    assert store.strategy_report(now=NOW).outcome == "proposed"
+    assert store.strategies.report(now=NOW).outcome == "proposed"
     assert tracked(store.folder.root) == before, "the same proposal is written once"
     same_as_rebuilt(store)
 
 
 def test_a_report_in_chinese_with_what_people_explained(sample: Callable[[str], MemoryStore]) -> None:
-    done = sample("xiaolin").strategy_report(now=NOW)
+    done = sample("xiaolin").strategies.report(now=NOW)
     assert done.body.startswith(
         "# 工具执行错误恢复经验\n\n来自 2 条策略，2025-11-05 至 2026-01-14。\n\n## 常见错误模式\n\n1. "
     )
@@ -898,14 +898,14 @@ def test_a_report_in_chinese_with_what_people_explained(sample: Callable[[str], 
 
 def test_a_report_on_nothing(store: MemoryStore) -> None:
     with pytest.raises(NotFoundError, match="there are no strategies to report on"):
-        store.strategy_report()
+        store.strategies.report()
     learned(store)
     with pytest.raises(NotFoundError, match="of nosuch"):
-        store.strategy_report(tool="nosuch", dry_run=True)
+        store.strategies.report(tool="nosuch", dry_run=True)
     before = tracked(store.folder.root)
-    assert store.strategy_report(dry_run=True).outcome == "written"
+    assert store.strategies.report(dry_run=True).outcome == "written"
     assert tracked(store.folder.root) == before
-    store.strategy_report(now=NOW)
+    store.strategies.report(now=NOW)
     store.undo()
     assert tracked(store.folder.root) == before
 
@@ -913,19 +913,19 @@ def test_a_report_on_nothing(store: MemoryStore) -> None:
 def test_a_purged_strategy_takes_its_report_along(store: MemoryStore) -> None:
     memory = learned(store, tool="zanzibar")
     learned(store, tool="find_images")
-    report = store.strategy_report(now=NOW)
+    report = store.strategies.report(now=NOW)
     store.purge([memory.memory_id], now=NOW)
     assert not (store.folder.root / report.path).exists()
     assert b"zanzibar" not in b"".join(path.read_bytes() for path in store.folder.root.rglob("*") if path.is_file())
-    assert store.strategy_report(now=NOW).outcome == "written"
+    assert store.strategies.report(now=NOW).outcome == "written"
 
 
 def test_a_broken_report_file_is_named(store: MemoryStore) -> None:
     learned(store)
-    path = store.strategy_report(now=NOW).path
+    path = store.strategies.report(now=NOW).path
     write_by_hand(store.folder.root / path, "---\nbroken: [\n---\nmine\n")
     with pytest.raises(InvalidDataError, match=re.escape(path)):
-        store.strategy_report(now=NOW)
+        store.strategies.report(now=NOW)
 
 
 @given(
@@ -957,8 +957,8 @@ def test_every_report_can_be_written(rows: list[tuple[str, str, float, dict[str,
 
 def test_what_several_tools_share_is_found(store: MemoryStore) -> None:
     learned(store)
-    assert store.shared_strategies() == []
-    store.record_strategy(
+    assert store.strategies.shared() == []
+    store.strategies.record(
         "find_images",
         "ValueError",
         original={"q": None},
@@ -966,13 +966,13 @@ def test_what_several_tools_share_is_found(store: MemoryStore) -> None:
         context={"inputs": {"query": "dogs"}},
         now=NOW,
     )
-    store.record_strategy("fetch", "ValueError", original={"q": ""}, fixed={"q": "dogs"}, now=NOW)
+    store.strategies.record("fetch", "ValueError", original={"q": ""}, fixed={"q": "dogs"}, now=NOW)
     for tool, seconds in (("fetch", 9), ("run_sql", 30)):
-        store.record_strategy(tool, "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
-    store.record_strategy(
+        store.strategies.record(tool, "TimeoutError", original={"timeout": 5}, fixed={"timeout": seconds}, now=NOW)
+    store.strategies.record(
         "run_report", "TimeoutError", original={"timeout_s": 1, "q": "a"}, fixed={"timeout_s": 9, "q": "b"}, now=NOW
     )
-    found = store.shared_strategies()
+    found = store.strategies.shared()
     assert [(each.error_type, each.tools) for each in found] == [
         ("TimeoutError", ("fetch", "run_report", "run_sql")),
         ("ValueError", ("find_images", "search_documents")),
@@ -984,13 +984,13 @@ def test_what_several_tools_share_is_found(store: MemoryStore) -> None:
 
 def test_a_call_is_warned_of(store: MemoryStore) -> None:
     learned(store)
-    [warned] = store.warn_call("search_documents", {"query": "  "}, context={"inputs": {"query": "dogs"}})
+    [warned] = store.strategies.warn("search_documents", {"query": "  "}, context={"inputs": {"query": "dogs"}})
     assert warned.sure
     assert warned.why == f'search_documents failed with ValueError when `query` was `""` ({EMPTY_QUERY})'
     assert warned.applied.arguments == {"query": "dogs"}
-    assert store.warn_call("search_documents", {"query": "dogs"}) == []
-    assert store.warn_call("search_documents", {}) == [], "a missing argument may have a default"
-    assert store.warn_call("find_images", {"query": ""}) == []
+    assert store.strategies.warn("search_documents", {"query": "dogs"}) == []
+    assert store.strategies.warn("search_documents", {}) == [], "a missing argument may have a default"
+    assert store.strategies.warn("find_images", {"query": ""}) == []
 
 
 @pytest.mark.parametrize(
@@ -1019,9 +1019,9 @@ def test_when_history_warns(
     new: dict[str, Any],
     sure: bool | None,
 ) -> None:
-    store.record_strategy("t", "TypeError", message=message, original=original, fixed=fixed, now=NOW)
-    assert [warned.sure for warned in store.warn_call("t", new)] == ([] if sure is None else [sure])
-    again = store.warn_call("t", original)
+    store.strategies.record("t", "TypeError", message=message, original=original, fixed=fixed, now=NOW)
+    assert [warned.sure for warned in store.strategies.warn("t", new)] == ([] if sure is None else [sure])
+    again = store.strategies.warn("t", original)
     assert len(again) == 1, "the very call that failed is always warned of"
     assert fixes.same(again[0].applied.arguments, fixed)
 
@@ -1070,16 +1070,16 @@ def test_an_agent_learns_from_its_own_repair(store: MemoryStore) -> None:
     tools = Tools()
     recovery = Recovery(store, fix=repair)
     assert recovery.run(tools.search, {"query": ""}, context=CONTEXT) == "found dogs"
-    [found] = store.strategies()
+    [found] = store.strategies.all()
     assert (found.tool, found.fixes[0].source, found.memory.confidence) == ("search", "inputs.query", 0.7)
     other = Recovery(store).run(tools.search, {"query": ""}, context={"inputs": {"query": "birds"}})
     assert other == "found birds"
-    [found] = store.strategies()
+    [found] = store.strategies.all()
     assert (found.successes, found.memory.confidence, found.memory.access_count) == (1, 0.73, 1)
     assert len(tools.calls) == 4
     assert Recovery(store, prevent=True).run(tools.search, {"query": ""}, context=CONTEXT) == "found dogs"
     assert len(tools.calls) == 5, "the third time it does not fail at all"
-    assert store.strategies()[0].successes == 2
+    assert store.strategies.all()[0].successes == 2
     same_as_rebuilt(store)
 
 
@@ -1093,11 +1093,11 @@ def test_in_a_loop_of_ones_own(store: MemoryStore) -> None:
         assert call.arguments == {"query": "dogs"}
     assert call.advice
     assert call.advice.origin == "history"
-    assert [found.successes for found in store.strategies()] == [1]
+    assert [found.successes for found in store.strategies.all()] == [1]
 
 
 def test_a_strategy_that_fails_is_told_so(store: MemoryStore) -> None:
-    bad = store.record_strategy(
+    bad = store.strategies.record(
         "search", "ValueError", message=EMPTY_QUERY, original={"query": ""}, fixed={"query": 0}, now=NOW
     )
     tools = Tools()
@@ -1111,7 +1111,7 @@ def test_a_strategy_that_fails_is_told_so(store: MemoryStore) -> None:
     for reraise, expected in ((True, ValueError), (False, RetryError)):
         with pytest.raises(expected):
             loop(reraise)
-    found = store.strategies()[0]
+    found = store.strategies.all()[0]
     assert found.memory.memory_id == bad.memory.memory_id
     assert (found.failures, found.successes, found.memory.confidence) == (2, 0, 0.448)
     assert found.memory.metadata["last_failure"] == f"ValueError: {EMPTY_QUERY}"
@@ -1122,7 +1122,7 @@ def test_another_error_says_nothing_of_a_strategy(store: MemoryStore) -> None:
     tools = Tools()
     with pytest.raises(TimeoutError):
         Recovery(store).run(tools.search, {"query": "", "timeout": 1}, context=CONTEXT)
-    assert [(found.successes, found.failures) for found in store.strategies()] == [(0, 0)]
+    assert [(found.successes, found.failures) for found in store.strategies.all()] == [(0, 0)]
     assert len(tools.calls) == 3, "an error that may pass is tried again"
 
 
@@ -1132,7 +1132,7 @@ def test_two_errors_in_one_call_teach_two_strategies(store: MemoryStore) -> None
 
     tools = Tools()
     Recovery(store, fix=both).run(tools.search, {"query": "", "timeout": 1}, context=CONTEXT)
-    told = {found.error_type: rules.in_words(found) for found in store.strategies()}
+    told = {found.error_type: rules.in_words(found) for found in store.strategies.all()}
     assert told == {
         "ValueError": ['`query`: `""` → `dogs`, taken from `inputs.query` of the context'],
         "TimeoutError": ["`timeout`: `1` → `20`, raised to at least `20`"],
@@ -1144,7 +1144,7 @@ def test_nobody_knows_so_the_error_is_raised_at_once(store: MemoryStore) -> None
     with pytest.raises(ValueError, match="must not be empty"):
         Recovery(store).run(tools.search, {"query": ""})
     assert len(tools.calls) == 1
-    assert store.strategies() == []
+    assert store.strategies.all() == []
 
 
 def test_an_error_that_passes_is_learned(store: MemoryStore) -> None:
@@ -1156,7 +1156,7 @@ def test_an_error_that_passes_is_learned(store: MemoryStore) -> None:
         return url
 
     assert Recovery(store).run(fetch, {"url": "u"}) == "u"
-    assert [rules.in_words(found) for found in store.strategies()] == [
+    assert [rules.in_words(found) for found in store.strategies.all()] == [
         ["nothing was changed: the same call succeeded when it was tried again"]
     ]
 
@@ -1167,7 +1167,7 @@ def test_a_model_s_fix_is_learned_with_its_reasons(store: MemoryStore) -> None:
         {"fixable": True, "reason": "empty", "arguments": {"query": "dogs"}, "explanations": {"query": "see inputs"}},
     )
     Recovery(store).run(Tools().search, {"query": ""}, context=CONTEXT)
-    [found] = store.strategies()
+    [found] = store.strategies.all()
     reflection = store.reflection_of(found.memory)
     assert reflection
     assert "of the context, see inputs" in reflection.body
@@ -1188,23 +1188,23 @@ def test_coroutines_are_mended_too(store: MemoryStore) -> None:
         return ""
 
     assert asyncio.run(loop()) == "found dogsfound dogs"
-    assert [found.successes for found in store.strategies()] == [1]
+    assert [found.successes for found in store.strategies.all()] == [1]
 
 
 def test_only_what_is_sure_is_mended_before_the_call(store: MemoryStore) -> None:
-    store.record_strategy(
+    store.strategies.record(
         "read", "UnicodeDecodeError", original={"encoding": "utf-8"}, fixed={"encoding": "gb18030"}, now=NOW
     )
     assert Recovery(store, prevent=True).run(lambda encoding: encoding, {"encoding": "utf-8"}, tool="read") == "utf-8"
 
 
 def test_a_mend_before_the_call_that_fails_counts_against_the_strategy(store: MemoryStore) -> None:
-    store.record_strategy(
+    store.strategies.record(
         "search", "ValueError", message=EMPTY_QUERY, original={"query": ""}, fixed={"query": 0}, now=NOW
     )
     with pytest.raises(ValueError, match="must not be empty"):
         Recovery(store, prevent=True).run(Tools().search, {"query": ""})
-    assert store.strategies()[0].failures == 1
+    assert store.strategies.all()[0].failures == 1
 
 
 def test_trouble_with_the_memory_does_not_stand_in_the_way(opener: Callable[..., MemoryStore], tmp_path: Path) -> None:
@@ -1223,7 +1223,7 @@ def test_trouble_with_the_memory_does_not_stand_in_the_way(opener: Callable[...,
         call.__exit__(None, None, None)
         assert found == "found dogs"
         assert call.notes
-    assert store.strategies()[0].successes in (0, 1)
+    assert store.strategies.all()[0].successes in (0, 1)
 
 
 def test_an_interruption_is_no_outcome(store: MemoryStore) -> None:
@@ -1236,7 +1236,7 @@ def test_an_interruption_is_no_outcome(store: MemoryStore) -> None:
 
     with pytest.raises(KeyboardInterrupt):
         interrupted()
-    assert [(found.successes, found.failures) for found in store.strategies()] == [(0, 0)]
+    assert [(found.successes, found.failures) for found in store.strategies.all()] == [(0, 0)]
 
 
 # Around it
@@ -1271,9 +1271,9 @@ def test_thousands_of_strategies_are_found_by_their_tags(store: MemoryStore) -> 
         for n in range(1500)
     ]
     store.add_many(many)
-    found = store.suggest_strategy("tool7", "Error7", message="m", arguments={"query": ""})
+    found = store.strategies.suggest("tool7", "Error7", message="m", arguments={"query": ""})
     assert found.match.score == 1.0
-    assert len(store._candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
+    assert len(store.strategies._candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
 
 
 def test_a_match_tells_its_parts() -> None:

@@ -231,7 +231,7 @@ def test_a_task_from_start_to_strategy(store):
     assert "# What worked: Upgrade Postgres on payments-db" in text
     assert "Dump with four jobs (`pg_dump`)" in text
     assert [found.memory.subcategory for found in done.recoveries] == ["error_recovery"]
-    assert store.suggest_strategy(
+    assert store.strategies.suggest(
         "pg_dump", "TimeoutError", message="dump took longer than 60 s", arguments={"jobs": 1}, now=NOW
     ).arguments == {"jobs": 4}
     assert store.task() is None

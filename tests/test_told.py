@@ -198,10 +198,10 @@ def test_r10_text_of_a_detail_reaches_a_prompt(store: MemoryStore) -> None:
 
 
 def test_r11_what_failed_is_not_what_worked(store: MemoryStore) -> None:
-    store.record_strategy("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
+    store.strategies.record("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
     held = store.all()[0].memory_id
     for _ in range(6):
-        store.strategy_outcome(held, False)
+        store.strategies.outcome(held, False)
     text = asked(store, "How do I call the tool pay after a ValueError?")
     assert "worked before" not in text or "pay" not in text.partition("worked before")[2].partition("\n## ")[0]
 

@@ -239,14 +239,14 @@ class Shared:
             RefusedError: a user is not granted.
         """
         stores = self._chosen(users)
-        advice = [(each.suggest_strategy(tool, error, use_model=False, **options), each) for each in stores]
+        advice = [(each.strategies.suggest(tool, error, use_model=False, **options), each) for each in stores]
         known = [(one, store) for one, store in advice if one.match]
         if known:
             best, store = max(
                 known, key=lambda pair: (pair[0].match.score if pair[0].match else 0, pair[1] is self.own)
             )
             return best, self._owner(store)
-        return self.own.suggest_strategy(tool, error, **options), ""
+        return self.own.strategies.suggest(tool, error, **options), ""
 
     def build_context(
         self, question: str, *, users: Collection[str] = (), now: datetime | None = None, **options: Any

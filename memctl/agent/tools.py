@@ -341,7 +341,7 @@ class Toolbox:
         Raises:
             UsageError: the tool or the error has no usable name.
         """
-        done = self.shared.own.record_strategy(
+        done = self.shared.own.strategies.record(
             tool, error, original=original, fixed=fixed, message=message, context=context or {}
         )
         return f"{done.outcome}: {done.memory.memory_id}, confidence {done.memory.confidence:.2f}"
@@ -353,7 +353,7 @@ class Toolbox:
             NotFoundError, UsageError: there is no such strategy.
             RefusedError: it is another user's.
         """
-        memory = self.shared.own.strategy_outcome(self.shared.own_id(id), success, reason=reason)
+        memory = self.shared.own.strategies.outcome(self.shared.own_id(id), success, reason=reason)
         return fence.one_line(
             f"{memory.memory_id}: confidence {memory.confidence:.2f}, used {memory.access_count} times"
         )

@@ -49,7 +49,7 @@ def record(
     before, after = given.need(original, "--original"), given.need(fixed, "--fixed")
     known, reasons = given.read(context, "--context"), _explanations(explain or [])
     with options.opened() as store:
-        done = store.record_strategy(
+        done = store.strategies.record(
             tool,
             error,
             message=message,
@@ -113,7 +113,7 @@ def suggest(
         advice, owner = (
             shared.suggest_strategy(tool, error, **asked)
             if shared
-            else (store.suggest_strategy(tool, error, **asked), "")
+            else (store.strategies.suggest(tool, error, **asked), "")
         )
         threshold = store.settings.strategy_threshold
     if current.json:
@@ -193,7 +193,7 @@ def outcome(
         raise UsageError(f"the result is success or failure; found {result!r}")
     with options.opened() as store:
         before = store.get(memory_id)
-        memory = store.strategy_outcome(before.memory_id, result == "success", reason=reason, dry_run=dry_run)
+        memory = store.strategies.outcome(before.memory_id, result == "success", reason=reason, dry_run=dry_run)
     if current.json:
         render.as_json({"result": result, "dry_run": dry_run, "memory": render.memory_json(memory)})
         return
@@ -224,9 +224,9 @@ def list_strategies(
         raise UsageError("--shared looks at all tools", hint="Leave out --tool and --error.")
     with options.opened() as store:
         if shared:
-            _say_shared(store.shared_strategies())
+            _say_shared(store.strategies.shared())
             return
-        found = store.strategies(tool=tool, error=error)
+        found = store.strategies.all(tool=tool, error=error)
     if current.json:
         render.as_json([_strategy_json(strategy) for strategy in found])
         return
@@ -281,7 +281,7 @@ def report(
     Example: memctl strategy report --title "What our tools taught us"
     """
     with options.opened() as store:
-        done = store.strategy_report(tool=tool, title=title, dry_run=dry_run)
+        done = store.strategies.report(tool=tool, title=title, dry_run=dry_run)
     if current.json:
         what = {"outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id}
         render.as_json(what | {"body": done.body})
@@ -313,7 +313,7 @@ def warn(
     given = _Objects()
     values, known = given.need(arguments, "ARGS"), given.read(context, "--context")
     with options.opened() as store:
-        found = store.warn_call(tool, values, context=known)
+        found = store.strategies.warn(tool, values, context=known)
     if current.json:
         render.as_json({"warnings": [_warning_json(warned) for warned in found]})
         return

@@ -19,12 +19,11 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from memctl.errors import MemctlError
-from memctl.store import MemoryStore
 from memctl.strategies import rules
-from memctl.strategies.service import HISTORY, NONE, Advice
+from memctl.strategies.service import HISTORY, NONE, Advice, Strategies
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -42,6 +41,13 @@ PASSING: tuple[type[Exception], ...] = (TimeoutError, ConnectionError)
 """Errors after which the same call is worth trying again."""
 
 
+class HasStrategies(Protocol):
+    """A `MemoryStore`, as far as a call needs it."""
+
+    @property
+    def strategies(self) -> Strategies: ...
+
+
 @dataclass(frozen=True)
 class Recovery:
     """Runs calls, mends those that fail, and remembers what helped.
@@ -54,7 +60,7 @@ class Recovery:
         wait: tenacity's pause between attempts, such as `wait_exponential()`; none otherwise.
     """
 
-    store: MemoryStore
+    store: HasStrategies
     attempts: int = 3
     fix: Fix | None = None
     prevent: bool = False
@@ -188,7 +194,7 @@ class RecoverableCall:
     def _advice(self, error: Exception) -> Advice:
         advice = Advice(NONE)
         with self._noting():
-            advice = self.recovery.store.suggest_strategy(
+            advice = self.recovery.store.strategies.suggest(
                 self.tool, error, arguments=self.arguments, context=self.context, exclude=self._tried
             )
             self.notes += advice.notes
@@ -203,7 +209,7 @@ class RecoverableCall:
 
     def _prevent(self) -> None:
         with self._noting():
-            told = self.recovery.store.warn_call(self.tool, self.arguments, context=self.context)
+            told = self.recovery.store.strategies.warn(self.tool, self.arguments, context=self.context)
             usable = (one for one in told if one.sure and one.strategy.proposable and one.applied.usable)
             if warned := next(usable, None):
                 self.prevented, self.arguments = warned, warned.applied.arguments
@@ -216,16 +222,16 @@ class RecoverableCall:
             del self._untold[memory_id]
             told = rules.failure(self.tool, error, "", self.arguments, self.context).told
             with self._noting():
-                self.recovery.store.strategy_outcome(memory_id, False, reason=f"{kind}: {told}")
+                self.recovery.store.strategies.outcome(memory_id, False, reason=f"{kind}: {told}")
 
     def _succeeded(self) -> None:
         for memory_id in self._untold:
             with self._noting():
-                self.recovery.store.strategy_outcome(memory_id, True)
+                self.recovery.store.strategies.outcome(memory_id, True)
         self._untold.clear()
         for first, last, fixed in self._learned():
             with self._noting():
-                self.recovery.store.record_strategy(
+                self.recovery.store.strategies.record(
                     self.tool,
                     first.error,
                     original=first.arguments,

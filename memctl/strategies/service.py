@@ -84,10 +84,13 @@ class Advice:
     notes: tuple[str, ...] = ()
 
 
-class Strategies(Engine):
-    """Learning from failed calls."""
+class Strategies:
+    """Learning from failed calls, as `store.strategies`."""
 
-    def record_strategy(
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def record(
         self,
         tool: str,
         error: BaseException | str,
@@ -121,14 +124,14 @@ class Strategies(Engine):
         result: list[Recorded] = []
 
         def decide(view: View) -> Change:
-            recorded, change = _recorded(view, new, self.settings.categories, now)
+            recorded, change = _recorded(view, new, self._engine.settings.categories, now)
             result[:] = [recorded]
             return change
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
-    def suggest_strategy(
+    def suggest(
         self,
         tool: str,
         error: BaseException | str,
@@ -152,9 +155,9 @@ class Strategies(Engine):
         """
         now = now or times.utc_now()
         failed = rules.failure(tool, error, message, arguments, context)
-        self.refresh()
+        self._engine.refresh()
         matches = rules.ranked(self._candidates(failed, now), failed)
-        threshold = self.settings.strategy_threshold
+        threshold = self._engine.settings.strategy_threshold
         considered = []
         for match in matches:
             if match.score < threshold or match.strategy.memory.memory_id in exclude:
@@ -168,7 +171,7 @@ class Strategies(Engine):
         asked = self._asked(failed, related, definition or {}) if use_model else Advice(NONE)
         return replace(asked, considered=known)
 
-    def strategy_outcome(
+    def outcome(
         self, memory_id: str, success: bool, *, reason: str = "", dry_run: bool = False, now: datetime | None = None
     ) -> Memory:
         """Note whether a strategy helped: its confidence rises or falls; a success counts as a use.
@@ -178,8 +181,8 @@ class Strategies(Engine):
             UsageError: it is no error-recovery strategy.
         """
         now = now or times.utc_now()
-        self.refresh()
-        wanted = self.full_id(memory_id)
+        self._engine.refresh()
+        wanted = self._engine.full_id(memory_id)
         result: list[Memory] = []
 
         def decide(view: View) -> Change:
@@ -189,22 +192,22 @@ class Strategies(Engine):
             result[:] = [rules.outcome(held, success, now, reason)]
             return Change("strategy outcome", tuple(result))
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
-    def strategies(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
+    def all(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
         """The strategies there are, the most trusted first; also those that are no longer proposed."""
-        self.refresh()
+        self._engine.refresh()
         tags = [f"tool:{rules.tool_name(tool)}"] if tool else []
         tags += [f"error:{rules.error_name(error)}"] if error else []
         found = self._tagged(now or times.utc_now(), rules.TAG, *tags)
         return sorted(found.values(), key=lambda s: (-s.memory.confidence, -s.memory.access_count, s.memory.memory_id))
 
-    def shared_strategies(self, *, now: datetime | None = None) -> list[Shared]:
+    def shared(self, *, now: datetime | None = None) -> list[Shared]:
         """What mends the same type of error in two or more tools."""
-        return rules.shared(self.strategies(now=now))
+        return rules.shared(self.all(now=now))
 
-    def strategy_report(
+    def report(
         self, *, tool: str = "", title: str = "", dry_run: bool = False, now: datetime | None = None
     ) -> Reflected:
         """Write or refresh the narrative over all strategies, or over those of one tool.
@@ -220,14 +223,14 @@ class Strategies(Engine):
         result: list[Reflected] = []
 
         def decide(view: View) -> Change:
-            reflected, change = _report(view, tool, " ".join(title.split()), self.settings.categories, now)
+            reflected, change = _report(view, tool, " ".join(title.split()), self._engine.settings.categories, now)
             result[:] = [reflected]
             return change
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
-    def warn_call(
+    def warn(
         self,
         tool: str,
         arguments: Mapping[str, Any],
@@ -236,15 +239,15 @@ class Strategies(Engine):
         now: datetime | None = None,
     ) -> list[Warned]:
         """What history says against a call before it is made, the surest first; nothing where it says nothing."""
-        self.refresh()
+        self._engine.refresh()
         found = self._tagged(now or times.utc_now(), rules.TAG, f"tool:{rules.tool_name(tool)}")
         return rules.warnings(found.values(), arguments, context or {})
 
     # Finding
 
     def _tagged(self, now: datetime, *tags: str) -> dict[str, Strategy]:
-        view = self.view()
-        return self._healed(lambda: tagged(view, now, *tags))
+        view = self._engine.view()
+        return self._engine._healed(lambda: tagged(view, now, *tags))
 
     def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
         """Every strategy that can reach the threshold: nothing but the message in common gives at most 0.2."""
@@ -252,7 +255,7 @@ class Strategies(Engine):
             **self._tagged(now, rules.TAG, f"error:{failed.error_type}"),
             **self._tagged(now, rules.TAG, f"tool:{failed.tool}"),
         }
-        if self.settings.strategy_threshold <= rules.MESSAGE:
+        if self._engine.settings.strategy_threshold <= rules.MESSAGE:
             found |= self._tagged(now, rules.TAG)
         return list(found.values())
 
@@ -261,10 +264,10 @@ class Strategies(Engine):
     def _asked(self, failed: Failure, related: Sequence[Memory], definition: Mapping[str, Any]) -> Advice:
         """A model's advice; `none` where there is no model, or it does not answer."""
         try:
-            if self.llm is None:
+            if self._engine.llm is None:
                 return Advice(NONE)
             told = diagnosis.messages(_for_model(failed, definition), related)
-            answer = diagnosis.read(self.llm.complete(told, schema=diagnosis.SCHEMA))
+            answer = diagnosis.read(self._engine.llm.complete(told, schema=diagnosis.SCHEMA))
         except ProviderError as problem:
             return Advice(NONE, notes=(f"the language model gave no advice: {problem.message}",))
         if answer is None:

@@ -51,7 +51,7 @@ class Closed:
     notes: tuple[str, ...] = ()
 
 
-class Closing(Ending, Strategies):
+class Closing(Ending):
     """What becomes of tasks that are over."""
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
@@ -122,7 +122,7 @@ class Closing(Ending, Strategies):
             told = message.strip() if error == kind.strip() else failed.error
             try:
                 found.append(
-                    self.record_strategy(
+                    Strategies(self).record(
                         failed.tool_name, error, message=told, original=failed.args, fixed=mended.args, now=now
                     )
                 )

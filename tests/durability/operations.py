@@ -102,7 +102,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "knowledge remove": lambda store: store.knowledge_remove(["manual.md"], now=NOW),
     "confirm": lambda store: store.confirm([CANDIDATE], now=NOW),
     "judge an answer": _judge,
-    "record a strategy": lambda store: store.record_strategy(
+    "record a strategy": lambda store: store.strategies.record(
         "search", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 10}, now=NOW
     ),
     "extract": lambda store: store.extract("user: My sister lives in Ulm and I am allergic to nuts.", now=NOW),
