@@ -128,7 +128,7 @@ def test_what_else_was_said_in_the_message_stays_known(store: MemoryStore) -> No
         say(memory, "I live in Leeds. I prefer tea. What can I plant in October?")
         answer = memory.call_tool("forget_memory", {"text": "I live in Leeds"})
     assert [memory.content for memory in store.all()] == ["I prefer tea."]
-    assert "deleted with what was said in it: msg_" in answer.text
+    assert "deleted, with what was said in it: msg_" in answer.text
     store.undo()
     assert sorted(memory.content for memory in store.all()) == ["I live in Leeds.", "I prefer tea."]
 
@@ -216,6 +216,78 @@ def test_the_answer_that_says_what_was_forgotten_is_not_recalled(store: MemorySt
         memory.on_session_end()
     assert "collect" not in shown(store, "What do I collect?")
     assert "postage was paid" in shown(store, "What do stamps show?"), "an answer of a later turn is kept"
+
+
+@pytest.mark.parametrize(
+    "words", ["baby name Clementine", "baby name", "the baby's name", "name of the baby: Clementine", "naming the baby"]
+)
+def test_forgetting_by_words_takes_nothing_that_shares_one_of_them(store: MemoryStore, words: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "We're going to name the baby Clementine, nobody knows yet.")
+        say(memory, "I watched Paddington 2 last night and cried like a baby.")
+        memory.on_session_end()
+    with agent(store, "b") as memory:
+        answer = memory.call_tool("forget_memory", {"text": words}).text
+    assert "Paddington" in shown(store, "Which film did I watch?")
+    if "moved" in answer or "deleted" in answer:
+        assert "Clementine" in answer, "it says what went"
+        assert "Clementine" not in shown(store, "What will the baby be called?")
+
+
+def test_forgetting_prefers_the_message_that_says_all_of_it(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I have a scar on my left knee from a skiing accident.")
+        say(memory, "I like skiing in Andorra.")
+        memory.on_session_end()
+    with agent(store, "b") as memory:
+        memory.call_tool("forget_memory", {"text": "skiing accident"})
+    assert "Andorra" in shown(store, "Where do I like skiing?")
+
+
+def test_another_fact_of_the_message_that_is_forgotten_stays(store: MemoryStore) -> None:
+    with agent(store, "a") as memory:
+        say(memory, "I live in Whitby. I used to be addicted to online poker.")
+        memory.on_session_end()
+    with agent(store, "b") as memory:
+        memory.on_user_message("forget what I said about poker pls")
+        memory.call_tool("forget_memory", {"text": "poker"})
+        memory.on_assistant_message("Done, I won't mention the poker again. It is deleted.")
+        memory.on_session_end()
+    assert "Whitby" in "".join(each.content for each in store.all())
+    assert "poker" not in shown(store, "What was I addicted to?")
+
+
+@pytest.mark.parametrize(
+    ("said", "asked", "words", "confirmed"),
+    [
+        (
+            "I was diagnosed with psoriasis in spring.",
+            "Please forget that I told you about my psoriasis.",
+            "psoriasis",
+            "Of course, I've forgotten about your psoriasis.",
+        ),
+        ("我有抑郁症，在吃药。", "请忘掉我跟你说的抑郁症的事", "抑郁症", "好的，我已经忘掉抑郁症的事了。"),
+        (
+            "My boss Lorcan has an affair with the CFO.",
+            "Delete what I told you about Lorcan's affair, I shouldn't have gossiped.",
+            "Lorcan affair",
+            "Understood, the affair is deleted.",
+        ),
+    ],
+)
+def test_the_request_and_the_confirmation_name_nothing(
+    store: MemoryStore, said: str, asked: str, words: str, confirmed: str
+) -> None:
+    with agent(store, "a") as memory:
+        say(memory, said)
+        memory.on_session_end()
+    with agent(store, "b") as memory:
+        memory.on_user_message(asked)
+        assert "msg_" in memory.call_tool("forget_memory", {"text": words}).text
+        memory.on_assistant_message(confirmed)
+        memory.on_session_end()
+    for word in words.split():
+        assert word not in shown(store, f"What do you know about {words}?").replace(f"about {words}?", "")
 
 
 def test_a_purge_takes_the_episode_too(store: MemoryStore) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -240,10 +240,19 @@ def _listed(memories: Sequence[Memory]) -> str:
     return fence.enclosed(fence.section("", shown))
 
 
-def forgotten(memories: Sequence[Memory], messages: Sequence[str] = ()) -> str:
-    """What was moved to the trash, and which messages were deleted."""
-    lines = [f"moved to the trash: {memory.memory_id}" for memory in memories]
-    return _lines(*map(fence.one_line, (*lines, *(f"deleted with what was said in it: {each}" for each in messages))))
+def forgotten(memories: Sequence[Memory], messages: Mapping[str, str]) -> str:
+    """What was moved to the trash, and which messages were deleted: a model must see if these were the wrong ones."""
+    lines = [f"moved to the trash: {_quoted(memory.memory_id, memory.content)}" for memory in memories]
+    lines += [f"deleted, with what was said in it: {_quoted(name, text)}" for name, text in messages.items()]
+    return "\n".join(lines)
+
+
+QUOTED = 25
+"""Tokens that are quoted of what was forgotten."""
+
+
+def _quoted(name: str, text: str) -> str:
+    return fence.one_line(f'{name} "{short(text, QUOTED)}"')
 
 
 def context(pack: ContextPack) -> str:

@@ -22,6 +22,7 @@ from memctl.background import Worker
 from memctl.context.cut import text_of
 from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
+from memctl.conversations.derived import tells_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.providers import waiting
@@ -112,12 +113,14 @@ class AgentMemory:
             self._resumed = self._resumed and not self._calls
             self._calls.clear()
             self._resume()
+            self.toolbox.forgotten.clear()
             return self._heard({"role": USER, "content": text}, now, speaker)
 
     def on_assistant_message(self, text: str, *, speaker: str = "", now: datetime | None = None) -> Message:
         """The model answered; in the modes `static` and `both` the exchange is recorded."""
         with self._turn:
-            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker)
+            keep = not tells_forgotten(text, self.toolbox.forgotten)
+            added = self._heard({"role": ASSISTANT, "content": text}, now, speaker, keep=keep)
             before, exchange = _last_exchange(self._conversation.get())
         if self.mode != AGENT and exchange:
             self._later(lambda store: self._record(store, exchange, before, now))
@@ -161,10 +164,12 @@ class AgentMemory:
     def _masked(self, value: T) -> T:
         return guarded(value, ALLOW if self.store.settings.secrets == ALLOW else MASK)
 
-    def _heard(self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "") -> Message:
+    def _heard(
+        self, message: Mapping[str, Any], now: datetime | None = None, speaker: str = "", *, keep: bool = True
+    ) -> Message:
         named = {"speaker": speaker} if speaker else None
         with self._turn:
-            added = self._conversation.add(self._masked(message), now=now, metadata=named)
+            added = self._conversation.add(self._masked(message), now=now, metadata=named, keep=keep)
             over = self.store.is_over(self._conversation.get(), budget=self.budget)
         if self._worker and not self._began and self.store.waiting():
             self._later(self._learn, "learning")  # what an earlier process, or an idle session, left

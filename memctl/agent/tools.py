@@ -65,6 +65,8 @@ class Toolbox:
     ) -> None:
         self.shared = store if isinstance(store, Shared) else Shared(store, readable)
         self.tools = schemas.listed(tools)
+        self.forgotten: list[str] = []
+        """What was forgotten since whoever hears the conversation looked last."""
 
     # For models
 
@@ -292,16 +294,19 @@ class Toolbox:
             raise UsageError("what is to be forgotten?", hint="Give `ids`, or `text`.")
         own = self.shared.own
         if not ids:
-            chosen = own.meant_by(text)
-            if len(chosen) != 1:
-                return answers.to_choose(chosen)
-            ids = [chosen[0].memory_id]
+            meant = own.meant_by(text)
+            if meant.one is None:
+                return answers.to_choose(meant.likely)
+            ids = [meant.one.memory_id]
         why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
         said = own.conversations.known(ids)
         messages = [each for each in ids if each in said]
         memories = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in said]
         saying = own.messages_saying([*memories, *messages])
-        return answers.forgotten(own.forget([*memories, *messages], reason=why), [*messages, *saying])
+        texts = {name: own.conversations.message(name).text for name in (*messages, *saying)}
+        gone = own.forget([*memories, *messages], reason=why, about=text)
+        self.forgotten += [text, *(memory.content for memory in gone), *texts.values()]
+        return answers.forgotten(gone, texts)
 
     def suggest_strategy(
         self,

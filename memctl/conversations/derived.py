@@ -34,6 +34,7 @@ ECHOED = 2
 
 _ASKS = re.compile(
     r"(?<!n't )(?<!not )(?<!never )(?<!i )\bforget\b|\b(?:delete|remove|erase)\b[^.?!]{0,60}\bmemor(?:y|ies)\b"
+    r"|\b(?:delete|remove|erase)\b[^.?!]{0,20}\bi(?:'ve| have)? (?:said|told|mentioned|wrote|shared)\b"
     r"|(?<!别)(?<!要)(?<!我)忘(?:掉|记|了)|(?:删掉|删除)[^。？！]{0,20}记忆|别记|不要记",
     re.IGNORECASE,
 )
@@ -69,11 +70,11 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
 
 
 def _is_said_in(wanted: frozenset[str], message: Memory) -> bool:
-    """Whether a message says what some words say: a user's as a whole, also where it asks to forget half of them; a
+    """Whether a message says what some words say: a user's as a whole, also where it asks to forget some of them; a
     sentence of an assistant's."""
     if message.metadata.get("role") == USER:
-        asking = asks_to_forget(message.content) and 2 * len(wanted & _telling(message.content)) >= len(wanted)
-        return says(wanted, message.content) or (asking and bool(wanted))
+        asking = asks_to_forget(message.content) and bool(wanted & _telling(message.content))
+        return says(wanted, message.content) or asking
     sentences = _PARTS.split(message.content) if message.metadata.get("role") == "assistant" else []
     return any(says(wanted, sentence) for sentence in sentences)
 
@@ -84,7 +85,7 @@ def echoes(view: View, message_id: str, now: datetime) -> list[str]:
     wanted = _telling(text)
     near = (message_memory(entry.raw) for entry in _near(view, text, MESSAGES, now) if text)
     asking = (m for m in near if m.metadata.get("role") == USER and asks_to_forget(m.content))
-    again = [m.memory_id for m in asking if len(wanted & frozenset(terms(m.content))) >= ECHOED]
+    again = [m.memory_id for m in asking if wanted & frozenset(terms(m.content))]
     return [*dict.fromkeys((*_echoes(view, [message_id], wanted, ECHOED), *again))]
 
 
@@ -162,12 +163,17 @@ def confirms_forgetting(message: Message, said: Sequence[Message]) -> bool:
         if each.id == message.id:
             break
         turn = [each] if each.role == USER and each.text else [*turn, each]
-    calls = [call for each in turn for call in each.calls if forgets(call.name)]
-    if message.role != "assistant" or not message.text or not calls:
+    calls = [str(call.input) for each in turn for call in each.calls if forgets(call.name)]
+    asked = [each.text for each in turn if each.role == USER]
+    return message.role == "assistant" and bool(calls) and tells_forgotten(message.text, [*asked, *calls])
+
+
+def tells_forgotten(text: str, forgotten: Sequence[str]) -> bool:
+    """Whether a text repeats some of what was just forgotten, or is short and says that something was."""
+    if not forgotten or not text:
         return False
-    asked = " ".join((*(each.text for each in turn if each.role == USER), *(str(call.input) for call in calls)))
-    again = len(_telling(asked) & frozenset(terms(message.text))) >= ECHOED
-    return again or (len(message.text) <= _CONFIRMATION and bool(_CONFIRMS.search(message.text)))
+    again = len(_telling(" ".join(forgotten)) & frozenset(terms(text))) >= ECHOED
+    return again or (len(text) <= _CONFIRMATION and bool(_CONFIRMS.search(text)))
 
 
 def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Memory]:
@@ -180,6 +186,11 @@ def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Mem
             if entry.path == document.FILE_NAME and _is_of(memory, message_id, text):
                 going[memory.memory_id] = memory
     return [*going.values()]
+
+
+def is_about(memory: Memory, words: str) -> bool:
+    """Whether a memory holds any of some words; any memory does, where there are none."""
+    return not words.strip() or bool(_telling(words) & frozenset(terms(f"{memory.content} {memory.key}")))
 
 
 def _is_of(memory: Memory, message_id: str, text: str) -> bool:

@@ -13,7 +13,10 @@ _ANY_TAG = re.compile(rf"{_OPEN.pattern}|{_CLOSE.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"^[ \t]*- \[[^\]\n]*\bmem_\d{8}_[0-9a-f]{12}\][^\n]*(?:\n {2,}[^\n]*)*$", re.MULTILINE)
 _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$", re.MULTILINE)
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
-_FORGOTTEN = re.compile(r"^(?:moved to the trash: mem_|deleted with what was said in it: msg_)\w+$", re.MULTILINE)
+_FORGOTTEN = re.compile(r"^(?:moved to the trash|deleted, with what was said in it): \S+ \"[^\n]*\"$", re.MULTILINE)
+_MARKS = ("- [", "rcp_", "Recalled notes", "moved to", "deleted,")
+"""What stands in each of them."""
+
 _KNOWN = (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT, _FORGOTTEN)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
 
@@ -44,7 +47,7 @@ def _without_blocks(text: str) -> str:
 def holds_recalled(text: str) -> bool:
     """Whether memctl's own recalled text stands in a text."""
     lowered = text.lower()
-    suspect = FENCE in lowered or any(mark in text for mark in ("- [", "rcp_", "Recalled notes", ": mem_", ": msg_"))
+    suspect = FENCE in lowered or any(mark in text for mark in _MARKS)
     return suspect and any(pattern.search(text) for pattern in _KNOWN)
 
 

@@ -103,6 +103,7 @@ class Changing(Sessions, Asking):
         *,
         reason: str = forgetting.FORGOTTEN,
         messages: bool = True,
+        about: str = "",
         now: datetime | None = None,
     ) -> list[Memory]:
         """Move memories to the trash, and delete the messages that say them, with what else was made from these and
@@ -115,6 +116,7 @@ class Changing(Sessions, Asking):
         Args:
             ids: of memories, or of messages.
             messages: whether the messages go; else only the memories.
+            about: by which words a message was found; what was made from it and holds none of them stays.
 
         Returns:
             the memories that went.
@@ -135,7 +137,8 @@ class Changing(Sessions, Asking):
             left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
             kept = {memory.memory_id for memory in left}
             same = [memory for memory in same if memory.memory_id not in kept]
-            once = {memory.memory_id: memory for memory in (*named, *same, *derived.made_from(view, given, now))}
+            made = [m for m in derived.made_from(view, given, now) if derived.is_about(m, about)]
+            once = {memory.memory_id: memory for memory in (*named, *same, *made)}
             gone[:] = once.values()
             trash = housekeeping.to_trash("forget", view, gone, reason, now)
             return replace(trash, puts=(*trash.puts, *left), lines=deletions(view, [*given, *said], now))

@@ -44,6 +44,10 @@ _ABOUT = re.compile(
 )
 
 
+_MATTER = re.compile(r"的?(?:那件|这件)?事(?:情|儿)?[。！]?$")
+"""What a Chinese request ends with."""
+
+
 @dataclass(frozen=True)
 class Meant:
     """What a caller says of a text; the rest is classified, or stays as it is."""
@@ -70,6 +74,15 @@ class Saved:
     replaced: tuple[Memory, ...] = ()
     pinned: tuple[Memory, ...] = ()
     against: tuple[Memory, ...] = ()
+
+
+@dataclass(frozen=True)
+class MeantBy:
+    """What some words mean: the one memory that they can only mean, None where several may be meant or nothing is near
+    enough; and all that are likely, the best first."""
+
+    one: Memory | None
+    likely: tuple[Memory, ...]
 
 
 class Saving(Adding, Changing, Conflicts, Asking):
@@ -144,23 +157,23 @@ class Saving(Adding, Changing, Conflicts, Asking):
         changed = self.put(after, expected=before, now=now)
         return self._looked_at(Saved(Added(UPDATED, changed)), now)
 
-    def meant_by(self, text: str, *, now: datetime | None = None) -> tuple[Memory, ...]:
-        """The memories that some words may mean, the best first: one alone, where no other comes near it. Episodes
-        where nothing else fits, and messages of the user's (by their ids) where no memory does.
+    def meant_by(self, text: str, *, now: datetime | None = None) -> MeantBy:
+        """What some words may mean. Episodes where nothing else fits, and messages of the user's (by their ids) where
+        these hold more of the words than any memory.
 
         Nothing is written, no receipt either.
         """
         memories = self._likely(text, MEMORIES, now)
-        plain = [pair for pair in memories if pair[1].kind != "episode"]
+        likely = [pair for pair in memories if pair[1].kind != "episode"] or memories
         own = [pair for pair in self._likely(text, MESSAGES, now) if _is_own_statement(pair[1])]
-        likely = plain or memories or own
-        if likely and likely[0][0] >= _SURE and all(share <= likely[0][0] - _APART for share, _ in likely[1:]):
-            return (likely[0][1],)
-        return tuple(memory for _, memory in likely)
+        if own and (not likely or own[0][0] > likely[0][0]):
+            likely = sorted([*own, *likely], key=lambda pair: -pair[0])
+        sure = likely and likely[0][0] >= _SURE and all(share <= likely[0][0] - _APART for share, _ in likely[1:])
+        return MeantBy(likely[0][1] if sure else None, tuple(memory for _, memory in likely))
 
     def _likely(self, text: str, part: str, now: datetime | None) -> list[tuple[float, Memory]]:
         """What may be meant, with the share of the words that it holds, the best first."""
-        wanted = _words(_ABOUT.sub("", text))
+        wanted = _words(_MATTER.sub("", _ABOUT.sub("", text)))
         hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=part)).hits
         shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
         return sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
@@ -304,7 +317,8 @@ def _is_own_statement(message: Memory) -> bool:
 
 def _words(text: str) -> frozenset[str]:
     terms = retrieve.question_terms(text)
-    return frozenset(word for word in terms if not is_stop(word)) or frozenset(terms)
+    telling = frozenset(word for word in terms if not is_stop(word) and (len(word) > 1 or word.isascii()))
+    return telling or frozenset(terms)
 
 
 def _share(wanted: frozenset[str], memory: Memory) -> float:
