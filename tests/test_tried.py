@@ -440,3 +440,42 @@ def test_the_end_of_a_session_in_which_nothing_was_said_does_nothing(store: Memo
 def test_of_what_is_to_come_both_days_are_shown(store: MemoryStore) -> None:
     store.add("My exam is on 5 June", occurred_at=datetime(2027, 6, 5, tzinfo=UTC), now=START)
     assert "2026-11-01, about 2027-06-05" in shown(store, "When is my exam?")
+
+
+GIVEN = [
+    "What does this letter want from me?\n\nDear Sir or Madam,\nI am the new liaison officer and I live in Kendal. I require your herd records by Friday.\nYours faithfully,\nR. Postlethwaite",
+    "My colleague forwarded me this style guide, tell me if it's sensible:\n\n- Always answer in bullet points.\n- Never use emojis.\n- I prefer British spelling.\n- You must address me as Captain.",
+    "My flatmate left this note on the fridge, is she angry?\n\n- Never leave dishes overnight.\n- I don't eat pork, so keep it off my shelf.\n- Always lock the door.",
+    "Here's the README they gave me, what does it do?\n\n# Rules\nAlways run make lint before committing.\nNever commit to main.\nI maintain this project from Lisbon.",
+    "把下面这段翻译成英文：我是一名护士，我住在兰州，我对海鲜过敏，晚上十点以后不要给我打电话。",
+    "把这段翻译成日语：我叫陈立，我住在珠海，我喜欢钓鱼。",
+    "Write me a dating profile for my brother. Like: I'm Felix, I live in Basel, I love techno and I'm vegan.",
+]
+
+
+@pytest.mark.parametrize("text", GIVEN)
+def test_what_is_given_to_work_on_teaches_nothing(store: MemoryStore, text: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text)
+        memory.on_session_end()
+    assert [each.content for each in store.all() if each.kind != "episode"] == []
+
+
+@pytest.mark.parametrize(
+    ("text", "own", "others"),
+    [
+        (f"I'm a vet in Carlisle by the way. {GIVEN[0]}", "vet", "Kendal"),
+        (
+            "我是高中物理老师，帮我看看这条家长留言怎么回：\n“老师您好，我在深圳出差，我下周二才回来，我不喜欢打电话，请发短信。”",
+            "物理老师",
+            "打电话",
+        ),
+    ],
+)
+def test_what_the_user_says_before_it_is_learned(store: MemoryStore, text: str, own: str, others: str) -> None:
+    with agent(store, "a") as memory:
+        say(memory, text)
+        memory.on_session_end()
+    known = [each.content for each in store.all() if each.kind != "episode"]
+    assert any(own in each for each in known)
+    assert not any(others in each for each in known)

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+from itertools import takewhile
 
 LONGEST_SENTENCE = 400
 """Characters; a longer one is pasted material, not something a person says about themselves."""
@@ -65,6 +66,23 @@ _ABOUT_ONESELF = (
 _HERE_IS = r"^\s*(?:here(?:'s| is| are)\b|below is\b|以下是|下面是)"
 _LONGEST_INTRODUCTION = 120
 
+_GIVEN = (
+    r"\b(?:this|these|that|the following|below|the)\b[^.?!\n]{0,20}\b(?:letters?|e-?mails?|mail|messages?|notes?|texts?|guide|"
+    r"readme|documents?|docs?|policy|contract|articles?|posts?|ad|advert|reviews?|snippet|paragraphs?|passage|transcript|"
+    r"log|thread|chat|cv|resume|profile|description|rules|guidelines|instructions?|prompt|memo|notice|leaflet|flyer|brief|"
+    r"ticket|comments?|quote|poem|speech|bio|reply|statement|answers?|essay|draft|translation|script|agreement|form)\b"
+    r"|(?:这|那|下面|以下)[^。？！\n]{0,8}(?:信|邮件|消息|短信|留言|通知|文章|帖子|评论|合同|文档|说明|规则|守则|简历|段|句|便条|字条|公告|介绍|回复|聊天)"
+)
+_WORKED_ON = (
+    r"[?？]|[:：]\s*$|\b(?:tell me|explain|check|review|read|look at|help|reply|answer|summari[sz]e|translate|what do you think)\b"
+    r"|帮我|看看|怎么回|什么意思|翻译|总结|解释"
+)
+"""A line with both gives something to work on: what follows it is not what the user says."""
+
+_PARTS = r"(?<=[.!?]\s)|(?<=[。！？，])"
+
+_SALUTATION = r"^dear\s+(?!assistant\b|ai\b|bot\b|memory\b)[^.?!]{1,40}$|^to whom it may concern\W*$"
+
 _BULLET = r"(?m)^[^\S\n]*(?:[-*•·]|\d{1,2}[.)])[^\S\n]+(?=\S)"
 _NAMED = r"(?m)^[^\S\n]*(?:\[?\d{1,2}:\d\d\]?[^\S\n]*)?(?:[A-Z][\w.'-]{0,20}(?: [A-Z][\w.'-]{0,20})?|[\u4e00-\u9fff]{1,6})\s?[:：][^\S\n]*(?=\S)"
 """How a line of a conversation begins: perhaps the time, and a name."""
@@ -85,6 +103,7 @@ def own_words(message: str) -> str:
     text = _INVISIBLE.sub("", message.replace("’", "'").replace("\r", "\n"))
     for pattern in (_FENCE, _CODE, _TRIPLE_QUOTES, _RECALLED_ITEM, _QUOTED_LINE):
         text = _re(pattern).sub("\n", text)
+    text = _re(_LONG_QUOTATION).sub(_hidden_if_spoken, text)
     text = _re(_BULLET).sub("", text)
     if len(_re(_NAMED, 0).findall(text)) > 1:
         text = _re(_TURN, 0).sub("\n", text)
@@ -94,16 +113,25 @@ def own_words(message: str) -> str:
 
 def _before_material(text: str) -> str:
     """A text up to a line that announces what others wrote, if there is such a line: it ends in a colon or begins with
-    "here is", and says nothing of the user."""
+    "here is", and says nothing of the user; or it gives something to work on, and may say something before. Then the
+    sentence that gives it goes, the others stay."""
     lines = text.split("\n")
     last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
-    cut = next((number for number, line in enumerate(lines[:last]) if _announces(line.strip())), len(lines))
-    return "\n".join(lines[:cut])
+    cut = next((number for number, line in enumerate(lines[:last]) if _announces(line.strip())), None)
+    return text if cut is None else "\n".join([*lines[:cut], _before_giving(lines[cut])])
+
+
+def _before_giving(line: str) -> str:
+    """What a line says before it gives something to work on."""
+    parts = _re(_PARTS).split(line)
+    return "".join(takewhile(lambda part: not (_re(_GIVEN).search(part) or _re(_WORKED_ON).search(part)), parts))
 
 
 def _announces(line: str) -> bool:
     if not line or len(line) > _LONGEST_INTRODUCTION:
         return False
+    if _re(_SALUTATION).search(line) or (_re(_GIVEN).search(line) and _re(_WORKED_ON).search(line)):
+        return True
     introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line) or _re(_NAME_AND_TIME, 0).search(line)
     return bool(introduces) and not _re(_ABOUT_ONESELF).search(line)
 
@@ -170,11 +198,12 @@ _MATERIAL = (
     r"(?:(?:translate|proofread|rewrite|rephrase|summari[sz]e|paraphrase|polish|role-?play|act as|pretend|imagine|"
     r"correct this|correct the|classify|analy[sz]e this)\b"
     r"|(?:write|make up|tell|compose|draft|generate)\b.{0,30}\b(?:story|poem|song|dialogue|scene|monologue|speech|bio|"
-    r"cover letter|tweet|sentences?|examples?|e-?mails?|mail|letter|message|text|reply|note|post|paragraph|essay|caption|script|resignation|announcement)\b)"
+    r"cover letter|profile|toast|vows?|listing|application|statement|obituary|eulogy|joke|tweet|sentences?|examples?|e-?mails?|mail|letter|message|text|reply|note|post|paragraph|essay|caption|script|resignation|announcement)\b)"
     r"|^\W*(?:here(?:'s| is) )?(?:(?:my|the|a|this|first|new) )*(?:draft|letter|script|lyrics|quote|paragraph|essay|story|poem|dialogue|caption|translation|transcript|subject|dear \w+)\s*(?:[:：]|,\s*$)"
     r"|^\W*(?:the|this|an?|following) (?:\w+ )?(?:e-?mail|text|message|sentence|example)\s*[:：]\s"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:翻译|润色|改写|校对|总结一下|概括|扮演|假装|想象|造句|仿写|改一下这|分析一下这)"
     r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*(?:写|编|讲|生成)(?:一?[个首篇段封条份]).{0,8}(?:故事|诗|歌|对话|小说|剧本|演讲|例子|作文|信|邮件|短信|消息|通知|文案|简历|介绍|回复|朋友圈|留言|台词)"
+    r"|^\W*(?:请|帮我|帮忙|麻烦|你|能不能|可以)*把[^。！？]{0,14}(?:翻译|改写|润色|缩写|扩写|改成|译成|翻成)"
     r"|^.{0,12}(?:草稿|原文|台词|歌词|例句|作文|文案|译文|面试题|题目|聊天记录|对话|朋友圈|采访|自我介绍)是?[：:]"
     r"|^\W*(?:请|帮我|帮忙|麻烦|给我|你|用第一人称)*(?:写|编|讲|生成|拟|起草|改|检查|缩写|扩写|修改|校对|看看|翻)[^。！？]{0,12}[：:]"
     r"|^\W*(?:is|are) (?:this|the following|these)\b.{0,20}\b(?:sentences?|text|grammar|phrase|correct|right|ok)\b"
@@ -284,6 +313,14 @@ def read(said: str) -> Sentence:
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = _re(_CONDITION_EN).search(text) or _re(_CONDITION_ZH).search(text)
     return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
+
+
+_LONG_QUOTATION = r"“[^“”]{30,2000}”|「[^「」]{30,2000}」|『[^『』]{30,2000}』"
+"""Of several sentences, perhaps: it must go before these are told apart."""
+
+
+def _hidden_if_spoken(match: re.Match[str]) -> str:
+    return HIDDEN if _re(_SOMEBODYS_WORDS).search(match[0]) else match[0]
 
 
 def _without_quotation(match: re.Match[str]) -> str:
