@@ -11,6 +11,7 @@ import pytest
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
+from memctl.context import corrections
 
 START = datetime(2026, 11, 1, 9, tzinfo=UTC)
 
@@ -479,3 +480,72 @@ def test_what_the_user_says_before_it_is_learned(store: MemoryStore, text: str, 
     known = [each.content for each in store.all() if each.kind != "episode"]
     assert any(own in each for each in known)
     assert not any(others in each for each in known)
+
+
+TAKEN_BACK = [
+    (
+        "Our office is in Bradford, right by the canal.",
+        "Ugh, boxes everywhere. We moved the office to Leeds last week.",
+    ),
+    (
+        "My sister-in-law Petra works at Siemens, in the turbine division.",
+        "Had dinner with Petra. She's no longer at Siemens, she started at a wind startup called Luftwerk.",
+    ),
+    (
+        "For flights I always want a window seat.",
+        "Booking Lisbon now. I changed my mind, from now on aisle seats for me, my knees can't take it.",
+    ),
+    (
+        "Theo's birthday is on 14 March, he'll be seven.",
+        "I got Theo's birthday wrong last time, it's the 16th of March. Terrible godfather, I know.",
+    ),
+    ("我们家的猫叫豆包，今年两岁", "跟你说个事，我们把猫的名字改成年糕了，孩子嫌豆包跟那个软件重名"),
+    ("女儿的钢琴课是每周二晚上", "老师换时间了，钢琴课以后都在周四晚上"),
+    (
+        "Das Klassentreffen findet im Gasthof Adler statt.",
+        "Korrektur: Das Klassentreffen ist doch nicht im Adler, sondern im Gasthof Hirsch.",
+    ),
+    ("The gym bag stays in locker 12.", "They gave me a different locker, 47, upstairs."),
+    ("Mum is in ward 6 at the infirmary.", "Mum's been transferred to ward 11."),
+    ("I drink two coffees a day, black.", "I quit coffee in October, only rooibos now."),
+    ("Call me Jonathan in the letters.", "Sorry, I'd rather go by Jonty in letters, Jonathan sounds like my dad."),
+    ("我的车是白色的大众", "把大众卖了，换了一辆比亚迪"),
+    (
+        "I'm vegetarian, have been for years, so no meat please in the meal plans.",
+        "By the way I've started eating fish again since the summer, so I'm not strictly vegetarian any more.",
+    ),
+    ("Theo's birthday is on 14 March, he'll be seven.", "Theo's birthday is actually on 16 March."),
+    ("Theo's birthday is on 14 March, he'll be seven.", "Correction: Theo's birthday is on 16 March."),
+    ("My yoga class is on Tuesdays at the church hall.", "The yoga class moved to Wednesdays."),
+    ("My desk is on the third floor.", "My desk moved to the fifth floor."),
+    (
+        "La reunión con el notario es el lunes a las cinco.",
+        "Perdona, me equivoqué: la reunión con el notario es el miércoles a las cinco.",
+    ),
+]
+STANDING = [
+    ("I live in Aarhus.", "In my novel the heroine says: I live in Prague now."),
+    ("My yoga class is on Tuesdays at the church hall.", "The pottery class moved to Wednesdays because of the kiln."),
+    (
+        "My desk is on the third floor.",
+        "Marketing moved from the second floor to the fifth floor, so the lift is always full.",
+    ),
+    ("The Berlin office has 40 people.", "The Madrid office has 25 people now, up from 20."),
+    ("The red team deploys on Mondays.", "The green team deploys on Wednesdays now, they changed it."),
+    ("我老婆的生日是九月三号", "我丈母娘的生日聚会改到下周日了"),
+    ("去年的年会在三亚办的", "今年的年会改成在公司食堂办了，哈哈"),
+    ("我儿子上三年级", "不是很懂现在三年级的数学题，帮我看一道"),
+    ("The kitchen budget is 8,000.", "The bathroom budget is now 5,000."),
+    ("My dentist is on Elm Street.", "The vet moved to Oak Street."),
+]
+
+
+@pytest.mark.parametrize(("earlier", "later"), TAKEN_BACK)
+def test_what_takes_something_back_is_known_by_its_words(earlier: str, later: str) -> None:
+    assert corrections.changes(later, earlier) or corrections.takes_back(later, earlier)
+
+
+@pytest.mark.parametrize(("earlier", "later"), STANDING)
+def test_what_is_about_another_thing_takes_nothing_back(earlier: str, later: str) -> None:
+    assert not corrections.changes(later, earlier)
+    assert not corrections.takes_back(later, earlier)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from difflib import SequenceMatcher
 from functools import lru_cache
+from itertools import pairwise
 
 from memctl.core.provenance import SAID
 from memctl.index.stopwords import is_stop
@@ -32,17 +33,52 @@ AGENT = "agent"
 _TAKES_BACK = re.compile(
     r"^\W*(?:no|nope|nah|wait|hold on|actually|correction|scratch that|strike that|sorry|oops|rather|"
     r"my (?:mistake|bad)|make (?:that|it)|i (?:meant|mean|misspoke|was wrong|got it wrong)|"
-    r"(?:that|it)(?:'s| is| was) (?:wrong|not right)|not \w+)\b|^\s*\*\s?\w"
-    r"|^\W*(?:哦|啊|噢|呃|哎)?\W*(?:不对|不是|不,|不，|错了|更正|纠正|等等|等一下|应该是|其实|准确地说|口误|抱歉|对不起|"
+    r"(?:that|it)(?:'s| is| was) (?:wrong|not right)|not \w+|"
+    r"korrektur|nein|entschuldigung|quatsch|ich meinte?|perd[oó]n[ae]?|disculpa|me equivoqu[eé]|en realidad|quise decir|"
+    r"pardon|non|je me suis tromp[ée]e?|je voulais dire|scusa|mi sono sbagliat[oa]|desculp[ae]|errei)\b|^\s*\*\s?\w"
+    r"|^\W*(?:哦|啊|噢|呃|哎)?\W*(?:不对|不是(?=[，,、。！\s]|[^，。]{1,12}[，,]\s*(?:而?是))|不,|不，|错了|更正|纠正|等等|等一下|应该是|其实|准确地说|口误|抱歉|对不起|"
     r"我?(?:刚才|之前|上次)?(?:说|打|写|记|搞|弄|讲)错)",
     re.IGNORECASE,
 )
+_HAPPENED = (
+    r"\b(?:no longer|any ?more|moved|changed|switched|swapped|replaced|renamed|cancell?ed|called off|postponed|rescheduled|"
+    r"transferred|brought forward|pushed back|gave up|given up|quit|left|sold|got rid of|stopped|"
+    r"(?:a|my|our|the|her|his|their) (?:new|different))\b"
+)
+_HAS_HAPPENED = re.compile(_HAPPENED, re.IGNORECASE)
+"""What has become of something: what stands beside it is what it became of."""
+
 _CHANGES = re.compile(
-    r"\b(?:now|no longer|any ?more|instead|moved|changed|switched|renamed|cancell?ed|called off|postponed|rescheduled|"
-    r"brought forward|pushed back|used to|quit|left|sold|died|passed away|back to|this time|"
-    r"not [^.?!]{1,40} but)\b"
-    r"|改(?:成|为|到|回|了|叫|用|喝|吃|去)|换(?:成|了|到|回|老|工)|不再|搬(?:到|回|去)|取消|推迟|提前|延[期到]|现在|已经不|"
+    _HAPPENED
+    + r"|\b(?:now|instead|used to|died|passed away|back to|this time|not [^.?!]{1,40} but|i(?:'d| would) rather|"
+    r"correction|mistaken|my mistake|got [^.?!]{1,40} wrong|"
+    r"korrektur|sondern|nicht mehr|verlegt|verschoben|umgezogen|stattdessen|"
+    r"ya no|ahora|en vez de|me mudé|se (?:cambió|mudó|trasladó)|désormais|déménagé|au lieu de|a changé)\b"
+    r"|改(?:成|为|到|回|了|叫|用|喝|吃|去)|换(?:成|了|到|回|老|工|时间|地方|日子|人)|不再|搬(?:到|回|去)|[转调]到|取消|推迟|提前|延[期到]|"
+    r"现在|已经不|以后都|更正|纠正|[说记写搞]错|"
     r"[不没][^，。？！]{0,6}了|去世|离职|辞[职了]|分手|离婚|戒了|又[^，。]{0,8}回|是[^，。]{1,12}了",
+    re.IGNORECASE,
+)
+_PERHAPS_CHANGES = re.compile(r"\bactually\b|其实", re.IGNORECASE)
+"""Says that something is otherwise only where it gives another value of the same kind."""
+
+_DECIDES = re.compile(r"\bchanged my mind\b|\bfrom now on\b|改(?:变)?主意|从今以后|从现在起", re.IGNORECASE)
+"""Says itself that another choice of the same thing is made."""
+
+_DONE_TO = re.compile(r"把([^，。把]{1,8}?)(?:的[^，。]{1,4})?(?:改|换|卖|搬|取消|推迟|提前|退|扔|送)")
+_OPENING = r"(?:so|and|but|oh|well|hey|ugh|btw|by the way|sorry|okay|ok)"
+_PRONOUN = re.compile(rf"^\W*(?:{_OPENING}\b\W*)*(?:i|we|you|he|she|it|they|that|this)\b", re.IGNORECASE)
+_ORDINAL = re.compile(r"\d|^(?:first|second|third|fourth|fifth|sixth|seventh|eighth|ninth|tenth|last|next)$")
+_YEAR = re.compile(r"\b(?:last|this|next) year\b|\b(?:19|20)\d\d\b|去年|今年|明年|前年", re.IGNORECASE)
+_KIN = re.compile(
+    r"\b(?:mother-in-law|father-in-law|sister-in-law|brother-in-law|wife|husband|mother|mum|mom|father|dad|brother|sister|"
+    r"son|daughter|uncle|aunt|grandma|grandmother|grandpa|grandfather|niece|nephew|cousin)\b"
+    r"|丈母娘|老丈人|岳[父母]|婆婆|公公|老[婆公]|妻子|丈夫|妈妈?|爸爸?|父亲|母亲|[哥弟姐妹]{1,2}|儿子|女儿|爷爷|奶奶|外[公婆]|姥[姥爷]|叔叔|舅舅|[阿姨姑]{2}",
+    re.IGNORECASE,
+)
+_FICTION = re.compile(
+    r"\b(?:novel|heroine|protagonist|fictional|in (?:the|my|a|this) (?:story|film|movie|book|game|play|dream|series))\b"
+    r"|小说|剧情|(?:电影|电视剧|游戏|梦|故事|书)里",
     re.IGNORECASE,
 )
 _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
@@ -50,9 +86,11 @@ _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
 
 _ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
+_REQUEST = re.compile(r"帮我|能不能|可不可以|^\W*(?:can|could|would) you\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*$")
 _COUNT = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE)
 _WORD = re.compile(r"[^\W\d_]+")
+_TOKEN = re.compile(r"[\w'-]+")
 
 
 def takes_back(later: str, earlier: str) -> bool:
@@ -67,20 +105,86 @@ def changes(later: str, earlier: str) -> bool:
     """Whether something that was said at any later time changes what was said before: a sentence of it says that
     something has changed, of the same person, and shares words with what was said before."""
     words, own = telling(earlier), not is_of_another(earlier)
-    return any(_shares(each, words, earlier) for each in _changing(later) if not (own and is_of_another(each)))
+    return any(
+        _shares(each, words, earlier)
+        for each in _changing(later)
+        if not (own and is_of_another(each)) and _of_the_same(each, earlier)
+    )
 
 
 @lru_cache(maxsize=4_096)
 def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
-    found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if _is_statement(text) else []
-    return tuple(each for each in found if _CHANGES.search(each) and not _ADDS.search(each))
+    stated = _is_statement(text) and not _FICTION.search(text)
+    found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if stated else []
+    cues = (_CHANGES, _DECIDES, _PERHAPS_CHANGES)
+    return tuple(each for each in found if any(cue.search(each) for cue in cues) and not _ADDS.search(each))
 
 
 def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
+    """Whether a sentence shares enough words with what was said earlier; one is enough where it must be about the same:
+    what was said has few others, the value is of one kind, or the word stands beside what says that it has changed."""
     shared = telling(sentence) & words
+    if _done_to(sentence, earlier) or (shared and (_DECIDES.search(sentence) or _beside(sentence, shared))):
+        return True
+    if not (_CHANGES.search(sentence) or _of_one_kind(sentence, earlier)):
+        return False
     ends = _ENDS.search(sentence) and any(not word.isascii() for word in shared)
-    return len(shared) >= 2 or (len(shared) == 1 and (len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)))
+    alone = len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)
+    return len(shared) >= 2 or (len(shared) == 1 and alone and _has_its_subject(sentence, words))
+
+
+def _of_the_same(sentence: str, earlier: str) -> bool:
+    """Whether nothing tells that two sentences are about different things: another relative, another year, or a shared
+    word that something else stands before (the yoga class, the pottery class)."""
+    for pattern in (_KIN, _YEAR):
+        here, there = ({found.casefold() for found in pattern.findall(text)} for text in (sentence, earlier))
+        if here and there and not here & there:
+            return False
+    if _DECIDES.search(sentence):
+        return True
+    one, other = _before(sentence), _before(earlier)
+    return not any(one[word] and other[word] and not one[word] & other[word] for word in one.keys() & other.keys())
+
+
+@lru_cache(maxsize=4_096)
+def _before(text: str) -> Mapping[str, frozenset[str]]:
+    """The word right before each telling word of an English text, where that tells what kind it is of."""
+    tokens = [(word, terms(word)) for word in _TOKEN.findall(text)]
+    found: dict[str, frozenset[str]] = {}
+    for (before, stems), (_, named) in pairwise(tokens):
+        if len(named) == 1 and not is_stop(named[0]):
+            kind = frozenset(stems if _is_kind(before, stems) else ())
+            found[named[0]] = found.get(named[0], frozenset()) | kind
+    return found
+
+
+def _is_kind(word: str, stems: Sequence[str]) -> bool:
+    plain = word.isascii() and len(stems) == 1 and not is_stop(stems[0])
+    return plain and not _ORDINAL.search(word.lower()) and not _HAS_HAPPENED.search(word)
+
+
+def _beside(sentence: str, shared: frozenset[str]) -> bool:
+    """Whether one of the words stands right beside what says that something has happened to it."""
+    for cue in _HAS_HAPPENED.finditer(sentence):
+        around = (*_TOKEN.findall(sentence[: cue.start()])[-2:], *_TOKEN.findall(sentence[cue.end() :])[:3])
+        if shared & frozenset(terms(" ".join(around))):
+            return True
+    return False
+
+
+def _done_to(sentence: str, earlier: str) -> bool:
+    """Whether a Chinese sentence says that something was done to what was spoken of."""
+    things = (thing.removeprefix("我们").removeprefix("我的") for thing in _DONE_TO.findall(sentence))
+    return any(thing and thing in earlier for thing in things)
+
+
+def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
+    """Whether an English sentence begins with a pronoun or with something that was spoken of, and not with another."""
+    if not sentence.isascii() or _PRONOUN.search(sentence):
+        return True
+    first = next((term for term in terms(sentence) if not is_stop(term)), "")
+    return first in words
 
 
 @lru_cache(maxsize=4_096)
@@ -139,7 +243,7 @@ def _is_later(message: Memory, memory: Memory) -> bool:
 
 
 def _is_statement(text: str) -> bool:
-    return len(text) <= LONGEST and not _QUESTION.search(text)
+    return len(text) <= LONGEST and not _QUESTION.search(text) and not _REQUEST.search(text)
 
 
 def _of_one_kind(one: str, other: str) -> bool:
