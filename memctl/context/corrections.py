@@ -30,6 +30,11 @@ LONGEST = 240
 AGENT = "agent"
 """Source of a memory that an agent corrected: its message says what was so before."""
 
+MOST_WORDS = 12
+"""Telling words of what one shared word is enough for: of a longer text it may be any."""
+
+_UNITS = frozenset({"minut", "hour", "day", "week", "month", "year", "time", "peopl", "thing", "ago"})
+
 _TAKES_BACK = re.compile(
     r"^\W*(?:no|nope|nah|wait|hold on|actually|correction|scratch that|strike that|sorry|oops|rather|"
     r"my (?:mistake|bad)|make (?:that|it)|i (?:meant|mean|misspoke|was wrong|got it wrong)|"
@@ -42,7 +47,7 @@ _TAKES_BACK = re.compile(
 )
 _HAPPENED = (
     r"\b(?:no longer|any ?more|moved|changed|switched|swapped|replaced|renamed|cancell?ed|called off|postponed|rescheduled|"
-    r"transferred|brought forward|pushed back|gave up|given up|quit|left|sold|got rid of|stopped|"
+    r"transferred|brought forward|pushed back|gave up|given up|quit|sold|got rid of|stopped|"
     r"(?:a|my|our|the|her|his|their) (?:new|different))\b"
 )
 _HAS_HAPPENED = re.compile(_HAPPENED, re.IGNORECASE)
@@ -50,7 +55,7 @@ _HAS_HAPPENED = re.compile(_HAPPENED, re.IGNORECASE)
 
 _CHANGES = re.compile(
     _HAPPENED
-    + r"|\b(?:now|instead|used to|died|passed away|back to|this time|not [^.?!]{1,40} but|i(?:'d| would) rather|"
+    + r"|\b(?:now|instead|left|used to|died|passed away|back to|this time|not [^.?!]{1,40} but|i(?:'d| would) rather|"
     r"correction|mistaken|my mistake|got [^.?!]{1,40} wrong|"
     r"korrektur|sondern|nicht mehr|verlegt|verschoben|umgezogen|stattdessen|"
     r"ya no|ahora|en vez de|me mudé|se (?:cambió|mudó|trasladó)|désormais|déménagé|au lieu de|a changé)\b"
@@ -62,7 +67,7 @@ _CHANGES = re.compile(
 _PERHAPS_CHANGES = re.compile(r"\bactually\b|其实", re.IGNORECASE)
 """Says that something is otherwise only where it gives another value of the same kind."""
 
-_DECIDES = re.compile(r"\bchanged my mind\b|\bfrom now on\b|改(?:变)?主意|从今以后|从现在起", re.IGNORECASE)
+_DECIDES = re.compile(r"\bchanged my mind\b|改(?:变)?主意", re.IGNORECASE)
 """Says itself that another choice of the same thing is made."""
 
 _DONE_TO = re.compile(r"把([^，。把]{1,8}?)(?:的[^，。]{1,4})?(?:改|换|卖|搬|取消|推迟|提前|退|扔|送)")
@@ -125,7 +130,8 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
     """Whether a sentence shares enough words with what was said earlier; one is enough where it must be about the same:
     what was said has few others, the value is of one kind, or the word stands beside what says that it has changed."""
     shared = telling(sentence) & words
-    if _done_to(sentence, earlier) or (shared and (_DECIDES.search(sentence) or _beside(sentence, shared))):
+    near = len(words) <= MOST_WORDS and shared and (_DECIDES.search(sentence) or _beside(sentence, shared - _UNITS))
+    if near or _done_to(sentence, earlier):
         return True
     if not (_CHANGES.search(sentence) or _of_one_kind(sentence, earlier)):
         return False
