@@ -33,10 +33,26 @@ AGENT = "agent"
 MOST_WORDS = 12
 """Telling words of what one shared word is enough for: of a longer text it may be any."""
 
+OVERLAP = 0.25
+"""The share of the telling words of the shorter of two texts that the other must have."""
+
+BESIDE = 3
+"""Words behind what says that something has changed, of which one may be what has."""
+
+MOSTLY = 0.4
+"""… and where it only says "now": most of the rest must be the same."""
+
+_PAST = re.compile(
+    r"\b(?:last (?:night|week|weekend|month|year|summer|winter)|yesterday|ago|won|went|saw|tried|talked|played|joined|"
+    r"watched|met)\b",
+    re.IGNORECASE,
+)
+"""What is told of the past does not change any more."""
+
 _UNITS = frozenset({"minut", "hour", "day", "week", "month", "year", "time", "peopl", "thing", "ago"})
 
 _TAKES_BACK = re.compile(
-    r"^\W*(?:no|nope|nah|wait|hold on|actually|correction|scratch that|strike that|sorry|oops|rather|"
+    r"^\W*(?:no(?! (?:worr|prob|doubt|need|thank|way|one|wonder|idea|matter|big deal))|nope|nah|wait|hold on|actually|correction|scratch that|strike that|sorry|oops|rather|"
     r"my (?:mistake|bad)|make (?:that|it)|i (?:meant|mean|misspoke|was wrong|got it wrong)|"
     r"(?:that|it)(?:'s| is| was) (?:wrong|not right)|not \w+|"
     r"korrektur|nein|entschuldigung|quatsch|ich meinte?|perd[oó]n[ae]?|disculpa|me equivoqu[eé]|en realidad|quise decir|"
@@ -45,17 +61,18 @@ _TAKES_BACK = re.compile(
     r"我?(?:刚才|之前|上次)?(?:说|打|写|记|搞|弄|讲)错)",
     re.IGNORECASE,
 )
+_ANSWERS = re.compile(r"^\W*(?:no|nope|nah|sorry|wait|不是|其实|抱歉|对不起)\b", re.IGNORECASE)
+"""May also answer a question: it takes back only what it mostly repeats."""
+
 _HAPPENED = (
     r"\b(?:no longer|any ?more|moved|changed|switched|swapped|replaced|renamed|cancell?ed|called off|postponed|rescheduled|"
-    r"transferred|brought forward|pushed back|gave up|given up|quit|sold|got rid of|stopped|"
-    r"(?:a|my|our|the|her|his|their) (?:new|different))\b"
+    r"transferred|brought forward|pushed back|gave up|given up|(?<!don't )(?<!never )quit|sold|got rid of|stopped)\b"
 )
-_HAS_HAPPENED = re.compile(_HAPPENED, re.IGNORECASE)
+_HAS_HAPPENED = re.compile(rf"{_HAPPENED}|\b(?:a|my|our|the|her|his|their) different\b", re.IGNORECASE)
 """What has become of something: what stands beside it is what it became of."""
 
 _CHANGES = re.compile(
-    _HAPPENED
-    + r"|\b(?:now|instead|left|used to|died|passed away|back to|this time|not [^.?!]{1,40} but|i(?:'d| would) rather|"
+    _HAPPENED + r"|\b(?:died|passed away|not (?!just|only)[^.?!]{1,40} but|i(?:'d| would) rather|"
     r"correction|mistaken|my mistake|got [^.?!]{1,40} wrong|"
     r"korrektur|sondern|nicht mehr|verlegt|verschoben|umgezogen|stattdessen|"
     r"ya no|ahora|en vez de|me mudé|se (?:cambió|mudó|trasladó)|désormais|déménagé|au lieu de|a changé)\b"
@@ -64,6 +81,12 @@ _CHANGES = re.compile(
     r"[不没][^，。？！]{0,6}了|去世|离职|辞[职了]|分手|离婚|戒了|又[^，。]{0,8}回|是[^，。]{1,12}了",
     re.IGNORECASE,
 )
+_PERHAPS = re.compile(
+    r"\b(?:now(?! (?:i|i'm|i've|we|we're|that|and|let|you|for)\b)|instead|left|used to|back to|this time)\b",
+    re.IGNORECASE,
+)
+"""Says that something has changed only where most of the rest is the same."""
+
 _PERHAPS_CHANGES = re.compile(r"\bactually\b|其实", re.IGNORECASE)
 """Says that something is otherwise only where it gives another value of the same kind."""
 
@@ -103,14 +126,19 @@ def takes_back(later: str, earlier: str) -> bool:
     another number or day, or a name that is spelt almost alike."""
     if not _is_statement(later) or not _TAKES_BACK.search(later):
         return False
-    return bool(telling(later) & telling(earlier)) or _of_one_kind(later, earlier) or _slip(later, earlier)
+    if _of_one_kind(later, earlier) or _slip(later, earlier):
+        return True
+    said, words = telling(later), telling(earlier)
+    least = MOSTLY * min(len(said), len(words)) if _ANSWERS.search(later) else 1
+    return bool(said & words) and len(said & words) >= least
 
 
 def changes(later: str, earlier: str) -> bool:
     """Whether something that was said at any later time changes what was said before: a sentence of it says that
     something has changed, of the same person, and shares words with what was said before."""
+    earlier = _stated(earlier)
     words, own = telling(earlier), not is_of_another(earlier)
-    return any(
+    return not _PAST.search(earlier) and any(
         _shares(each, words, earlier)
         for each in _changing(later)
         if not (own and is_of_another(each)) and _of_the_same(each, earlier)
@@ -118,11 +146,18 @@ def changes(later: str, earlier: str) -> bool:
 
 
 @lru_cache(maxsize=4_096)
+def _stated(text: str) -> str:
+    """A text without its questions and requests, which nothing takes back."""
+    said = _SENTENCES.split(text)
+    return " ".join(each for each in said if not (_QUESTION.search(each) or _REQUEST.search(each)))
+
+
+@lru_cache(maxsize=4_096)
 def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
     stated = _is_statement(text) and not _FICTION.search(text)
     found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if stated else []
-    cues = (_CHANGES, _DECIDES, _PERHAPS_CHANGES)
+    cues = (_CHANGES, _HAS_HAPPENED, _DECIDES, _PERHAPS, _PERHAPS_CHANGES)
     return tuple(each for each in found if any(cue.search(each) for cue in cues) and not _ADDS.search(each))
 
 
@@ -130,14 +165,24 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
     """Whether a sentence shares enough words with what was said earlier; one is enough where it must be about the same:
     what was said has few others, the value is of one kind, or the word stands beside what says that it has changed."""
     shared = telling(sentence) & words
-    near = len(words) <= MOST_WORDS and shared and (_DECIDES.search(sentence) or _beside(sentence, shared - _UNITS))
+    narrated = _PAST.search(earlier)
+    near = (
+        len(words) <= MOST_WORDS
+        and shared
+        and not narrated
+        and (_DECIDES.search(sentence) or _beside(sentence, shared - _UNITS))
+    )
     if near or _done_to(sentence, earlier):
         return True
-    if not (_CHANGES.search(sentence) or _of_one_kind(sentence, earlier)):
+    changed, perhaps = _CHANGES.search(sentence), _PERHAPS.search(sentence)
+    if not (changed or perhaps or _of_one_kind(sentence, earlier)):
+        return False
+    if perhaps and not changed and len(shared) < MOSTLY * min(len(words), len(telling(sentence))):
         return False
     ends = _ENDS.search(sentence) and any(not word.isascii() for word in shared)
     alone = len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)
-    return len(shared) >= 2 or (len(shared) == 1 and alone and _has_its_subject(sentence, words))
+    several = len(shared) >= 2 and len(shared) >= OVERLAP * min(len(words), len(telling(sentence)))
+    return several or (len(shared) == 1 and alone and _has_its_subject(sentence, words))
 
 
 def _of_the_same(sentence: str, earlier: str) -> bool:
@@ -173,7 +218,7 @@ def _is_kind(word: str, stems: Sequence[str]) -> bool:
 def _beside(sentence: str, shared: frozenset[str]) -> bool:
     """Whether one of the words stands right beside what says that something has happened to it."""
     for cue in _HAS_HAPPENED.finditer(sentence):
-        around = (*_TOKEN.findall(sentence[: cue.start()])[-2:], *_TOKEN.findall(sentence[cue.end() :])[:3])
+        around = (*_TOKEN.findall(sentence[: cue.start()])[-2:], *_TOKEN.findall(sentence[cue.end() :])[:BESIDE])
         if shared & frozenset(terms(" ".join(around))):
             return True
     return False
