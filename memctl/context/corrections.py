@@ -136,11 +136,16 @@ def takes_back(later: str, earlier: str) -> bool:
 def changes(later: str, earlier: str) -> bool:
     """Whether something that was said at any later time changes what was said before: a sentence of it says that
     something has changed, of the same person, and shares words with what was said before."""
-    earlier = _stated(earlier)
-    words, own = telling(earlier), not is_of_another(earlier)
-    return not _PAST.search(earlier) and any(
+    sentences = _changing(later)
+    earlier = _stated(earlier) if sentences else ""
+    words = telling(earlier)
+    near = [each for each in sentences if telling(each) & words or _done_to(each, earlier)]
+    if not near or _PAST.search(earlier):
+        return False
+    own = not is_of_another(earlier)
+    return any(
         _shares(each, words, earlier)
-        for each in _changing(later)
+        for each in near
         if not (own and is_of_another(each)) and _of_the_same(each, earlier)
     )
 
@@ -155,10 +160,14 @@ def _stated(text: str) -> str:
 @lru_cache(maxsize=4_096)
 def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
-    stated = _is_statement(text) and not _FICTION.search(text)
-    found = [sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence)] if stated else []
-    cues = (_CHANGES, _HAS_HAPPENED, _DECIDES, _PERHAPS, _PERHAPS_CHANGES)
-    return tuple(each for each in found if any(cue.search(each) for cue in cues) and not _ADDS.search(each))
+    if len(text) > LONGEST or not _has_cue(text) or not _is_statement(text) or _FICTION.search(text):
+        return ()
+    found = (sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence))
+    return tuple(each for each in found if _has_cue(each) and not _ADDS.search(each))
+
+
+def _has_cue(text: str) -> bool:
+    return any(cue.search(text) for cue in (_CHANGES, _PERHAPS, _HAS_HAPPENED, _DECIDES, _PERHAPS_CHANGES))
 
 
 def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
