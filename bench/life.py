@@ -88,7 +88,7 @@ ACTS = (
         lambda report: _consolidated(report),
         10.0,
     ),
-    Act("conflicts", lambda store: store.conflicts(now=NOW), lambda found: f"{len(found.found)} pairs", 10.0),
+    Act("conflicts", lambda store: store.conflicts.open(now=NOW), lambda found: f"{len(found.found)} pairs", 10.0),
 )
 
 

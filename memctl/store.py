@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING, Any
 from memctl.usecases.asking import Asking
 
 if TYPE_CHECKING:
+    from memctl.conflicts.service import Conflicts
     from memctl.context.service import ContextPack, Contexts
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
     from memctl.usecases.as_of import AsOf
     from memctl.usecases.changing import Changing
-    from memctl.usecases.conflicts import Conflicts
     from memctl.usecases.conversations import Conversations
     from memctl.usecases.evaluating import Evaluating
     from memctl.usecases.extracting import Extracting
@@ -38,7 +38,6 @@ if TYPE_CHECKING:
     class Subjects(
         Saving, Adding, Changing, Evaluating, Learning, Reflecting, LocalState, Maintaining, Tasks,
         Conversations, Extracting, Knowledge, AsOf, Restoring, Undoing, Archiving,
-        Conflicts,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -85,7 +84,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "history.History": ("past", "differences"),
     "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
-    "conflicts.Conflicts": ("conflicts", "contradicted_by", "resolve_conflict", "resolve_merge"),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
 
@@ -111,6 +109,13 @@ class MemoryStore(Subjects):
         from memctl.strategies.service import Strategies
 
         return Strategies(self)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Contradictions among memories, found when asked for and settled as a person says."""
+        from memctl.conflicts.service import Conflicts
+
+        return Conflicts(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

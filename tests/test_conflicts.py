@@ -16,10 +16,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore
+from memctl.conflicts import contradictions, settling
+from memctl.conflicts.quantities import quantities
+from memctl.conflicts.settling import Choice
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.lifecycle.conflicts import contradictions, settling
-from memctl.lifecycle.conflicts.quantities import quantities
-from memctl.lifecycle.conflicts.settling import Choice
 from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, KINDS, STATUSES, SUPERSEDED, Memory
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
@@ -81,7 +81,7 @@ def test_the_sample_store_holds_these_and_no_others(
     store = opener(user, create=False)
     before = tracked(store.folder.root)
 
-    assert {found.ids: found.kind for found in store.conflicts(now=NOW).found} == expected
+    assert {found.ids: found.kind for found in store.conflicts.open(now=NOW).found} == expected
     assert tracked(store.folder.root) == before
 
 
@@ -247,15 +247,15 @@ def test_dry_run_settle_undo(store: MemoryStore, how: dict[str, Any]) -> None:
     before = tracked(store.folder.root)
     records = {value["memory_id"]: raw for value, raw in elements(store.folder.memory_file.read_bytes())}
 
-    planned = store.resolve_conflict(one, other, **how, dry_run=True, now=NOW)
+    planned = store.conflicts.resolve(one, other, **how, dry_run=True, now=NOW)
     assert tracked(store.folder.root) == before
-    done = store.resolve_conflict(one, other, **how, now=NOW)
+    done = store.conflicts.resolve(one, other, **how, now=NOW)
     as_fields = [
         [(b, replace(a, memory_id="", supersedes=(), superseded_by="")) for b, a in r.changes] for r in (planned, done)
     ]
     assert as_fields[0] == as_fields[1], "dry run tells what will be"
     assert all(store.get(memory.memory_id) == memory for memory in done.memories)
-    assert store.conflicts(now=NOW).found == ()
+    assert store.conflicts.open(now=NOW).found == ()
     kept = {value["memory_id"]: raw for value, raw in elements(store.folder.memory_file.read_bytes())}
     assert kept[bystander] == records[bystander]
     assert {one, other} <= kept.keys()
@@ -263,28 +263,28 @@ def test_dry_run_settle_undo(store: MemoryStore, how: dict[str, Any]) -> None:
 
     store.undo(now=NOW)
     assert tracked(store.folder.root) == before
-    assert [pair.ids for pair in store.conflicts(now=NOW).found] == [(one, other)]
+    assert [pair.ids for pair in store.conflicts.open(now=NOW).found] == [(one, other)]
 
 
 def test_keep_merge_and_both(store: MemoryStore) -> None:
     one, other = two(store, *LIVES)
 
-    store.resolve_conflict(one, other, keep=one, now=NOW)
+    store.conflicts.resolve(one, other, keep=one, now=NOW)
     assert store.get(other).status == SUPERSEDED
     assert store.get(other).superseded_by == one
     assert store.get(other).valid_to == NOW
     assert store.get(one).supersedes == (other,)
     assert store.get(one).valid_from is None, "the older one was true all along"
     with pytest.raises(RefusedError, match="superseded"):
-        store.resolve_conflict(one, other, keep=other)
+        store.conflicts.resolve(one, other, keep=other)
     store.undo(now=NOW)
 
-    made = store.resolve_conflict(one, other, merge="Alice lives in Berlin and Hamburg.", now=NOW).memories[-1]
+    made = store.conflicts.resolve(one, other, merge="Alice lives in Berlin and Hamburg.", now=NOW).memories[-1]
     assert made.sources == made.supersedes == (one, other)
     assert [store.get(each).superseded_by for each in (one, other)] == [made.memory_id] * 2
     store.undo(now=NOW)
 
-    store.resolve_conflict(other, one, both=True, until=NOW, now=NOW)
+    store.conflicts.resolve(other, one, both=True, until=NOW, now=NOW)
     assert store.get(one).valid_to == store.get(other).valid_from == NOW
 
 
@@ -293,21 +293,21 @@ def test_candidates(store: MemoryStore) -> None:
     waiting = Memory("mem_20261027_000000000001", "city: Lisbon", key="city", value="Lisbon", status=CANDIDATE,
                      conflicts_with=(old.memory_id,), created_at=NOW - timedelta(days=1))  # fmt: skip
     store.add_many([waiting], now=NOW)
-    (pair,) = store.conflicts(now=NOW).found
+    (pair,) = store.conflicts.open(now=NOW).found
     assert (pair.kind, pair.evidence) == ("candidate", ("same key: city", "Porto ≠ Lisbon"))
 
     for refused in ({"merge": "x"}, {"both": True}):
         with pytest.raises(UsageError):
-            store.resolve_conflict(*pair.ids, **refused)
-    store.resolve_conflict(*pair.ids, keep=old.memory_id, now=NOW)
+            store.conflicts.resolve(*pair.ids, **refused)
+    store.conflicts.resolve(*pair.ids, keep=old.memory_id, now=NOW)
     assert store.get(waiting.memory_id).status == ARCHIVED
     assert store.get(old.memory_id).status == ACTIVE
     store.undo(now=NOW)
-    store.resolve_conflict(*pair.ids, keep=waiting.memory_id, now=NOW)
+    store.conflicts.resolve(*pair.ids, keep=waiting.memory_id, now=NOW)
     assert store.get(waiting.memory_id).status == ACTIVE
     assert store.get(waiting.memory_id).conflicts_with == ()
     assert store.get(old.memory_id).status == SUPERSEDED
-    assert store.conflicts(now=NOW).found == ()
+    assert store.conflicts.open(now=NOW).found == ()
 
 
 def test_a_value_of_each_of_two_times(store: MemoryStore) -> None:
@@ -316,8 +316,8 @@ def test_a_value_of_each_of_two_times(store: MemoryStore) -> None:
                  conflicts_with=(old,), created_at=NOW - timedelta(days=1))  # fmt: skip
     store.add_many([new], now=NOW)
     with pytest.raises(UsageError, match="cannot have ended"):
-        store.resolve_conflict(old, new.memory_id, both=True, until=NOW - timedelta(days=30))
-    store.resolve_conflict(old, new.memory_id, both=True, until=NOW - timedelta(days=9), now=NOW)
+        store.conflicts.resolve(old, new.memory_id, both=True, until=NOW - timedelta(days=30))
+    store.conflicts.resolve(old, new.memory_id, both=True, until=NOW - timedelta(days=9), now=NOW)
 
     assert store.get(old).status == SUPERSEDED
     assert store.get(old).valid_to == NOW - timedelta(days=9)
@@ -331,7 +331,7 @@ def test_two_active_values_of_one_key_by_hand(store: MemoryStore) -> None:
         record |= {"key": "city", "value": city}
     write_by_hand(store.folder.memory_file, json.dumps(data))
 
-    assert [pair.kind for pair in store.conflicts(now=NOW).found] == ["key"]
+    assert [pair.kind for pair in store.conflicts.open(now=NOW).found] == ["key"]
 
 
 def test_what_memory_json_notes(store: MemoryStore) -> None:
@@ -340,10 +340,10 @@ def test_what_memory_json_notes(store: MemoryStore) -> None:
     data = json.loads(store.folder.memory_file.read_text())
     write_by_hand(store.folder.memory_file, json.dumps(data | {"conflicts": notes}))
 
-    open_ones = store.conflicts(now=NOW)
+    open_ones = store.conflicts.open(now=NOW)
     assert list(open_ones.noted) == notes[:2]
     assert open_ones.found == (), "the pair is listed once"
-    store.resolve_conflict(one, other, keep=one, now=NOW)
+    store.conflicts.resolve(one, other, keep=one, now=NOW)
     assert store.view().header["conflicts"] == [notes[0], *notes[2:]]
     same_as_rebuilt(store)
     store.undo(now=NOW)
@@ -355,20 +355,20 @@ def test_choices_that_make_no_sense(store: MemoryStore) -> None:
 
     for wrong in ({}, {"keep": one, "both": True}, {"merge": " "}, {"keep": one, "until": NOW}):
         with pytest.raises(UsageError):
-            store.resolve_conflict(one, other, **wrong)
+            store.conflicts.resolve(one, other, **wrong)
     with pytest.raises(UsageError, match="same one"):
-        store.resolve_conflict(one, one, both=True)
+        store.conflicts.resolve(one, one, both=True)
     with pytest.raises(NotFoundError):
-        store.resolve_conflict(one, "mem_nothing", both=True)
+        store.conflicts.resolve(one, "mem_nothing", both=True)
     with pytest.raises(UsageError, match="cannot be stored"):
-        store.resolve_conflict(one, other, merge="a\0b")
-    store.resolve_conflict(one, other, both=True, now=NOW)  # a person may settle what was not found
+        store.conflicts.resolve(one, other, merge="a\0b")
+    store.conflicts.resolve(one, other, both=True, now=NOW)  # a person may settle what was not found
 
 
 def test_pinned_memories_can_be_settled_by_name(store: MemoryStore) -> None:
     one, other = two(store, *LIVES)
     store.put(replace(store.get(one), pinned=True), now=NOW)
 
-    store.resolve_conflict(one, other, keep=other, now=NOW)
+    store.conflicts.resolve(one, other, keep=other, now=NOW)
     assert store.get(one).status == SUPERSEDED
     assert store.get(one).pinned

@@ -1274,7 +1274,7 @@ def test_what_a_conflict_said_of_it_goes_too(store: MemoryStore) -> None:
     said = [merge_values.entry(memory.memory_id, "content", "", SECRET, "nothing") for memory in (gone, kept)]
     store.change(lambda view: Change("test", header={"conflicts": said}))
     for memory in (gone, kept):
-        store.resolve_merge(memory.memory_id, side="theirs")
+        store.conflicts.resolve_merge(memory.memory_id, side="theirs")
     store.purge([gone.memory_id])
     entries = [each for line in store.folder.operations.read_bytes().splitlines() for each in _noted(json.loads(line))]
     assert {each["memory_id"] for each in entries} == {kept.memory_id}

@@ -1164,7 +1164,7 @@ def as_with_memctl(history: History) -> None:
         entry = history.random.choice(listed)
         side = history.random.choice(("ours", "theirs"))
         stood = history.state().get(entry["memory_id"], {}).get("content")
-        history.store.resolve_merge(entry["id"], side=side, now=history.later())
+        history.store.conflicts.resolve_merge(entry["id"], side=side, now=history.later())
         gone = (
             {entry["memory_id"]} if entry[side] is None and not entry["field"] else {stood, *map(str, entry.values())}
         )

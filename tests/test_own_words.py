@@ -47,7 +47,7 @@ def written(root: Path, *found: dict[str, Any]) -> MemoryStore:
 READ: tuple[Callable[[MemoryStore], object], ...] = (
     lambda store: store.query("tea", now=NOW).hits,
     lambda store: store.build_context("tea", now=NOW).messages,
-    lambda store: store.conflicts(now=NOW),
+    lambda store: store.conflicts.open(now=NOW),
     lambda store: overview.of_store(store, NOW),
     lambda store: store.decay(dry_run=True, now=NOW),
     lambda store: store.consolidate(dry_run=True, now=NOW),

@@ -272,7 +272,7 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
             explanations={"token": f"because {TOKEN}"},
         ),
         "report": lambda: store.strategies.report(title=f"On {TOKEN}"),
-        "merge": lambda: store.resolve_conflict(memory.memory_id, rival.memory_id, merge=f"Alice: {TOKEN}"),
+        "merge": lambda: store.conflicts.resolve(memory.memory_id, rival.memory_id, merge=f"Alice: {TOKEN}"),
         "reflection": lambda: store.reflect([memory, rival], title=f"On {TOKEN}"),
     }  # fmt: skip
 
@@ -346,7 +346,7 @@ def test_what_was_insisted_on_can_be_used_undone_and_merged(store: MemoryStore) 
     first = store.add(f"The token is {TOKEN}", allow_secret=True).memory
     second = store.add("The token is old").memory
     store.reflect([first, second])
-    store.resolve_conflict(first.memory_id, second.memory_id, keep=first.memory_id)
+    store.conflicts.resolve(first.memory_id, second.memory_id, keep=first.memory_id)
     store.forget([first.memory_id])
     store.restore([first.memory_id])
     store.undo_many(3)

@@ -309,7 +309,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         whole = [line.raw for line in kept.lines(before) if line and line.message]
         store.query("Where do I live?", now=NOW)
         store.conversations.runs()
-        store.conflicts(now=NOW)
+        store.conflicts.open(now=NOW)
         doctor.examine(store)
         store.differences()
         assert file.read_bytes() == before, "these only look"

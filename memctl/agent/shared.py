@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from memctl import times
 from memctl.bootstrap import open_store
+from memctl.conflicts.service import OpenConflicts
 from memctl.errors import NotFoundError, RefusedError
 from memctl.files import knowledge, receipts, reflections
 from memctl.models import (
@@ -34,7 +35,6 @@ from memctl.selection import Selection
 from memctl.selection import select as selected
 from memctl.store import MemoryStore
 from memctl.turns import Turn
-from memctl.usecases.conflicts import OpenConflicts
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
@@ -210,10 +210,10 @@ class Shared:
         Raises:
             RefusedError: a user is not granted.
         """
-        from memctl.lifecycle.conflicts import contradictions
+        from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
-        own = self.own.conflicts(now=now)
+        own = self.own.conflicts.open(now=now)
         others = [store for store in self._chosen(users) if store is not self.own]
         theirs = [_named(memory, store.user) for store in others for memory in store.all() if memory.status == ACTIVE]
         mine = [memory for memory in self.own.all() if memory.status == ACTIVE]

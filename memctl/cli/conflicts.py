@@ -10,10 +10,10 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
+    from memctl.conflicts.contradictions import Contradiction
+    from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
     from memctl.files.transcript_scan import Place, Repeated
-    from memctl.lifecycle.conflicts.contradictions import Contradiction
     from memctl.models import Memory
-    from memctl.usecases.conflicts import MergeSettled, OpenConflicts, Resolved
 
 SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
@@ -24,7 +24,7 @@ def list_conflicts(context: typer.Context, with_: options.With = None, now: Now 
     if context.invoked_subcommand:
         return
     with options.opened_with(with_) as (store, shared):
-        open_ones = (shared or store).conflicts(now=options.moment(now))
+        open_ones = (shared.conflicts if shared else store.conflicts.open)(now=options.moment(now))
     if current.json:
         found = [_found_json(f) for f in open_ones.found]
         messages = [_message_json(each) for each in open_ones.messages]
@@ -164,7 +164,7 @@ def resolve(
         _resolve_merge(first, [name for name, on in (("ours", ours), ("theirs", theirs)) if on], text, dry_run, now)
         return
     with options.opened() as store:
-        done = store.resolve_conflict(
+        done = store.conflicts.resolve(
             first,
             second,
             keep=keep,
@@ -194,7 +194,7 @@ def _resolve_merge(given: str, sides: list[str], text: str | None, dry_run: bool
     if len(sides) > 1:
         raise UsageError("--ours or --theirs, not both")
     with options.opened() as store:
-        done = store.resolve_merge(
+        done = store.conflicts.resolve_merge(
             given, side=sides[0] if sides else "", text=text, dry_run=dry_run, now=options.moment(now)
         )
     if current.json:

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import secrets, times
+from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
 from memctl.errors import UsageError
 from memctl.index.stopwords import is_stop
@@ -20,7 +21,6 @@ from memctl.retrieval import retrieve
 from memctl.usecases.adding import Adding
 from memctl.usecases.asking import Asking
 from memctl.usecases.changing import Changing
-from memctl.usecases.conflicts import Conflicts
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
@@ -85,7 +85,7 @@ class MeantBy:
     likely: tuple[Memory, ...]
 
 
-class Saving(Adding, Changing, Conflicts, Asking):
+class Saving(Adding, Changing, Asking):
     """Saving with a classification, and correcting what was saved."""
 
     def save(
@@ -217,7 +217,7 @@ class Saving(Adding, Changing, Conflicts, Asking):
         apart = {memory.memory_id, *(m.memory_id for m in (*saved.replaced, *saved.pinned))}
         near = answering.near_duplicates(self.index, memory.content, self.settings.near_duplicate, now)
         added = replace(saved.added, near=tuple(each for each in near if each not in apart))
-        against = self.contradicted_by(memory, now=now) if memory.status == ACTIVE else ()
+        against = Conflicts(self).against(memory, now=now) if memory.status == ACTIVE else ()
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
 
     def _proposed(self, text: str, meant: Meant, now: datetime) -> Sequence[Proposal]:

@@ -19,10 +19,10 @@ from heapq import nsmallest
 from itertools import combinations, islice
 from math import ceil
 
-from memctl.lifecycle.conflicts import lexicon
-from memctl.lifecycle.conflicts.quantities import Value
-from memctl.lifecycle.conflicts.relations import Relation, contrary, relations
-from memctl.lifecycle.conflicts.statements import FACT, PLAN, Statement, statements
+from memctl.conflicts import lexicon
+from memctl.conflicts.quantities import Value
+from memctl.conflicts.relations import Relation, contrary, relations
+from memctl.conflicts.statements import FACT, PLAN, Statement, statements
 from memctl.models import ACTIVE, CANDIDATE, Memory
 
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from memctl.conflicts.contradictions import COMPATIBLE, age_order
 from memctl.errors import UsageError
-from memctl.lifecycle.conflicts.contradictions import COMPATIBLE, age_order
 from memctl.lifecycle.decay import archived
 from memctl.lifecycle.facts import superseded
 from memctl.models import ACTIVE, CANDIDATE, Memory

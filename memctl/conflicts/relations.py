@@ -6,11 +6,11 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from memctl.conflicts import lexicon
+from memctl.conflicts.quantities import quantities
+from memctl.conflicts.statements import FACT, PAST, SELF, Statement
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
-from memctl.lifecycle.conflicts import lexicon
-from memctl.lifecycle.conflicts.quantities import quantities
-from memctl.lifecycle.conflicts.statements import FACT, PAST, SELF, Statement
 
 NAME, ANY, PREFERENCE = "name", "any", "preference"
 

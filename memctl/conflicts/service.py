@@ -20,8 +20,8 @@ from memctl.retrieval import retrieve
 from memctl.view import View
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
-    from memctl.lifecycle.conflicts.contradictions import Contradiction
-    from memctl.lifecycle.conflicts.settling import Choice
+    from memctl.conflicts.contradictions import Contradiction
+    from memctl.conflicts.settling import Choice
 
 HEADER = CONFLICTS
 
@@ -65,48 +65,55 @@ class MergeSettled:
     left: int
 
 
-class Conflicts(Engine):
-    """The contradictions among one user's memories."""
+class Conflicts:
+    """Contradictions among memories, found when asked for and settled as a person says, as `store.conflicts`."""
 
-    def conflicts(self, *, now: datetime | None = None) -> OpenConflicts:
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def open(self, *, now: datetime | None = None) -> OpenConflicts:
         """Look for contradictions; no file is changed.
 
         Returns:
             candidates that wait to be confirmed, contradictions in key/value facts and free text, and what
             `memory.json` notes.
         """
-        from memctl.lifecycle.conflicts import contradictions
+        from memctl.conflicts import contradictions
 
-        self.refresh()
-        view = self.view()
+        self._engine.refresh()
+        view = self._engine.view()
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
-        found = contradictions.find(view.all(), now or times.utc_now(), (self.user,))
-        several = transcript_scan.repeated([*transcript_scan.places(self.folder)])
+        found = contradictions.find(view.all(), now or times.utc_now(), (self._engine.user,))
+        several = transcript_scan.repeated([*transcript_scan.places(self._engine.folder)])
         messages = tuple(each for each in several if len(each.versions) > 1)
         return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
 
-    def contradicted_by(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
+    def against(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
         """Active memories that a record seems to contradict: of those that share its rarest words or its key.
 
         It looks at a few dozen memories, however many there are; `conflicts` compares all.
         """
-        from memctl.lifecycle.conflicts import contradictions
+        from memctl.conflicts import contradictions
 
         now = now or times.utc_now()
         words = retrieve.telling_terms(memory.content)
         eligible = Filters(kinds=tuple(contradictions.ELIGIBLE))
-        entries = self.index.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
+        entries = self._engine.index.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
         near = [memory_of(entry) for entry in entries]
         if memory.key:
-            near += [m for category in self.settings.categories for m in self.view().with_key(category, memory.key)]
+            near += [
+                m
+                for category in self._engine.settings.categories
+                for m in self._engine.view().with_key(category, memory.key)
+            ]
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
-        found = contradictions.find([memory, *others.values()], now, (self.user,))
+        found = contradictions.find([memory, *others.values()], now, (self._engine.user,))
         ids = [each for one in found if memory.memory_id in one.ids for each in one.ids]
         same_key = [i for i, m in others.items() if memory.key and m.key == memory.key and m.value != memory.value]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
 
-    def resolve_conflict(
+    def resolve(
         self,
         first: str,
         second: str,
@@ -131,8 +138,8 @@ class Conflicts(Engine):
             RefusedError: one of the two is no longer active.
         """
         now = now or times.utc_now()
-        self.refresh()
-        ids = (self.full_id(first), self.full_id(second))
+        self._engine.refresh()
+        ids = (self._engine.full_id(first), self._engine.full_id(second))
         choice = self._choice(ids, keep, merge, both, until)
         result: list[Resolved] = []
 
@@ -140,7 +147,7 @@ class Conflicts(Engine):
             result[:] = [Resolved(tuple(_settled(view, ids, choice, now)))]
             return _change(view, ids, result[0])
 
-        self._apply(decide, now, dry_run=dry_run)
+        self._engine._apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def resolve_merge(
@@ -166,7 +173,7 @@ class Conflicts(Engine):
         now = now or times.utc_now()
         if (side in (OURS, THEIRS)) == (text is not None):
             raise UsageError("how is it settled?", hint="Choose one: --ours, --theirs, or --text TEXT.")
-        self.refresh()
+        self._engine.refresh()
         result: list[MergeSettled] = []
 
         def decide(view: View) -> Change:
@@ -177,9 +184,9 @@ class Conflicts(Engine):
             return change
 
         if dry_run:
-            decide(self.view())
+            decide(self._engine.view())
         else:
-            self._apply(decide, now)
+            self._engine._apply(decide, now)
         return result[0]
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:
@@ -190,17 +197,17 @@ class Conflicts(Engine):
             raise UsageError("how is it settled?", hint=hint)
         if until is not None and not both:
             raise UsageError("--until belongs to --both", hint=hint)
-        kept = self._newest(ids) if keep == NEWEST else self.full_id(keep) if keep else ""
+        kept = self._newest(ids) if keep == NEWEST else self._engine.full_id(keep) if keep else ""
         if kept and kept not in ids:
             raise UsageError(f"{kept} is not one of the two", hint=f"Keep {ids[0]} or {ids[1]}.")
-        from memctl.lifecycle.conflicts.settling import Choice
+        from memctl.conflicts.settling import Choice
 
         return Choice(kept, merge.strip(), both, until)
 
     def _newest(self, ids: tuple[str, str]) -> str:
-        from memctl.lifecycle.conflicts.contradictions import age_order
+        from memctl.conflicts.contradictions import age_order
 
-        return max(map(self.view().need, ids), key=age_order).memory_id
+        return max(map(self._engine.view().need, ids), key=age_order).memory_id
 
 
 def noted_in(view: View) -> list[Mapping[str, Any]]:
@@ -217,7 +224,7 @@ def _ids_of(entry: Mapping[str, Any]) -> frozenset[str]:
 def _settled(view: View, ids: Sequence[str], choice: Choice, now: datetime) -> Iterable[tuple[Memory | None, Memory]]:
     one, other = (_open(view.need(memory_id)) for memory_id in ids)
     before = {memory.memory_id: memory for memory in (one, other)}
-    from memctl.lifecycle.conflicts import settling
+    from memctl.conflicts import settling
 
     for after in settling.settled(one, other, choice, view.new_id(now), now):
         if after.memory_id not in before and not adding.can_be_stored(after):

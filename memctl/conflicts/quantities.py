@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from memctl.lifecycle.conflicts.lexicon import MEASURES, MONTHS, NUMBER_WORDS, UNITS, WEEKDAYS
+from memctl.conflicts.lexicon import MEASURES, MONTHS, NUMBER_WORDS, UNITS, WEEKDAYS
 
 Value = tuple[str | float, ...]
 

@@ -13,10 +13,10 @@ from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
 from itertools import pairwise
 
+from memctl.conflicts import lexicon
+from memctl.conflicts.quantities import PLACE, Quantity, Value, quantities
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
-from memctl.lifecycle.conflicts import lexicon
-from memctl.lifecycle.conflicts.quantities import PLACE, Quantity, Value, quantities
 
 FACT, PLAN, PAST, OPEN = "fact", "plan", "past", "open"
 """Moods: what is so, what is meant to be, what was, and what nobody says is so (questions, conditions, guesses)."""
