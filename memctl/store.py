@@ -17,6 +17,7 @@ from memctl.usecases.asking import Asking
 if TYPE_CHECKING:
     from memctl.conflicts.service import Conflicts
     from memctl.context.service import ContextPack, Contexts
+    from memctl.documents.service import Documents
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
@@ -25,7 +26,6 @@ if TYPE_CHECKING:
     from memctl.usecases.conversations import Conversations
     from memctl.usecases.evaluating import Evaluating
     from memctl.usecases.extracting import Extracting
-    from memctl.usecases.knowledge import Knowledge
     from memctl.usecases.learning import Learning
     from memctl.usecases.local_state import LocalState
     from memctl.usecases.maintaining import Maintaining
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
 
     class Subjects(
         Saving, Adding, Changing, Evaluating, Learning, Reflecting, LocalState, Maintaining, Tasks,
-        Conversations, Extracting, Knowledge, AsOf, Restoring, Undoing, Archiving,
+        Conversations, Extracting, AsOf, Restoring, Undoing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -76,9 +76,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("keep_earlier", "bring_queued", "drop_from_windows"),
     ),
     "extracting.Extracting": ("extract",),
-    "knowledge.Knowledge": (
-        *("knowledge_add", "knowledge_list", "knowledge_show", "search_knowledge", "knowledge_remove"),
-    ),
     "as_of.AsOf": ("query_as_of", "select_as_of"),
     "restoring.Restoring": ("restore_from",),
     "history.History": ("past", "differences"),
@@ -116,6 +113,13 @@ class MemoryStore(Subjects):
         from memctl.conflicts.service import Conflicts
 
         return Conflicts(self)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Documents that are asked together with memories."""
+        from memctl.documents.service import Documents
+
+        return Documents(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

@@ -85,7 +85,7 @@ def answers(store: MemoryStore) -> dict[str, Any]:
     said["list"] = store.select(Selection(Filters(statuses=())), now=NOW)
     said["tagged"] = store.select(Selection(Filters(tags=("tag3",))), now=NOW)
     said["all"] = store.all()
-    said["documents"] = store.knowledge_list()
+    said["documents"] = store.documents.all()
     said["tags"] = store.index.tag_counts()
     said["header"] = store.index.header()
     said["context"] = store.build_context("harbour tea", budget=600, now=NOW).text

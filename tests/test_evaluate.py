@@ -206,7 +206,7 @@ class TestStore:
 
     def test_a_passage_of_a_document(self, store, tmp_path):
         (tmp_path / "manual.md").write_text("# Kettle\n\nDescale it with vinegar.\n\n# Oven\n\nNever leave it.\n")
-        store.knowledge_add(tmp_path / "manual.md")
+        store.documents.add(tmp_path / "manual.md")
         name = store.query("descale with vinegar").hits[0].memory.memory_id
         found = ask(store, Question("how to descale?", (name,)))
         assert found.systems[0].mean.recall[0] == 1

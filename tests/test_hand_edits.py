@@ -123,7 +123,7 @@ def filled(store: MemoryStore) -> Memory:
     store.add("小林喜欢喝咖啡", now=NOW)
     document = store.folder.root.parent / "hives.md"
     document.write_text("# Hives\n\nBehind the allotment.\n")
-    store.knowledge_add(document)
+    store.documents.add(document)
     store.conversation("talk").add("Good morning", now=NOW)
     config.save(store.folder.root.parent, "query_top", 7)
     return held

@@ -259,7 +259,7 @@ def put(store: MemoryStore, name: str, text: str | bytes = RUNBOOK, **how: bool)
 
 
 def places(store: MemoryStore, question: str, top: int = 10) -> list[str]:
-    return [hit.memory.memory_id for hit in store.search_knowledge(question, top).hits]
+    return [hit.memory.memory_id for hit in store.documents.search(question, top).hits]
 
 
 def texts(store: MemoryStore) -> set[str]:
@@ -348,7 +348,7 @@ def test_one_document_has_three_of_ten_places(store: MemoryStore) -> None:
     assert len(hits) == 10
     assert files["knowledge/long.md"] <= 3
     assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
-    only = store.search_knowledge("pump valve hall", 10).hits
+    only = store.documents.search("pump valve hall", 10).hits
     assert len(only) == 10, "where there is nothing else, one document has them all"
     assert sum(hit.memory.metadata["path"] == "knowledge/short.md" for hit in only) == 1
 
@@ -368,7 +368,7 @@ def test_a_word_that_every_passage_repeats_still_tells_memories_apart(store: Mem
     put(store, "long.md", "\n".join(f"## Carburettor {n}\n\n{'Words of a passage. ' * 20}\n" for n in range(40)))
 
     assert memory.memory_id in [hit.memory.memory_id for hit in store.query("who mended the carburettor?").hits]
-    assert len(store.search_knowledge("carburettor").hits) == 10
+    assert len(store.documents.search("carburettor").hits) == 10
     put(store, "long.md", "\n".join(f"## Carburettor {n}\n\n{'Words of a passage. ' * 20}\n" for n in range(400)))
     assert store.query("who mended the carburettor?", top=1).hits[0].memory == memory
 
@@ -424,7 +424,7 @@ def test_a_file_that_breaks_keeps_its_last_good_state_and_is_told(store: MemoryS
     path = put(store, "pump.md")
     store.sync()
     write_by_hand(path, RUNBOOK.encode() + b"\n\xff\xfe\n")
-    result = store.search_knowledge("valve")
+    result = store.documents.search("valve")
 
     assert result.hits
     assert any("knowledge/pump.md:26" in note and "UTF-8" in note for note in result.index.notes)
@@ -462,7 +462,7 @@ def test_what_is_not_read(store: MemoryStore, tmp_path: Path) -> None:
     assert "not read" in found["knowledge/picture.png"]
     assert "symbolic link" not in found.get("knowledge/linked", "is not read")
     assert any("UTF-8" in message for message in found.values())
-    assert {d.path: d.passages for d in store.knowledge_list()} == {
+    assert {d.path: d.passages for d in store.documents.all()} == {
         f"knowledge/{name}": 0 for name in ("huge.md", "link.md", "pipe.md")
     }
     store.add("Writing goes on.")
@@ -512,9 +512,9 @@ def source(tmp_path: Path) -> Path:
 
 
 def test_add_a_file_and_undo(store: MemoryStore, source: Path) -> None:
-    tried = store.knowledge_add(source / "pump.md", dry_run=True)
+    tried = store.documents.add(source / "pump.md", dry_run=True)
     assert not store.folder.knowledge.exists()
-    done = store.knowledge_add(source / "pump.md")
+    done = store.documents.add(source / "pump.md")
 
     assert done == tried
     assert [(d.path, d.outcome, d.passages) for d in done.documents] == [("knowledge/pump.md", "added", 4)]
@@ -528,7 +528,7 @@ def test_add_a_file_and_undo(store: MemoryStore, source: Path) -> None:
 
 
 def test_add_a_folder(store: MemoryStore, source: Path) -> None:
-    done = store.knowledge_add(source)
+    done = store.documents.add(source)
 
     assert [d.path for d in done.documents] == ["knowledge/handbook/deep/er/五.txt", "knowledge/handbook/pump.md"]
     assert {s.name: s.reason for s in done.skipped}.keys() == {"binary.txt", "link.md", "logo.png"}
@@ -536,18 +536,18 @@ def test_add_a_folder(store: MemoryStore, source: Path) -> None:
     assert len(store.history()) == 1
     same_as_rebuilt(store)
     store.undo()
-    assert store.knowledge_list() == []
+    assert store.documents.all() == []
 
 
 def test_adding_again_changes_nothing_and_another_text_is_refused(store: MemoryStore, source: Path) -> None:
-    store.knowledge_add(source / "pump.md")
-    assert store.knowledge_add(source / "pump.md").documents[0].outcome == "unchanged"
+    store.documents.add(source / "pump.md")
+    assert store.documents.add(source / "pump.md").documents[0].outcome == "unchanged"
     assert len(store.history()) == 1
     put(store, "pump.md", "# By hand\n")
 
     with pytest.raises(RefusedError, match="says something else"):
-        store.knowledge_add(source / "pump.md")
-    assert store.knowledge_add(source / "pump.md", replace=True).documents[0].outcome == "replaced"
+        store.documents.add(source / "pump.md")
+    assert store.documents.add(source / "pump.md", replace=True).documents[0].outcome == "replaced"
     store.undo()
     assert (store.folder.knowledge / "pump.md").read_text() == "# By hand\n"
     same_as_rebuilt(store)
@@ -559,7 +559,7 @@ def test_adding_again_changes_nothing_and_another_text_is_refused(store: MemoryS
      ("五.md", "knowledge/五.md")],
 )  # fmt: skip
 def test_add_under_another_name(store: MemoryStore, source: Path, as_name: str, path: str) -> None:
-    assert store.knowledge_add(source / "pump.md", as_name=as_name).documents[0].path == path
+    assert store.documents.add(source / "pump.md", as_name=as_name).documents[0].path == path
     assert (store.folder.root / path).read_text() == RUNBOOK
 
 
@@ -570,7 +570,7 @@ HOSTILE = ("../x.md", "/etc/x.md", "a/../../x.md", ".hidden.md", "a/.git/x.md", 
 @pytest.mark.parametrize("as_name", HOSTILE)
 def test_names_that_will_not_do(store: MemoryStore, source: Path, as_name: str) -> None:
     with pytest.raises(UsageError):
-        store.knowledge_add(source / "pump.md", as_name=as_name)
+        store.documents.add(source / "pump.md", as_name=as_name)
     assert not store.folder.knowledge.exists()
 
 
@@ -594,7 +594,7 @@ def test_sources_that_will_not_do(store: MemoryStore, source: Path, tmp_path: Pa
         (store.folder.memory_file, UsageError),
     ):
         with pytest.raises(error):
-            store.knowledge_add(path)
+            store.documents.add(path)
     assert store.history() == []
 
 
@@ -603,20 +603,20 @@ def test_nothing_is_written_through_a_link(store: MemoryStore, source: Path, tmp
     outside.mkdir()
     store.folder.knowledge.symlink_to(outside)
     with pytest.raises(MemctlError):
-        store.knowledge_add(source / "pump.md")
+        store.documents.add(source / "pump.md")
     assert list(outside.iterdir()) == []
     assert places(store, "valve") == []
 
 
 def test_long_paths_can_be_replaced_and_removed(store: MemoryStore, source: Path) -> None:
     name = "/".join(["很长的名字" * 8] * 6) + ".md"
-    store.knowledge_add(source / "pump.md", as_name=name)
+    store.documents.add(source / "pump.md", as_name=name)
     put(store, name, "# Other\n")
-    store.knowledge_add(source / "pump.md", as_name=name, replace=True)
-    store.knowledge_remove([name])
+    store.documents.add(source / "pump.md", as_name=name, replace=True)
+    store.documents.remove([name])
     same_as_rebuilt(store)
     store.undo()
-    assert [d.path for d in store.knowledge_list()] == [f"knowledge/{name}"]
+    assert [d.path for d in store.documents.all()] == [f"knowledge/{name}"]
 
 
 def test_show(store: MemoryStore) -> None:
@@ -624,12 +624,12 @@ def test_show(store: MemoryStore) -> None:
     put(store, "odd:7.md", "# Odd\n\nname\n")
     put(store, "line.md", "One sentence. " * 300)
 
-    assert store.knowledge_show("runbooks/pump.md").text == RUNBOOK
+    assert store.documents.show("runbooks/pump.md").text == RUNBOOK
     for line in (8, 9, 12, 20):
-        found = store.knowledge_show(f"knowledge/runbooks/pump.md:{line}")
+        found = store.documents.show(f"knowledge/runbooks/pump.md:{line}")
         assert (found.heading, found.line, found.end_line) == ("Runbook > Rollback > Database", 9, 20)
-    assert store.knowledge_show("odd:7.md").text == "# Odd\n\nname\n"
-    assert store.knowledge_show("line.md:1").text == "One sentence. " * 300
+    assert store.documents.show("odd:7.md").text == "# Odd\n\nname\n"
+    assert store.documents.show("line.md:1").text == "One sentence. " * 300
     for name in (
         "runbooks/pump.md:99",
         "runbooks/pump.md:0",
@@ -640,22 +640,22 @@ def test_show(store: MemoryStore) -> None:
         "",
     ):
         with pytest.raises(NotFoundError):
-            store.knowledge_show(name)
+            store.documents.show(name)
 
 
 def test_remove_and_undo(store: MemoryStore, source: Path, tmp_path: Path) -> None:
-    store.knowledge_add(source)
+    store.documents.add(source)
     put(store, "kept.md")
-    assert [d.path for d in store.knowledge_remove(["handbook"], dry_run=True)] == [
+    assert [d.path for d in store.documents.remove(["handbook"], dry_run=True)] == [
         "knowledge/handbook/deep/er/五.txt",
         "knowledge/handbook/pump.md",
     ]
-    assert len(store.knowledge_list()) == 3
-    store.knowledge_remove(["handbook/", "knowledge/handbook/pump.md"])
-    assert [d.path for d in store.knowledge_list()] == ["knowledge/kept.md"]
+    assert len(store.documents.all()) == 3
+    store.documents.remove(["handbook/", "knowledge/handbook/pump.md"])
+    assert [d.path for d in store.documents.all()] == ["knowledge/kept.md"]
     same_as_rebuilt(store)
     store.undo()
-    assert len(store.knowledge_list()) == 3
+    assert len(store.documents.all()) == 3
     same_as_rebuilt(store)
     (store.folder.knowledge / "link.md").symlink_to(tmp_path)
     for name, error in (
@@ -665,7 +665,7 @@ def test_remove_and_undo(store: MemoryStore, source: Path, tmp_path: Path) -> No
         ("link.md", RefusedError),
     ):
         with pytest.raises(error):
-            store.knowledge_remove([name])
+            store.documents.remove([name])
 
 
 # Other formats
@@ -735,13 +735,13 @@ FOREIGN = {
 @pytest.mark.parametrize("name", list(FOREIGN))
 def test_other_formats_become_markdown(store: MemoryStore, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(FOREIGN[name])
-    [done] = store.knowledge_add(tmp_path / name).documents
+    [done] = store.documents.add(tmp_path / name).documents
     text = (store.folder.knowledge / "report.md").read_text()
 
     assert (done.path, done.converted_from) == ("knowledge/report.md", name)
     assert text.startswith(f'---\nconverted_from: "{name}"\n---\n')
     assert "evil" not in text
-    [hit] = store.search_knowledge("blue one").hits
+    [hit] = store.documents.search("blue one").hits
     assert "blue" in hit.memory.content
     assert "converted_from" not in hit.memory.content
     same_as_rebuilt(store)
@@ -753,7 +753,7 @@ def test_files_of_one_name_stay_apart(store: MemoryStore, tmp_path: Path) -> Non
     folder.mkdir()
     for name, data in {**FOREIGN, "report.md": b"# By hand\n"}.items():
         (folder / name).write_bytes(data)
-    names = {d.path.removeprefix("knowledge/many/"): d.converted_from for d in store.knowledge_add(folder).documents}
+    names = {d.path.removeprefix("knowledge/many/"): d.converted_from for d in store.documents.add(folder).documents}
 
     assert len(names) == 4
     assert sorted(names.values()) == ["", "report.docx", "report.html", "report.pdf"]
@@ -776,7 +776,7 @@ BROKEN = {
 def test_broken_files_of_other_formats_are_told(store: MemoryStore, tmp_path: Path, name: str) -> None:
     (tmp_path / name).write_bytes(BROKEN[name])
     with pytest.raises(InvalidDataError, match=name):
-        store.knowledge_add(tmp_path / name)
+        store.documents.add(tmp_path / name)
     assert store.history() == []
 
 
@@ -786,5 +786,5 @@ def test_without_the_extra_it_is_named(store: MemoryStore, tmp_path: Path, monke
     for name, data in FOREIGN.items():
         (tmp_path / name).write_bytes(data)
         with pytest.raises(UsageError, match="neither Markdown nor text") as caught:
-            store.knowledge_add(tmp_path / name)
+            store.documents.add(tmp_path / name)
         assert distribution.add_extra("documents") in caught.value.hint

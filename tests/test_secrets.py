@@ -257,7 +257,7 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
         "assistant": lambda: conversation.add({"role": "assistant", "content": [{"type": "text", "text": TOKEN}]}),
         "call": lambda: conversation.add({"role": "assistant", "content": None, "tool_calls": calls}),
         "result": lambda: conversation.add({"role": "tool", "tool_call_id": "c1", "content": f"ok {TOKEN}"}),
-        "document": lambda: store.knowledge_add(document),
+        "document": lambda: store.documents.add(document),
         "task": lambda: store.start_task(f"Deploy with {TOKEN}", session_id="a"),
         "plan": lambda: store.start_task("Deploy", plan=["Look", f"log in with {TOKEN}"], session_id="b"),
         "step": lambda: (store.start_task("x", session_id="c"), store.step_task(f"use {TOKEN}", session_id="c")),
@@ -325,8 +325,8 @@ def test_one_can_insist_on_other_words(store: MemoryStore, tmp_path: Path) -> No
     memory = store.add("Alice prefers tea").memory
     (tmp_path / "deploying.md").write_text(f"Use {TOKEN}.\n")
     with pytest.raises(RefusedError, match=r"deploying\.md:1:5: holds what looks like a GitHub token"):
-        store.knowledge_add(tmp_path / "deploying.md")
-    store.knowledge_add(tmp_path / "deploying.md", allow_secret=True)
+        store.documents.add(tmp_path / "deploying.md")
+    store.documents.add(tmp_path / "deploying.md", allow_secret=True)
     store.feedback(memory.memory_id, "up", reason=TOKEN, allow_secret=True)
     store.conversation("talk").add(f"Use {TOKEN}", allow_secret=True)
     for name in ("knowledge/deploying.md", "feedback.jsonl", "sessions/talk.json"):

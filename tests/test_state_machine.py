@@ -932,7 +932,7 @@ class StoreMachine(RuleBasedStateMachine):
         name = path.removeprefix("knowledge/")
         self.write(
             "knowledge add",
-            lambda: self.store.knowledge_add(source, as_name=name, replace=True, now=now),
+            lambda: self.store.documents.add(source, as_name=name, replace=True, now=now),
             {},
             {path: text.encode()},
         )
@@ -941,7 +941,7 @@ class StoreMachine(RuleBasedStateMachine):
     @rule(number=picks)
     def remove_a_document(self, number: int) -> None:
         now, path = self.tick(), sorted(self.world.documents())[number % len(self.world.documents())]
-        self.write("knowledge remove", lambda: self.store.knowledge_remove([path], now=now), {}, {path: None})
+        self.write("knowledge remove", lambda: self.store.documents.remove([path], now=now), {}, {path: None})
 
     # The index
 

@@ -219,7 +219,7 @@ def test_r13_documents_do_not_drown_memories(store: MemoryStore, tmp_path: Path)
         page = tmp_path / f"page{number}.md"
         parts = (f"# My database {number}\n\n## Port\n\nMy database listens on port {number}{n}.\n" for n in range(3))
         page.write_text("\n".join(parts))
-        store.knowledge_add(page)
+        store.documents.add(page)
     found = json.loads(memctl(store, "query", "on which port does my database listen?", "--json"))
     assert "6543" in json.dumps(found)
 

@@ -411,7 +411,7 @@ def test_only_errors_of_memctl_become_answers(box: Toolbox, monkeypatch: pytest.
 
 def test_a_passage_of_a_document_is_shown(box: Toolbox, store: MemoryStore, tmp_path: Path):
     (tmp_path / "ferries.md").write_text("# Ferries\n\nThe ferry to Skye leaves at nine.\n", "utf-8")
-    store.knowledge_add(tmp_path / "ferries.md")
+    store.documents.add(tmp_path / "ferries.md")
     answer = box.call("retrieve_from_memory", {"keywords": ["ferry"]})
     assert "knowledge/ferries.md:1" in answer
     assert "leaves at nine" in box.call("show_memory", {"id": "knowledge/ferries.md:1"})

@@ -252,7 +252,7 @@ class Toolbox:
             return self.read_offloaded(id, offset, full)
         store, named = self.shared.find(id)
         if named.startswith(knowledge.FOLDER):
-            excerpt = store.knowledge_show(named)
+            excerpt = store.documents.show(named)
             return answers.part(f"{excerpt.path}:{excerpt.line}", excerpt.text, offset, full=full)
         if store is self.shared.own and store.conversations.known([named]):
             said = store.conversations.message(named)

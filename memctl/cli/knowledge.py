@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, DryRun, Now, current
 
 if TYPE_CHECKING:
-    from memctl.usecases.knowledge import AddedDocuments
+    from memctl.documents.service import AddedDocuments
 
 SHOWN_SKIPPED = 5
 
@@ -19,7 +19,7 @@ def complete_document(incomplete: str) -> list[str]:
     """Documents, for the shell."""
     try:
         with options.opened(quiet=True) as store:
-            names = [document.path.removeprefix("knowledge/") for document in store.knowledge_list()]
+            names = [document.path.removeprefix("knowledge/") for document in store.documents.all()]
             return [name for name in names if name.startswith(incomplete)]
     except Exception:
         return []
@@ -45,7 +45,7 @@ def add(
     Example: memctl knowledge add handbook.md --as guides/
     """
     with options.opened() as store:
-        done = store.knowledge_add(
+        done = store.documents.add(
             path, as_name=as_name, replace=replace, allow_secret=allow_secret, dry_run=dry_run, now=options.moment(now)
         )
     if current.json:
@@ -78,7 +78,7 @@ def list_documents() -> None:
     Example: memctl knowledge list
     """
     with options.opened() as store:
-        found = store.knowledge_list()
+        found = store.documents.all()
     if current.json:
         render.as_json([vars(document) for document in found])
         return
@@ -99,7 +99,7 @@ def show(
     Example: memctl knowledge show guides/handbook.md:33
     """
     with options.opened() as store:
-        found = store.knowledge_show(name)
+        found = store.documents.show(name)
     if current.json:
         render.as_json(vars(found))
         return
@@ -121,7 +121,7 @@ def search(
     """
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened() as store:
-        result = store.search_knowledge(question, top)
+        result = store.documents.search(question, top)
     if current.json:
         whole = render.query_json(result)
         render.as_json({name: whole[name] for name in ("query", "hits", "index", "degraded")})
@@ -143,7 +143,7 @@ def remove(
     Example: memctl knowledge remove guides/handbook.md
     """
     with options.opened() as store:
-        gone = store.knowledge_remove(names, dry_run=dry_run, now=options.moment(now))
+        gone = store.documents.remove(names, dry_run=dry_run, now=options.moment(now))
     if current.json:
         render.as_json({"dry_run": dry_run, "removed": [document.path for document in gone]})
         return

@@ -46,7 +46,7 @@ def template(root: Path) -> None:
         store.start_task("Mend the checkout", session_id="job", plan=["look", "mend"], now=NOW)
         store.step_task("look", session_id="job", now=NOW)
         (root / "manual.md").write_text("# Manual\n\nPress the button.\n")
-        store.knowledge_add(root / "manual.md", now=NOW)
+        store.documents.add(root / "manual.md", now=NOW)
         (root / "more.md").write_text("# More\n\nPress it twice.\n")
         (root / "more.jsonl").write_text('{"content": "Bob has a dog."}\n{"content": "Bob has a boat."}\n')
         archive.write(store.folder, root / "alice.tar.gz")
@@ -93,13 +93,13 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "consolidate": lambda store: store.consolidate(same=[(PLAIN, DUPLICATE)], now=NOW),
     "maintain": lambda store: store.maintain(now=NOW),
     "import": _import,
-    "knowledge add": lambda store: store.knowledge_add(
+    "knowledge add": lambda store: store.documents.add(
         store.folder.root.parent / "more.md", as_name="deep/er/more.md", now=NOW
     ),
-    "knowledge replace": lambda store: store.knowledge_add(
+    "knowledge replace": lambda store: store.documents.add(
         store.folder.root.parent / "more.md", as_name="manual.md", replace=True, now=NOW
     ),
-    "knowledge remove": lambda store: store.knowledge_remove(["manual.md"], now=NOW),
+    "knowledge remove": lambda store: store.documents.remove(["manual.md"], now=NOW),
     "confirm": lambda store: store.confirm([CANDIDATE], now=NOW),
     "judge an answer": _judge,
     "record a strategy": lambda store: store.strategies.record(

@@ -3,22 +3,25 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_data
 from datetime import datetime
 from pathlib import Path
+from typing import TypeVar
 
 from memctl import secrets, times
+from memctl.documents import conversion
+from memctl.documents.conversion import Skipped, Source
 from memctl.engine import healing
 from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
 from memctl.models import DOCUMENTS, Change, FileEdit, Filters, Query, QueryResult
-from memctl.transfer import documents
-from memctl.transfer.documents import Skipped, Source
 from memctl.usecases.asking import Asking
 from memctl.view import View
+
+T = TypeVar("T")
 
 ADDED, REPLACED, UNCHANGED = "added", "replaced", "unchanged"
 
@@ -45,7 +48,7 @@ class AddedDocument:
 
 @dataclass(frozen=True)
 class AddedDocuments:
-    """What `knowledge_add` did, and what it left out."""
+    """What `add` did, and what it left out."""
 
     documents: tuple[AddedDocument, ...]
     skipped: tuple[Skipped, ...] = ()
@@ -62,10 +65,16 @@ class Excerpt:
     text: str
 
 
-class Knowledge(Asking):
-    """Documents of one user: files below `knowledge/`, whoever put them there."""
+class Documents:
+    """Documents that are asked together with memories, as `store.documents`."""
 
-    def knowledge_add(
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
+
+    def _healed(self, action: Callable[[], T]) -> T:
+        return self._engine._healed(action)
+
+    def add(
         self,
         path: str | Path,
         *,
@@ -91,12 +100,12 @@ class Knowledge(Asking):
         if not str(path):
             raise UsageError("no file is named")
         given = Path(path).expanduser()
-        self.refresh()
-        sources, skipped = documents.gather(given, self.folder.root)
+        self._engine.refresh()
+        sources, skipped = conversion.gather(given, self._engine.folder.root)
         placed, unfit = _placed(sources, _base(given, as_name))
         if not placed:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
-        policy = self.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         placed = {name: _guarded(source, policy) for name, source in placed.items()}
         outcome: list[AddedDocument] = []
 
@@ -107,38 +116,38 @@ class Knowledge(Asking):
             return Change("knowledge add", files=tuple(edit for edit in edits if edit.before != edit.after))
 
         if dry_run:
-            decide(self.view())
+            decide(self._engine.view())
         else:
-            self._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit))
 
     @healing
-    def knowledge_list(self) -> list[Document]:
+    def all(self) -> list[Document]:
         """Every document, by path."""
-        self.refresh()
+        self._engine.refresh()
         return self._documents()
 
     def _documents(self) -> list[Document]:
-        counts = self.index.passages()
-        states = [s for path, s in sorted(self.index.files().items()) if knowledge.is_document(path)]
+        counts = self._engine.index.passages()
+        states = [s for path, s in sorted(self._engine.index.files().items()) if knowledge.is_document(path)]
         return [Document(s.path, s.size, counts.get(s.path, 0), s.problem) for s in states]
 
     @healing
-    def knowledge_show(self, name: str) -> Excerpt:
+    def show(self, name: str) -> Excerpt:
         """A document, or with `NAME:LINE` the passage that holds this line (or the next one, for a blank line).
 
         Raises:
             NotFoundError: there is no such document or line.
             InvalidDataError, StorageError: it cannot be read.
         """
-        self.refresh()
+        self._engine.refresh()
         name, line = self._place(name)
         path = self._matching(name)[0].path
         if path != _full(name):
             raise NotFoundError(f"{name} is a folder", hint="`memctl knowledge list` shows the documents.")
         if line is not None:
             return self._passage(path, line)
-        text = knowledge.decode(self.view().read(path) or b"", path)
+        text = knowledge.decode(self._engine.view().read(path) or b"", path)
         return Excerpt(path, 1, text.rstrip("\n").count("\n") + 1, "", text)
 
     def _place(self, name: str) -> tuple[str, int | None]:
@@ -149,22 +158,20 @@ class Knowledge(Asking):
         return found[1], int(found[2])
 
     def _passage(self, path: str, line: int) -> Excerpt:
-        chunks = [passage_of(found) for found in self.index.passages_of(path)]
+        chunks = [passage_of(found) for found in self._engine.index.passages_of(path)]
         first = next((chunk for chunk in chunks if chunk.end_line >= line), None)
         if first is None or line < 1:
             raise NotFoundError(f"{path} has no passage at line {line}")
         text = "".join(chunk.text for chunk in chunks if chunk.line == first.line)  # a line that is parted
         return Excerpt(path, first.line, first.end_line, first.heading_path, text)
 
-    def search_knowledge(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
+    def search(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
         """Ask the documents alone. There is no receipt: passages are not judged."""
         filters = Filters(only=DOCUMENTS)
-        asked = Query(question, top or self.settings.query_top, filters, route=False)
-        return self.query(asked, receipt=False, now=now)
+        asked = Query(question, top or self._engine.settings.query_top, filters, route=False)
+        return self._engine.query(asked, receipt=False, now=now)
 
-    def knowledge_remove(
-        self, names: Sequence[str], *, dry_run: bool = False, now: datetime | None = None
-    ) -> list[Document]:
+    def remove(self, names: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Document]:
         """Delete documents, or folders of them; `undo` brings them back.
 
         Raises:
@@ -172,7 +179,7 @@ class Knowledge(Asking):
             RefusedError: it is no regular file, or too large to be brought back.
         """
         now = now or times.utc_now()
-        self.refresh()
+        self._engine.refresh()
         gone: list[Document] = []
 
         def decide(view: View) -> Change:
@@ -181,9 +188,9 @@ class Knowledge(Asking):
             return Change("knowledge remove", files=tuple(edits))
 
         if dry_run:
-            decide(self.view())
+            decide(self._engine.view())
         else:
-            self._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def _matching(self, name: str) -> list[Document]:
