@@ -9,10 +9,10 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from memctl.decay.policies import HALF_LIFE, POLICIES
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, check_user_name
-from memctl.lifecycle.decay import HALF_LIFE, POLICIES
 from memctl.models import CATEGORIES
 from memctl.secrets import ALLOW, REFUSE
 from memctl.secrets import POLICIES as SECRET_POLICIES

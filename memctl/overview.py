@@ -9,10 +9,10 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memctl.decay import policies
 from memctl.files import reflections, transcripts
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
-from memctl.lifecycle import decay
 from memctl.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.store import MemoryStore
 from memctl.usecases.reflecting import Stale
@@ -47,7 +47,7 @@ class Overview:
     index: IndexState
     index_path: str
     model: str
-    next_to_fade: Sequence[decay.Forecast]
+    next_to_fade: Sequence[policies.Forecast]
 
 
 @dataclass(frozen=True)
@@ -60,7 +60,7 @@ class Portrait:
     links: Sequence[str]
     history: Sequence[str]
     uses: int
-    forecast: decay.Forecast
+    forecast: policies.Forecast
     curve: Sequence[float]
     curve_days: int
 
@@ -97,7 +97,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         index=report.index_state,
         index_path=str(store.index.path),
         model=store.embedder.name if store.embedder else "none",
-        next_to_fade=decay.forecasts(active, now, store.fading_rules)[:5],
+        next_to_fade=policies.forecasts(active, now, store.decay.rules)[:5],
     )
 
 
@@ -131,9 +131,9 @@ def as_dict(found: Overview) -> dict[str, Any]:
 def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
     """Gather what there is about one memory."""
     reflection, problem = store.readable_reflection(memory)
-    uses = store.uncounted_uses(memory.memory_id)
+    uses = store.decay.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
-    forecast = decay.forecast(memory, now, store.fading_rules)
+    forecast = policies.forecast(memory, now, store.decay.rules)
     days = LEAST_CURVE_DAYS
     if forecast.fades_on:
         days = max(days, min(MOST_CURVE_DAYS, 2 * (forecast.fades_on - now).days))
@@ -145,7 +145,7 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
         history=[_told(operation, memory.memory_id) for operation in store.history(memory.memory_id)],
         uses=used.access_count,
         forecast=forecast,
-        curve=decay.curve(memory, now, store.fading_rules, days, CURVE_POINTS),
+        curve=policies.curve(memory, now, store.decay.rules, days, CURVE_POINTS),
         curve_days=days,
     )
 

@@ -17,6 +17,7 @@ from memctl.usecases.asking import Asking
 if TYPE_CHECKING:
     from memctl.conflicts.service import Conflicts
     from memctl.context.service import ContextPack, Contexts
+    from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
@@ -59,7 +60,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
     "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
-    "fading.Fading": ("decay", "fading_rules", "uncounted_uses"),
     "tasks.Tasks": (
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
         *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
@@ -120,6 +120,13 @@ class MemoryStore(Subjects):
         from memctl.documents.service import Documents
 
         return Documents(self)
+
+    @cached_property
+    def decay(self) -> Decay:
+        """Archiving what no longer matters."""
+        from memctl.decay.service import Decay
+
+        return Decay(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

@@ -99,7 +99,7 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     "restore from": lambda store: store.restore_from(GENERATED, store.history()[0].op, now=NOW),
     "reflect": lambda store: store.reflect([store.get(PLAIN), store.get(FACT)], now=NOW),
     "reflect refresh": lambda store: store.reflect([store.get(GENERATED)], now=NOW),
-    "decay": lambda store: store.decay(now=NOW + timedelta(days=500)),
+    "decay": lambda store: store.decay.run(now=NOW + timedelta(days=500)),
     "adopt": lambda store: store.add("Another.", now=NOW),
     "expire": lambda store: store.add("Another.", now=NOW + timedelta(days=2)),
     "purge": lambda store: store.purge([DETAIL], now=NOW),

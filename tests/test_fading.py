@@ -13,9 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.decay import policies
+from memctl.decay.policies import AGE, CAPACITY, GATE, HALF_LIFE, POLICIES, STRATEGIES, Rules
 from memctl.errors import InvalidDataError, RefusedError, UsageError
-from memctl.lifecycle import decay
-from memctl.lifecycle.decay import AGE, CAPACITY, GATE, HALF_LIFE, POLICIES, STRATEGIES, Rules
 from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -48,8 +48,8 @@ rules = st.builds(
 def after(memories: Sequence[Memory], now: datetime, by: Rules) -> dict[str, Memory]:
     """The memories once what has faded is archived."""
     gone = {
-        f.memory.memory_id: decay.archived(f.memory, f.reason, now)
-        for f in decay.forecasts(memories, now, by)
+        f.memory.memory_id: policies.archived(f.memory, f.reason, now)
+        for f in policies.forecasts(memories, now, by)
         if f.faded
     }
     return {memory.memory_id: gone.get(memory.memory_id, memory) for memory in memories}
@@ -63,7 +63,7 @@ def test_only_what_may_fade_does(found: list[Memory], by: Rules):
             assert before.kind == "episode" or STRATEGIES in by.policies
             assert before.status == ACTIVE
             assert not before.pinned
-            assert decay.last_touched(before) is not None
+            assert policies.last_touched(before) is not None
             assert now == replace(
                 before, status=ARCHIVED, archived_at=NOW, archived_reason=now.archived_reason, updated_at=NOW
             )
@@ -80,7 +80,10 @@ def test_twice_is_once(found: list[Memory], by: Rules):
 def test_time_never_brings_back(found: list[Memory], by: Rules, days: int):
     """What has faded by a rule is still faded later, and what is told to fade on a day has by then."""
     later = NOW + timedelta(days=days)
-    now, then = decay.forecasts(found, NOW, by), {f.memory.memory_id: f for f in decay.forecasts(found, later, by)}
+    now, then = (
+        policies.forecasts(found, NOW, by),
+        {f.memory.memory_id: f for f in policies.forecasts(found, later, by)},
+    )
     for f in now:
         if f.faded:
             assert then[f.memory.memory_id].faded
@@ -95,33 +98,33 @@ def test_more_important_never_fades_earlier(memory: Memory, by: Rules, more: flo
     by = replace(by, policies=tuple(set(by.policies) - {STRATEGIES}))
     episode = replace(memory, kind="episode")
     better = replace(episode, importance=max(episode.importance, more))
-    one, other = decay.forecast(episode, NOW, by), decay.forecast(better, NOW, by)
+    one, other = policies.forecast(episode, NOW, by), policies.forecast(better, NOW, by)
     assert other.fades_on is None or (one.fades_on is not None and one.fades_on <= other.fades_on)
     assert one.faded or not other.faded
 
 
 @given(memories)
 def test_the_gate_is_bounded(memory: Memory):
-    touched = decay.last_touched(memory)
+    touched = policies.last_touched(memory)
     if touched:
-        assert 0 <= decay.gate_score(memory, touched, NOW) <= 1
+        assert 0 <= policies.gate_score(memory, touched, NOW) <= 1
 
 
 def test_the_gate_of_the_document():
     """0.5, a month of age -0.1, two uses +0.1, success +0.1, more than 3 steps +0.1 (D)."""
     memory = Memory("m", "t", created_at=NOW, access_count=2, metadata={"outcome": "success", "steps": [1, 2, 3, 4]})
-    assert decay.gate_score(memory, NOW - timedelta(hours=720), NOW) == pytest.approx(0.7)
+    assert policies.gate_score(memory, NOW - timedelta(hours=720), NOW) == pytest.approx(0.7)
 
 
 @given(stores, st.integers(0, 8))
 def test_capacity_keeps_the_best(found: list[Memory], capacity: int):
     by = Rules(policies=(CAPACITY,), capacity=capacity)
     left = after(found, NOW, by)
-    may = [m for m in found if decay.may_fade(m, (CAPACITY,))]
+    may = [m for m in found if policies.may_fade(m, (CAPACITY,))]
     kept = [m for m in may if left[m.memory_id].status == ACTIVE]
     gone = [m for m in may if left[m.memory_id].status == ARCHIVED]
     assert len(kept) == min(len(may), capacity)
-    assert all(decay.standing(k, NOW) >= decay.standing(g, NOW) for k in kept for g in gone)
+    assert all(policies.standing(k, NOW) >= policies.standing(g, NOW) for k in kept for g in gone)
 
 
 @pytest.fixture
@@ -155,33 +158,33 @@ def test_each_policy_on_a_store(store: MemoryStore):
     }
     for policy, gone in takes.items():
         before = store.all()
-        dry = store.decay(policies=[policy], dry_run=True, now=NOW)
+        dry = store.decay.run(policies=[policy], dry_run=True, now=NOW)
         assert sorted(f.memory.memory_id for f in dry.faded) == gone
         assert store.all() == before
-        done = store.decay(policies=[policy], now=NOW)
+        done = store.decay.run(policies=[policy], now=NOW)
         assert done == dry
         assert sorted(m.memory_id for m in store.all() if m.status == ARCHIVED) == sorted(
             f.memory.memory_id for f in dry.faded
         )
-        assert store.decay(policies=[policy], now=NOW).faded == []
+        assert store.decay.run(policies=[policy], now=NOW).faded == []
         if dry.faded:
             store.undo(now=NOW)
         assert store.all() == before
     same_as_rebuilt(store)
     with pytest.raises(UsageError, match="no policy 'nope'"):
-        store.decay(policies=["nope"])
+        store.decay.run(policies=["nope"])
 
 
 def test_the_fuse(store: MemoryStore):
     store.add_many([episode(f"m{n}", 900, importance=0.2) for n in range(20)], now=NOW)
     before = store.all()
-    dry = store.decay(dry_run=True, now=NOW)
+    dry = store.decay.run(dry_run=True, now=NOW)
     assert len(dry.faded) == 20
     assert "20 of 20 memories would be archived" in dry.refused
     with pytest.raises(RefusedError, match="nothing was changed"):
-        store.decay(now=NOW)
+        store.decay.run(now=NOW)
     assert store.all() == before
-    assert len(store.decay(now=NOW, allow_mass_change=True).faded) == 20
+    assert len(store.decay.run(now=NOW, allow_mass_change=True).faded) == 20
 
 
 def test_long_archived():
@@ -192,19 +195,19 @@ def test_long_archived():
         episode("undated", 900, status=ARCHIVED),
     ]
     gone = episode("long", 300, status=ARCHIVED, archived_at=NOW - timedelta(days=180))
-    assert decay.long_archived([*kept, gone], NOW, 180) == [gone]
+    assert policies.long_archived([*kept, gone], NOW, 180) == [gone]
 
 
 def test_policies_in_the_settings(tmp_path: Path):
     with open_store(tmp_path / "s", "alice", create=True) as store:
         store.add_many([episode("old", 100, importance=0.6)], now=NOW)
-        assert store.decay(dry_run=True, now=NOW).faded == []
+        assert store.decay.run(dry_run=True, now=NOW).faded == []
     (tmp_path / "s" / "memctl.yaml").write_text("decay_policies: [age]\n")
     with open_store(tmp_path / "s", "alice") as store:
-        assert [f.policy for f in store.decay(dry_run=True, now=NOW).faded] == [AGE]
+        assert [f.policy for f in store.decay.run(dry_run=True, now=NOW).faded] == [AGE]
     (tmp_path / "s" / "memctl.yaml").write_text("decay_policies: []\n")
     with open_store(tmp_path / "s", "alice") as store:
-        assert store.decay(dry_run=True, now=NOW).forecasts == ()
+        assert store.decay.run(dry_run=True, now=NOW).forecasts == ()
     (tmp_path / "s" / "memctl.yaml").write_text("decay_policies: [age, forever]\n")
     with pytest.raises(InvalidDataError, match="there is no 'forever'"):
         open_store(tmp_path / "s", "alice")

@@ -71,7 +71,7 @@ def every_write(store: MemoryStore) -> Mapping[str, Callable[[], object]]:
         "restore": lambda: store.restore(["m1"]),
         "undo": lambda: store.undo(),
         "reflect": lambda: store.reflect([m1]),
-        "decay": lambda: store.decay(),
+        "decay": lambda: store.decay.run(),
         "purge": lambda: store.purge(["m1"]),
     }
 
@@ -184,7 +184,7 @@ def test_a_read_only_folder_answers_and_refuses_to_change(shared: Path, public: 
         assert found(store, "Yirgacheffe")[0] == "With detail"
         assert store.query("tea").index.state == "fresh"
         assert store.get("m1").content == "Alice likes tea."
-        for act in (lambda: store.add("x"), lambda: store.forget(["m1"]), store.decay):
+        for act in (lambda: store.add("x"), lambda: store.forget(["m1"]), store.decay.run):
             with pytest.raises(StorageError) as caught:
                 act()
             assert caught.value.hint
@@ -555,10 +555,10 @@ def test_decay_has_a_fuse_too(opener: Opener) -> None:
     old = {"kind": "episode", "importance": 0.2, "created_at": now - timedelta(days=900)}
     store.add_many([Memory(f"m{n}", f"Thing {n}", **(old if n < 6 else {"created_at": now})) for n in range(20)])
     with pytest.raises(RefusedError, match="6 of 20"):
-        store.decay(now=now)
+        store.decay.run(now=now)
     assert all(m.status == "active" for m in store.all())
-    assert len(store.decay(now=now, dry_run=True).faded) == 6
-    store.decay(now=now, allow_mass_change=True)
+    assert len(store.decay.run(now=now, dry_run=True).faded) == 6
+    store.decay.run(now=now, allow_mass_change=True)
     assert sum(m.status == "archived" for m in store.all()) == 6
 
 
@@ -734,7 +734,7 @@ def test_uses_that_cannot_be_counted_are_not_none(filled: MemoryStore) -> None:
     filled.folder.receipts.mkdir()
     before = filled.folder.memory_file.read_bytes()
     with pytest.raises(StorageError, match="receipts"):
-        filled.decay(now=datetime(2040, 1, 1, tzinfo=UTC))
+        filled.decay.run(now=datetime(2040, 1, 1, tzinfo=UTC))
     assert filled.folder.memory_file.read_bytes() == before
 
 
@@ -781,7 +781,7 @@ def test_junk_in_the_private_folder(filled: MemoryStore, name: str) -> None:
         assert found(filled, "tea")[0] == "Alice likes tea."
         for act in (
             lambda: filled.add("new"),
-            filled.decay,
+            filled.decay.run,
             lambda: filled.forget(["m3"]),
             filled.trashed,
             filled.history,

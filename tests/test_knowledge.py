@@ -331,7 +331,7 @@ def test_documents_are_no_memories(store: MemoryStore) -> None:
     ):
         with pytest.raises(NotFoundError, match="is in a document"):
             judge()
-    assert not store.decay().faded
+    assert not store.decay.run().faded
     assert store.add("Write to Ottilie.").outcome == "added"
     assert not store.add("## Afterwards\n\nWrite to Ottilie.").near
 

@@ -420,7 +420,7 @@ def test_planted_receipts_count_nothing(filled: MemoryStore) -> None:
     filled.folder.receipts.write_bytes(genuine * 5 + json.dumps(planted).encode() + b"\n")
     with pytest.raises(NotFoundError):
         filled.receipt("rcp_1")
-    filled.decay(now=NOW + timedelta(days=1))
+    filled.decay.run(now=NOW + timedelta(days=1))
     counts = {memory.memory_id: memory.access_count for memory in filled.all()}
     assert counts["m2"] == 0
     assert max(counts.values()) == 1, "and a receipt counts once"

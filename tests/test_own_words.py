@@ -49,7 +49,7 @@ READ: tuple[Callable[[MemoryStore], object], ...] = (
     lambda store: store.build_context("tea", now=NOW).messages,
     lambda store: store.conflicts.open(now=NOW),
     lambda store: overview.of_store(store, NOW),
-    lambda store: store.decay(dry_run=True, now=NOW),
+    lambda store: store.decay.run(dry_run=True, now=NOW),
     lambda store: store.consolidate(dry_run=True, now=NOW),
     lambda store: doctor.examine(store),
 )
@@ -68,7 +68,7 @@ def each_written(store: MemoryStore) -> None:
         store.undo_many(2, now=NOW)
     if store.all():
         store.reflect(store.all(), now=NOW)
-    store.decay(now=NOW)
+    store.decay.run(now=NOW)
     store.consolidate(now=NOW)
     store.maintain(now=NOW)
     store.add("Clara sings.", now=NOW)

@@ -158,14 +158,14 @@ def test_judgements_and_uses_of_others_in_one_answer_stay(store: MemoryStore) ->
     receipt = receipts.write(store.folder, "quokka tea", ["m1", "m2"], ["m1", "m2"], NOW)
     store.feedback_on_answer(receipt, "good", used=["m2"], reason="no quokka, please", now=NOW)
     store.feedback_on_answer(receipt, "good", used=["m1", "m2"], now=NOW)
-    store.decay(now=NOW)
+    store.decay.run(now=NOW)
     assert store.get("m2").access_count == 1
     receipts.write(store.folder, "where is the quokka", ["m2"], ["m2"], NOW)
     store.purge(["m1"], now=NOW)
     judged = store.judgements()[0]
     assert [judgement.ids for judgement in judged] == [("m2",), ("m2",)]
     assert not [path for path, data in files_of(store.folder).items() if b"quokka" in data]
-    store.decay(now=NOW)
+    store.decay.run(now=NOW)
     assert store.get("m2").access_count == 2, "what was counted is not counted again, nor is a use lost"
 
 

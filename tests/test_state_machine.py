@@ -705,7 +705,7 @@ class StoreMachine(RuleBasedStateMachine):
             for mid, memory in touched.items()
         }
         files = {COUNTED: lambda data, last=new[-1][0]: _receipt_in(data) == last} if new else {}
-        self.write("decay", lambda: self.store.decay(now=now, allow_mass_change=True), records, files)
+        self.write("decay", lambda: self.store.decay.run(now=now, allow_mass_change=True), records, files)
 
     @staticmethod
     def _faded(memory: Memory, now: datetime) -> bool:

@@ -152,7 +152,9 @@ def decay(
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:
-        report = store.decay(policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change)
+        report = store.decay.run(
+            policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change
+        )
     if current.json:
         rows = [
             {

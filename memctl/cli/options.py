@@ -386,7 +386,7 @@ def complete_mode(incomplete: str) -> list[str]:
 
 def complete_policy(incomplete: str) -> list[str]:
     """Policies of fading, for the shell."""
-    from memctl.lifecycle.decay import POLICIES
+    from memctl.decay.policies import POLICIES
 
     return [name for name in POLICIES if name.startswith(incomplete)]
 

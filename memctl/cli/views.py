@@ -14,10 +14,10 @@ from memctl.models import Memory, Reflection
 if TYPE_CHECKING:
     from memctl.core.kept import KeptMessage
     from memctl.core.messages import Message
-    from memctl.lifecycle.decay import Forecast
+    from memctl.decay.policies import Forecast
+    from memctl.decay.service import DecayReport
     from memctl.overview import Overview, Portrait
     from memctl.purge import PurgeReport
-    from memctl.usecases.fading import DecayReport
 
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 

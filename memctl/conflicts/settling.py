@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from memctl.conflicts.contradictions import COMPATIBLE, age_order
+from memctl.decay.policies import archived
 from memctl.errors import UsageError
-from memctl.lifecycle.decay import archived
 from memctl.lifecycle.facts import superseded
 from memctl.models import ACTIVE, CANDIDATE, Memory
 

@@ -10,12 +10,13 @@ from memctl import housekeeping, secrets, times
 from memctl import purge as purging
 from memctl.conversations import derived
 from memctl.conversations.in_files import deletions
+from memctl.decay import policies
 from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
 from memctl.files.erase import Erasure
 from memctl.index import database
-from memctl.lifecycle import adding, decay, forgetting, guarding
+from memctl.lifecycle import adding, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.usecases.asking import Asking
@@ -189,7 +190,7 @@ class Changing(Sessions, Asking):
         memory = view.need(self.full_id(given))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
-        return decay.restored(memory, now), []
+        return policies.restored(memory, now), []
 
     def purge(
         self,

@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
+from memctl.decay import policies
+from memctl.decay.service import Decay
 from memctl.errors import RefusedError, UsageError
-from memctl.lifecycle import decay
 from memctl.models import Change, Memory
 from memctl.secrets import ALLOW
 from memctl.usecases.consolidating import Consolidating
-from memctl.usecases.fading import Fading
 from memctl.usecases.tasks import Tasks
 from memctl.view import View
 
@@ -41,7 +41,7 @@ class Step:
     refused: str = ""
 
 
-class Maintaining(Consolidating, Fading, Tasks):
+class Maintaining(Consolidating, Tasks):
     """The maintenance of a user's folder."""
 
     def maintain(
@@ -106,7 +106,7 @@ class Maintaining(Consolidating, Fading, Tasks):
         return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
 
     def _fade(self, dry_run: bool, allow_mass_change: bool, now: datetime) -> list[str]:
-        report = self.decay(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
+        report = Decay(self).run(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
         if report.refused:
             raise RefusedError(report.refused)
         return [f"{f.memory.memory_id} archived: {f.reason}" for f in report.faded]
@@ -130,7 +130,7 @@ class Maintaining(Consolidating, Fading, Tasks):
         days = self.settings.archived_days
 
         def decide(view: View) -> Change:
-            gone[:] = decay.long_archived(view.all(), now, days)
+            gone[:] = policies.long_archived(view.all(), now, days)
             return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now)
 
         gone: list[Memory] = []

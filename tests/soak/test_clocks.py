@@ -77,7 +77,7 @@ def work(store: MemoryStore, what: str, number: int, **when: Any) -> bool:
         "undo": lambda: store.undo(**when),
         "redo": lambda: store.redo(**when),
         "reflect": lambda: store.reflect([store.get(chosen)], **when),
-        "decay": lambda: store.decay(**when),
+        "decay": lambda: store.decay.run(**when),
         "query": lambda: store.query("thing", **when),
         "message": lambda: store.conversation("main").add(f"said {number}", **when),
     }
@@ -183,17 +183,17 @@ def test_faded_by_a_clock_that_was_wrong(store: MemoryStore) -> None:
     few = [Memory("", f"Lunch {n}", kind="episode", importance=0.3, created_at=NOW) for n in range(10)]
     store.add_many(few, now=NOW)
     before = tracked(store.folder.root)
-    assert len(store.decay(now=NOW + DECADE).faded) == 10
+    assert len(store.decay.run(now=NOW + DECADE).faded) == 10
     assert store.undo(now=NOW).command == "decay"
     assert tracked(store.folder.root) == before
-    assert store.decay(now=NOW + HOUR).faded == []
+    assert store.decay.run(now=NOW + HOUR).faded == []
     store.add_many([replace(memory, content=f"{memory.content} again") for memory in few], now=NOW)
     store.add_many(
         [Memory("", f"Supper {n}", kind="episode", importance=0.3, created_at=NOW) for n in range(10)], now=NOW
     )
     before = tracked(store.folder.root)
     with pytest.raises(MemctlError, match="would be archived at once"):
-        store.decay(now=NOW + DECADE)
+        store.decay.run(now=NOW + DECADE)
     assert tracked(store.folder.root) == before
 
 
@@ -202,12 +202,12 @@ def test_uses_while_the_clock_was_wrong(store: MemoryStore) -> None:
     memory = store.add("Alice rows on the Avon", kind="episode", now=NOW).memory
     for moment in (NOW + DECADE, NOW - DECADE, NOW):
         store.query("Avon", now=moment)
-    store.decay(now=NOW + HOUR)
-    store.decay(now=NOW + HOUR)
+    store.decay.run(now=NOW + HOUR)
+    store.decay.run(now=NOW + HOUR)
     counted = store.get(memory.memory_id)
     assert counted.access_count == 3
     assert counted.last_accessed_at == NOW + HOUR
-    assert store.decay(now=NOW + timedelta(days=400), dry_run=True).faded
+    assert store.decay.run(now=NOW + timedelta(days=400), dry_run=True).faded
 
 
 @pytest.mark.parametrize("jump", [-DECADE, -HOUR, DECADE])

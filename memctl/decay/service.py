@@ -7,12 +7,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
+from memctl.decay.policies import POLICIES, Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.files import local_state, receipts
 from memctl.files.layout import COUNTED, UserFolder
-from memctl.lifecycle import decay
-from memctl.lifecycle.decay import Forecast, Rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
 from memctl.view import View
@@ -33,13 +32,16 @@ class DecayReport:
         return [forecast for forecast in self.forecasts if forecast.faded]
 
 
-class Fading(Engine):
-    """The fading of memories."""
+class Decay:
+    """Archiving what no longer matters, as `store.decay`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     @property
-    def fading_rules(self) -> Rules:
+    def rules(self) -> Rules:
         """The policies and their numbers, from the settings."""
-        s = self.settings
+        s = self._engine.settings
         return Rules(
             policies=s.decay_policies,
             half_life_days=s.decay_half_life_days,
@@ -54,7 +56,7 @@ class Fading(Engine):
             strategy_confidence=s.decay_strategy_confidence,
         )
 
-    def decay(
+    def run(
         self,
         *,
         policies: Sequence[str] = (),
@@ -73,14 +75,14 @@ class Fading(Engine):
         """
         now = now or times.utc_now()
         rules = self._rules(policies)
-        self.refresh()
+        self._engine.refresh()
         result: list[DecayReport] = []
 
         def decide(view: View) -> Change:
-            used, edits = counted_uses(view, self.folder, now)
+            used, edits = counted_uses(view, self._engine.folder, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
-            found = decay.forecasts(memories, now, rules)
-            gone = {f.memory.memory_id: decay.archived(f.memory, f.reason, now) for f in found if f.faded}
+            found = forecasts(memories, now, rules)
+            gone = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in found if f.faded}
             refused = housekeeping.fuse(
                 len(gone), sum(m.status == ACTIVE for m in memories), "archived", "memctl decay"
             )
@@ -89,17 +91,17 @@ class Fading(Engine):
             result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return result[0]
 
     def _rules(self, policies: Sequence[str]) -> Rules:
-        if unknown := [name for name in policies if name not in decay.POLICIES]:
-            raise UsageError(f"there is no policy {unknown[0]!r}", hint=f"Policies: {', '.join(decay.POLICIES)}.")
-        return replace(self.fading_rules, policies=tuple(policies)) if policies else self.fading_rules
+        if unknown := [name for name in policies if name not in POLICIES]:
+            raise UsageError(f"there is no policy {unknown[0]!r}", hint=f"Policies: {', '.join(POLICIES)}.")
+        return replace(self.rules, policies=tuple(policies)) if policies else self.rules
 
     def uncounted_uses(self, memory_id: str) -> int:
         """How often a memory was in an answer since uses were last counted (by `decay`)."""
-        return sum(memory_id in receipt.used for receipt in uncounted(self.view(), self.folder))
+        return sum(memory_id in receipt.used for receipt in uncounted(self._engine.view(), self._engine.folder))
 
 
 def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[FileEdit, ...]]:

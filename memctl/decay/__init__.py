@@ -1,0 +1,1 @@
+"""Fading: what is not used any more is archived, by policies that forecast it."""
