@@ -23,6 +23,7 @@ from math import log
 from memctl import dates, secrets, times
 from memctl.cli import render
 from memctl.conflicts import contradictions, relations, statements
+from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import messages, recalled
 from memctl.errors import MemctlError
@@ -30,7 +31,6 @@ from memctl.files import document, knowledge, merge, merge_texts, reflections, s
 from memctl.git import diffs, settling
 from memctl.index import cues, text
 from memctl.lifecycle import feedback, forgetting, reflect
-from memctl.lifecycle.consolidating import evidence, grouping
 from memctl.lifecycle.extraction import clauses, extract, phrases
 from memctl.models import Memory
 from memctl.retrieval import asked, retrieve, route

@@ -84,7 +84,7 @@ ACTS = (
     ),
     Act(
         "consolidate --dry-run",
-        lambda store: store.consolidate(dry_run=True, now=NOW),
+        lambda store: store.consolidation.run(dry_run=True, now=NOW),
         lambda report: _consolidated(report),
         10.0,
     ),

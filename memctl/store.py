@@ -16,6 +16,7 @@ from memctl.usecases.asking import Asking
 
 if TYPE_CHECKING:
     from memctl.conflicts.service import Conflicts
+    from memctl.consolidation.service import Consolidation
     from memctl.context.service import ContextPack, Contexts
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
@@ -59,7 +60,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
     "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
-    "consolidating.Consolidating": ("consolidate", "consolidation_rules"),
     "tasks.Tasks": (
         *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
         *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
@@ -127,6 +127,13 @@ class MemoryStore(Subjects):
         from memctl.decay.service import Decay
 
         return Decay(self)
+
+    @cached_property
+    def consolidation(self) -> Consolidation:
+        """Merging near-duplicates, and making knowledge and strategies of experience."""
+        from memctl.consolidation.service import Consolidation
+
+        return Consolidation(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

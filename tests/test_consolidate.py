@@ -16,14 +16,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.consolidation import duplicates, knowledge
+from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, said
+from memctl.consolidation.made import SKILLS, Rules, marked
+from memctl.consolidation.plan import Plan, plan
 from memctl.context import fence
 from memctl.core import recalled
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.files import codec, merge
-from memctl.lifecycle.consolidating import duplicates, knowledge
-from memctl.lifecycle.consolidating.consolidate import Plan, plan
-from memctl.lifecycle.consolidating.grouping import ALIKE, alike, near_duplicates, said
-from memctl.lifecycle.consolidating.made import SKILLS, Rules, marked
 from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.usecases import summaries
 
@@ -365,13 +365,13 @@ def test_other_text_is_left_as_it_is(text: str) -> None:
 
 def test_recalled_text_is_not_learned_again(store: MemoryStore) -> None:
     store.add_many([episode(n) for n in (1, 2, 3)])
-    (made,) = store.consolidate(now=NOW).plan.made
+    (made,) = store.consolidation.run(now=NOW).plan.made
     said_again = [made.record.content, *(point.text for point in made.points), fence.fenced([record("I like tea")])]
     for n, text in enumerate(said_again):
         again = record(text, 100 + n, kind="episode", metadata={"target": "ci"})
         store.add_many([replace(again, created_at=NOW + timedelta(days=1 + n))])
 
-    report = store.consolidate(now=NOW + timedelta(days=20))
+    report = store.consolidation.run(now=NOW + timedelta(days=20))
 
     assert report.empty
     assert len(report.plan.recalled) == len(said_again)
@@ -389,9 +389,9 @@ def test_a_run_writes_records_reflections_and_marks_and_undo_takes_it_back(store
     two_of_each(store)
     before = tracked(store.folder.root)
 
-    dry = store.consolidate(dry_run=True, now=NOW)
+    dry = store.consolidation.run(dry_run=True, now=NOW)
     assert tracked(store.folder.root) == before
-    done = store.consolidate(now=NOW)
+    done = store.consolidation.run(now=NOW)
 
     assert dry.plan == done.plan
     for made, held in done.made:
@@ -399,7 +399,7 @@ def test_a_run_writes_records_reflections_and_marks_and_undo_takes_it_back(store
         assert (store.folder.root / held.summary_md_ref).is_file()
         assert all(store.get(m.memory_id).metadata[made.mark] == held.memory_id for m in made.sources)
     assert {made.part for made, _ in done.made} == {"knowledge", "skills"}
-    assert store.consolidate(now=NOW).empty
+    assert store.consolidation.run(now=NOW).empty
     assert not store.stale_reflections(NOW)
     same_as_rebuilt(store)
     store.undo()
@@ -410,7 +410,7 @@ def test_a_run_writes_records_reflections_and_marks_and_undo_takes_it_back(store
 def test_an_episode_may_be_part_of_knowledge_and_of_a_strategy(store: MemoryStore) -> None:
     store.add_many([task(n, target="billing") for n in (1, 2, 3)])
 
-    done = store.consolidate(now=NOW)
+    done = store.consolidation.run(now=NOW)
 
     assert len(done.made) == 2
     (marks,) = {
@@ -422,21 +422,21 @@ def test_an_episode_may_be_part_of_knowledge_and_of_a_strategy(store: MemoryStor
 def test_only_some_parts(store: MemoryStore) -> None:
     two_of_each(store)
 
-    assert {m.part for m in store.consolidate(dry_run=True, only=["skills"]).plan.made} == {"skills"}
-    assert not store.consolidate(dry_run=True, only=["knowledge"]).plan.merges
-    assert not store.consolidate(dry_run=True, only=["duplicates"]).plan.made
+    assert {m.part for m in store.consolidation.run(dry_run=True, only=["skills"]).plan.made} == {"skills"}
+    assert not store.consolidation.run(dry_run=True, only=["knowledge"]).plan.merges
+    assert not store.consolidation.run(dry_run=True, only=["duplicates"]).plan.made
     with pytest.raises(UsageError):
-        store.consolidate(only=["everything"])
+        store.consolidation.run(only=["everything"])
 
 
 def test_new_episodes_refresh_the_knowledge_that_is_there(store: MemoryStore) -> None:
     store.add_many([episode(n) for n in (1, 2, 3)])
-    (_, first), = store.consolidate(now=NOW).made  # fmt: skip
+    (_, first), = store.consolidation.run(now=NOW).made  # fmt: skip
     store.add_many([episode(n) for n in (4, 5)])
-    assert store.consolidate(now=NOW).empty
+    assert store.consolidation.run(now=NOW).empty
     store.add_many([episode(6)])
 
-    ((made, held),) = store.consolidate(now=NOW + timedelta(days=1)).made
+    ((made, held),) = store.consolidation.run(now=NOW + timedelta(days=1)).made
 
     assert made.refreshed
     assert held.memory_id == first.memory_id
@@ -457,10 +457,10 @@ def twice(store: MemoryStore, tmp_path: Path) -> MemoryStore:
     shutil.copytree(store.folder.root.parent, tmp_path / "other")
     with open_store(tmp_path / "other", user=store.user) as other:
         other.add_many([task(4, target="billing")])
-        other.consolidate(now=NOW + timedelta(hours=1))
+        other.consolidation.run(now=NOW + timedelta(hours=1))
         theirs = other.folder.memory_file.read_bytes()
         shutil.copytree(other.folder.reflections, store.folder.reflections, dirs_exist_ok=True)
-    store.consolidate(now=NOW)
+    store.consolidation.run(now=NOW)
     write_by_hand(store.folder.memory_file, merge.memory_file(base, store.folder.memory_file.read_bytes(), theirs).data)
     return store
 
@@ -472,7 +472,7 @@ def made_here(store: MemoryStore) -> list[Memory]:
 def test_what_was_made_twice_becomes_one(twice: MemoryStore) -> None:
     before = tracked(twice.folder.root)
     assert len(made_here(twice)) == 4
-    twice.consolidate(now=NOW + timedelta(days=1))
+    twice.consolidation.run(now=NOW + timedelta(days=1))
     standing = [m for m in made_here(twice) if m.status == ACTIVE]
 
     assert sorted((m.kind, len(m.sources)) for m in standing) == [("knowledge", 4), ("strategy", 4)]
@@ -483,7 +483,7 @@ def test_what_was_made_twice_becomes_one(twice: MemoryStore) -> None:
         if found.kind == "episode":
             marks = (found.metadata["consolidated_into"], found.metadata["skill_in"])
             assert marks == (by_kind["knowledge"], by_kind["strategy"])
-    assert twice.consolidate(now=NOW + timedelta(days=2)).empty
+    assert twice.consolidation.run(now=NOW + timedelta(days=2)).empty
     same_as_rebuilt(twice)
     twice.undo()
     assert tracked(twice.folder.root) == before
@@ -497,7 +497,7 @@ def test_what_a_person_wrote_or_pinned_of_it_stays(how: str, twice: MemoryStore)
             twice.write_reflection(held, "# My own words")
         else:
             twice.put(replace(held, **{how: True if how == "pinned" else "My own words."}))
-    twice.consolidate(now=NOW + timedelta(days=1))
+    twice.consolidation.run(now=NOW + timedelta(days=1))
 
     assert all(m.status == ACTIVE for m in made_here(twice))
     assert len(made_here(twice)) == 4
@@ -524,20 +524,20 @@ def test_of_equal_ones_the_older_stays_and_an_edited_one_before_all() -> None:
 
 def test_a_persons_words_are_never_overwritten(store: MemoryStore) -> None:
     store.add_many([episode(n) for n in (1, 2, 3)])
-    ((_, first),) = store.consolidate(now=NOW).made
+    ((_, first),) = store.consolidation.run(now=NOW).made
     path = store.folder.root / first.summary_md_ref
     mine = path.read_text("utf-8").replace("# ci", "# CI, as I see it")
     write_by_hand(path, mine)
     store.add_many([episode(n) for n in (4, 5, 6)])
 
-    report = store.consolidate(now=NOW + timedelta(days=1))
+    report = store.consolidation.run(now=NOW + timedelta(days=1))
 
     assert path.read_text("utf-8") == mine
     assert report.proposals == (first.summary_md_ref.replace(".md", ".proposed.md"),)
     assert "Lesson 6" in (store.folder.root / report.proposals[0]).read_text("utf-8")
     store.put(replace(store.get(first.memory_id), content="CI is what I say it is"))
     store.add_many([episode(n) for n in (7, 8, 9)])
-    ((made, beside),) = store.consolidate(now=NOW + timedelta(days=2)).made
+    ((made, beside),) = store.consolidation.run(now=NOW + timedelta(days=2)).made
     assert not made.refreshed
     assert len(beside.sources) == 3
     assert store.get(first.memory_id).content == "CI is what I say it is"
@@ -545,21 +545,21 @@ def test_a_persons_words_are_never_overwritten(store: MemoryStore) -> None:
 
 def test_a_broken_reflection_stops_nothing(store: MemoryStore) -> None:
     store.add_many([episode(n) for n in (1, 2, 3)])
-    ((_, first),) = store.consolidate(now=NOW).made
+    ((_, first),) = store.consolidation.run(now=NOW).made
     write_by_hand(store.folder.root / first.summary_md_ref, "---\nbroken: [\n---\nmine")
     store.add_many([episode(n) for n in (4, 5, 6)])
 
-    assert store.consolidate(now=NOW).proposals
+    assert store.consolidation.run(now=NOW).proposals
 
 
 def test_much_at_once_is_refused(store: MemoryStore) -> None:
     store.add_many([record("the very same thing", n) for n in range(24)], allow_duplicate=True)
 
     with pytest.raises(RefusedError, match="23 of 24"):
-        store.consolidate(now=NOW)
-    assert "23 of 24" in store.consolidate(dry_run=True, now=NOW).refused
+        store.consolidation.run(now=NOW)
+    assert "23 of 24" in store.consolidation.run(dry_run=True, now=NOW).refused
     assert {m.status for m in store.all()} == {ACTIVE}
-    assert store.consolidate(now=NOW, allow_mass_change=True).plan.superseded == 23
+    assert store.consolidation.run(now=NOW, allow_mass_change=True).plan.superseded == 23
 
 
 def test_a_person_says_what_is_the_same(store: MemoryStore) -> None:
@@ -567,26 +567,26 @@ def test_a_person_says_what_is_the_same(store: MemoryStore) -> None:
     pinned = store.add("I like coffee", pinned=True).memory.memory_id
     two_of_each(store)
 
-    report = store.consolidate(same=[(one, other)], now=NOW)
+    report = store.consolidation.run(same=[(one, other)], now=NOW)
 
     assert (report.plan.superseded, report.plan.made) == (1, ())
     assert store.get(other).superseded_by == one
     for pair in [(one, pinned), (one, one), (one, other)]:
         with pytest.raises(RefusedError):
-            store.consolidate(same=[pair], now=NOW)
+            store.consolidation.run(same=[pair], now=NOW)
     with pytest.raises(NotFoundError):
-        store.consolidate(same=[("mem_x", one)], now=NOW)
+        store.consolidation.run(same=[("mem_x", one)], now=NOW)
 
 
 def test_a_forgotten_summary_is_not_made_again_but_a_purged_source_frees_the_others(store: MemoryStore) -> None:
     store.add_many([episode(n) for n in (1, 2, 3, 4)])
-    ((_, held),) = store.consolidate(now=NOW).made
+    ((_, held),) = store.consolidation.run(now=NOW).made
     store.forget([held.memory_id])
-    assert store.consolidate(now=NOW).empty
+    assert store.consolidation.run(now=NOW).empty
     store.restore([held.memory_id])
     store.purge([episode(4).memory_id])
 
-    ((_, anew),) = store.consolidate(now=NOW).made
+    ((_, anew),) = store.consolidation.run(now=NOW).made
 
     assert len(anew.sources) == 3
 
@@ -600,10 +600,10 @@ def test_random_stores_survive(memories: list[Memory]) -> None:
             store.add_many(memories, allow_duplicate=True)
             store.change(lambda view: Change("nothing"), NOW)
             before = tracked(store.folder.root)
-            if store.consolidate(now=NOW, allow_mass_change=True).empty:
+            if store.consolidation.run(now=NOW, allow_mass_change=True).empty:
                 assert tracked(store.folder.root) == before
                 return
-            assert store.consolidate(now=NOW, allow_mass_change=True).empty
+            assert store.consolidation.run(now=NOW, allow_mass_change=True).empty
             same_as_rebuilt(store)
             store.undo()
             assert tracked(store.folder.root) == before
@@ -648,7 +648,7 @@ def test_a_model_writes_and_is_checked(opener: Callable[..., MemoryStore]) -> No
     model = Scripted(good(episode(1).memory_id))
     store = with_model(opener, model)
 
-    report = store.consolidate(now=NOW)
+    report = store.consolidation.run(now=NOW)
 
     ((made, held),) = report.made
     assert (made.by, held.content, report.notes) == ("scripted", "Episodes on ci usually end well.", ())
@@ -656,7 +656,7 @@ def test_a_model_writes_and_is_checked(opener: Callable[..., MemoryStore]) -> No
     assert held.confidence == 0.75
     assert "A lesson about ci" in (store.folder.root / held.summary_md_ref).read_text("utf-8")
     assert f"<{fence.TAG}>" in model.asked[0][1]["content"]
-    assert store.consolidate(now=NOW).empty
+    assert store.consolidation.run(now=NOW).empty
     assert len(model.asked) == 1
 
 
@@ -681,7 +681,7 @@ def test_a_poor_answer_is_asked_for_again_then_rules_write(
     poor = good(episode(1).memory_id) | change
     model = Scripted(poor)
 
-    report = with_model(opener, model).consolidate(now=NOW)
+    report = with_model(opener, model).consolidation.run(now=NOW)
 
     assert len(model.asked) == summaries.ATTEMPTS
     assert report.made[0][0].by == ""
@@ -692,12 +692,12 @@ def test_a_poor_answer_is_asked_for_again_then_rules_write(
 def test_the_second_answer_may_be_good(opener: Callable[..., MemoryStore]) -> None:
     model = Scripted(good(), good(episode(2).memory_id))
 
-    assert with_model(opener, model).consolidate(now=NOW).made[0][0].by == "scripted"
+    assert with_model(opener, model).consolidation.run(now=NOW).made[0][0].by == "scripted"
     assert "does not name" in model.asked[1][2]["content"]
 
 
 def test_without_an_answer_rules_write_and_say_so(opener: Callable[..., MemoryStore]) -> None:
-    report = with_model(opener, Scripted(ProviderError("nobody is there"))).consolidate(now=NOW)
+    report = with_model(opener, Scripted(ProviderError("nobody is there"))).consolidation.run(now=NOW)
 
     assert report.made[0][1].content.startswith("ci, 3 episodes")
     assert report.notes == ("rules stood in for scripted: nobody is there",)
@@ -710,13 +710,13 @@ def test_a_model_that_cannot_be_loaded_stops_nothing(opener: Callable[..., Memor
     store = with_model(opener, None)
     store._load_llm = fails
 
-    assert store.consolidate(now=NOW).notes == ("rules alone: no package",)
+    assert store.consolidation.run(now=NOW).notes == ("rules alone: no package",)
 
 
 def test_no_model_is_asked_where_none_is_wanted(opener: Callable[..., MemoryStore]) -> None:
     model = Scripted(good(episode(1).memory_id))
 
-    with_model(opener, model).consolidate(now=NOW, use_model=False)
+    with_model(opener, model).consolidation.run(now=NOW, use_model=False)
 
     assert not model.asked
 
@@ -729,7 +729,7 @@ def test_sources_that_change_while_a_model_thinks_are_left_to_rules(opener: Call
         held = other.get(episode(1).memory_id)
         other.put(replace(held, content="It was quite otherwise"))
 
-    report = with_model(opener, Scripted(good(episode(1).memory_id), during=edit)).consolidate(now=NOW)
+    report = with_model(opener, Scripted(good(episode(1).memory_id), during=edit)).consolidation.run(now=NOW)
 
     assert report.made[0][0].by == ""
     assert "were changed" in report.notes[0]
@@ -748,7 +748,7 @@ def test_a_model_judges_paraphrases(opener: Callable[..., MemoryStore], verdict:
         {"verdicts": [{"pair": 1, "says_all": verdict}, {"pair": 9, "says_all": "first"}]}
     )
 
-    report = store.consolidate(now=NOW)
+    report = store.consolidation.run(now=NOW)
 
     assert [m.memory_id for merge in report.plan.merges for m in merge.merged] == ([] if gone is None else [ids[gone]])
 
@@ -765,7 +765,7 @@ def test_json_of_a_report_is_whole(opener: Callable[..., MemoryStore], tmp_path:
     store = opener()
     two_of_each(store)
 
-    shown = json.loads(json.dumps(_report_json(store.consolidate(dry_run=True, now=NOW), True), default=str))
+    shown = json.loads(json.dumps(_report_json(store.consolidation.run(dry_run=True, now=NOW), True), default=str))
 
     assert [made["part"] for made in shown["made"]] == ["knowledge", "skills"]
     assert "memory_id" not in shown["made"][0]["memory"]

@@ -21,10 +21,10 @@ from conftest import TORTURE
 
 from bench import growth
 from memctl.conflicts import contradictions
+from memctl.consolidation import grouping
 from memctl.core import messages
 from memctl.errors import MemctlError
 from memctl.files import document, edit, erase
-from memctl.lifecycle.consolidating import grouping
 from memctl.models import Memory
 from memctl.working import topics, window
 

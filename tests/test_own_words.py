@@ -50,7 +50,7 @@ READ: tuple[Callable[[MemoryStore], object], ...] = (
     lambda store: store.conflicts.open(now=NOW),
     lambda store: overview.of_store(store, NOW),
     lambda store: store.decay.run(dry_run=True, now=NOW),
-    lambda store: store.consolidate(dry_run=True, now=NOW),
+    lambda store: store.consolidation.run(dry_run=True, now=NOW),
     lambda store: doctor.examine(store),
 )
 
@@ -69,7 +69,7 @@ def each_written(store: MemoryStore) -> None:
     if store.all():
         store.reflect(store.all(), now=NOW)
     store.decay.run(now=NOW)
-    store.consolidate(now=NOW)
+    store.consolidation.run(now=NOW)
     store.maintain(now=NOW)
     store.add("Clara sings.", now=NOW)
     doctor.mend(store, doctor.examine(store), NOW)

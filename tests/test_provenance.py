@@ -14,8 +14,8 @@ import pytest
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.agent.shared import Shared
+from memctl.consolidation import made
 from memctl.core import provenance
-from memctl.lifecycle.consolidating import made
 from memctl.models import Memory
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

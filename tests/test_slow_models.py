@@ -293,7 +293,7 @@ def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
     return {
         "extract": lambda: store.extract("User: I live in Porto and I work at Acme."),
         "reflect": lambda: store.reflect(store.all()[:2]),
-        "consolidate": store.consolidate,
+        "consolidate": store.consolidation.run,
         "suggest": lambda: store.strategies.suggest("search", "ValueError", message="no such index"),
         "task": lambda: (
             store.start_task("Find the rota", session_id="t"),

@@ -524,7 +524,7 @@ def test_the_same_again_is_the_same_record(store: MemoryStore) -> None:
 def test_different_fixes_are_not_consolidated(store: MemoryStore) -> None:
     for encoding in ("gb18030", "latin-1"):
         store.strategies.record("read", "UnicodeDecodeError", original={}, fixed={"encoding": encoding}, now=NOW)
-    store.consolidate(now=NOW)
+    store.consolidation.run(now=NOW)
     assert len(store.strategies.all()) == 2
 
 

@@ -10,10 +10,10 @@ from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.consolidating.duplicates import Merge
-    from memctl.lifecycle.consolidating.made import Made
+    from memctl.consolidation.duplicates import Merge
+    from memctl.consolidation.made import Made
+    from memctl.consolidation.service import ConsolidationReport
     from memctl.models import Memory
-    from memctl.usecases.consolidating import ConsolidationReport
 
 SHOWN_ALIKE, SHOWN_SOURCES = 10, 12
 
@@ -50,11 +50,11 @@ def consolidate(
 
     Example: memctl consolidate --dry-run
     """
-    from memctl.lifecycle.consolidating.made import PARTS
+    from memctl.consolidation.made import PARTS
 
     pairs = [_pair(text) for text in same or []]
     with options.opened() as store:
-        report = store.consolidate(
+        report = store.consolidation.run(
             dry_run=dry_run,
             now=options.moment(now),
             use_model=not no_model,

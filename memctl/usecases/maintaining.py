@@ -8,12 +8,12 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from memctl import housekeeping, times
+from memctl.consolidation.service import Consolidation
 from memctl.decay import policies
 from memctl.decay.service import Decay
 from memctl.errors import RefusedError, UsageError
 from memctl.models import Change, Memory
 from memctl.secrets import ALLOW
-from memctl.usecases.consolidating import Consolidating
 from memctl.usecases.tasks import Tasks
 from memctl.view import View
 
@@ -41,7 +41,7 @@ class Step:
     refused: str = ""
 
 
-class Maintaining(Consolidating, Tasks):
+class Maintaining(Tasks):
     """The maintenance of a user's folder."""
 
     def maintain(
@@ -112,7 +112,9 @@ class Maintaining(Consolidating, Tasks):
         return [f"{f.memory.memory_id} archived: {f.reason}" for f in report.faded]
 
     def _consolidate(self, dry_run: bool, allow_mass_change: bool, use_model: bool, now: datetime) -> list[str]:
-        report = self.consolidate(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change, use_model=use_model)
+        report = Consolidation(self).run(
+            dry_run=dry_run, now=now, allow_mass_change=allow_mass_change, use_model=use_model
+        )
         if report.refused:
             raise RefusedError(report.refused)
         merged = [

@@ -11,9 +11,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
+from memctl.consolidation.grouping import Alike, telling
+from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.context.fence import fenced
-from memctl.lifecycle.consolidating.grouping import Alike, telling
-from memctl.lifecycle.consolidating.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.lifecycle.reflect import Point
 from memctl.models import Memory
 from memctl.providers.base import LLM

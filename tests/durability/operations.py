@@ -90,7 +90,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "undo three": lambda store: _all(store.undo_many(3, now=NOW)),
     "redo two": lambda store: _all(store.redo_many(2, now=NOW)),
     "add to a new log": lambda store: store.add("Bob has a cat.", now=NOW),
-    "consolidate": lambda store: store.consolidate(same=[(PLAIN, DUPLICATE)], now=NOW),
+    "consolidate": lambda store: store.consolidation.run(same=[(PLAIN, DUPLICATE)], now=NOW),
     "maintain": lambda store: store.maintain(now=NOW),
     "import": _import,
     "knowledge add": lambda store: store.documents.add(

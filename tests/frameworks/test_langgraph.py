@@ -362,7 +362,7 @@ def test_merging_and_saying_again_keep_every_item(items):
     for name in ("alice", "bob"):
         items.put(("users", name), "city", {"text": "The office moved to the harbour street in Porto last spring"})
     items.memory.add("The office moved to the harbour street in Porto last spring", metadata={"mine": 1})
-    items.memory.consolidate()
+    items.memory.consolidation.run()
     assert len(items.search((), query="office in Porto")) == 2
     assert items.get(("users", "bob"), "city").value["text"].startswith("The office")
     items.put(("users", "bob"), "city", {"text": "Lisbon"})

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from memctl.consolidation import grouping
+from memctl.consolidation.made import bounded, unique
 from memctl.index.text import likeness
-from memctl.lifecycle.consolidating import grouping
-from memctl.lifecycle.consolidating.made import bounded, unique
 from memctl.models import SUPERSEDED, Memory
 
 

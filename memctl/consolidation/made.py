@@ -8,11 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
+from memctl.consolidation import grouping
 from memctl.core import provenance
 from memctl.files import codec
 from memctl.index.text import likeness
 from memctl.lifecycle import reflect
-from memctl.lifecycle.consolidating import grouping
 from memctl.lifecycle.reflect import Draft, Point
 from memctl.models import CONSTRAINT, Memory
 

@@ -7,15 +7,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
+from memctl.consolidation import duplicates
+from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
+from memctl.consolidation.plan import Plan
+from memctl.consolidation.plan import plan as planned
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
 from memctl.lifecycle import adding
-from memctl.lifecycle.consolidating import duplicates
-from memctl.lifecycle.consolidating.consolidate import Plan
-from memctl.lifecycle.consolidating.consolidate import plan as planned
-from memctl.lifecycle.consolidating.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.secrets import MASK
@@ -66,10 +66,13 @@ class _Advice:
     notes: tuple[str, ...] = ()
 
 
-class Consolidating(Engine):
-    """The consolidation of memories."""
+class Consolidation:
+    """Merging near-duplicates, and making knowledge and strategies of experience, as `store.consolidation`."""
 
-    def consolidate(
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def run(
         self,
         *,
         dry_run: bool = False,
@@ -92,8 +95,8 @@ class Consolidating(Engine):
         """
         now = now or times.utc_now()
         parts = _parts(only)
-        self.refresh()
-        told = [(self.full_id(kept), self.full_id(going)) for kept, going in same]
+        self._engine.refresh()
+        told = [(self._engine.full_id(kept), self._engine.full_id(going)) for kept, going in same]
         advice = _Advice({}, told) if told else self._advice(parts, now) if use_model else _Advice({})
         result: list[ConsolidationReport] = []
 
@@ -108,12 +111,12 @@ class Consolidating(Engine):
             result[:] = [ConsolidationReport(found, change, proposals, refused.message if refused else "", notes)]
             return change
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     @property
-    def consolidation_rules(self) -> Rules:
-        s = self.settings
+    def rules(self) -> Rules:
+        s = self._engine.settings
         return Rules(s.consolidate_least_episodes, s.consolidate_likeness, s.consolidate_skill_likeness)
 
     def _plan(self, view: View, now: datetime, parts: Sequence[str], same: Sequence[tuple[str, str]]) -> Plan:
@@ -122,7 +125,7 @@ class Consolidating(Engine):
         return planned(
             memories,
             now,
-            self.consolidation_rules,
+            self.rules,
             only=parts,
             same=same,
             bodies={memory_id: reflection.body for memory_id, reflection in held.items()},
@@ -133,12 +136,12 @@ class Consolidating(Engine):
     def _advice(self, parts: Sequence[str], now: datetime) -> _Advice:
         """What the language model says, asked without the lock; it may not answer, then rules stand in for it."""
         try:
-            llm = self.llm
+            llm = self._engine.llm
         except ProviderError as problem:
             return _Advice({}, notes=(f"rules alone: {problem.message}",))
         if llm is None:
             return _Advice({})
-        view = self.view()
+        view = self._engine.view()
         found = self._plan(view, now, parts, ())
         judged = {m.memory_id: m for pair in found.alike for m in (pair.one, pair.other)}
         notes: list[str] = []

@@ -9,8 +9,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.lifecycle.consolidating.duplicates import Merge
-from memctl.lifecycle.consolidating.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text, unique
+from memctl.consolidation.duplicates import Merge
+from memctl.consolidation.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text, unique
 from memctl.models import SUPERSEDED, Memory
 
 _MARKS = {"knowledge": KNOWN_IN, "strategy": SKILL_IN}

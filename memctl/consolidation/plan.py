@@ -10,9 +10,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl.lifecycle.consolidating import duplicates, evidence, grouping, knowledge, skills, twins
-from memctl.lifecycle.consolidating.duplicates import Merge
-from memctl.lifecycle.consolidating.made import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
+from memctl.consolidation import duplicates, evidence, grouping, knowledge, skills, twins
+from memctl.consolidation.duplicates import Merge
+from memctl.consolidation.made import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
 from memctl.models import ACTIVE, Memory
 
 

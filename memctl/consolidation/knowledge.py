@@ -7,9 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.lifecycle import reflect
-from memctl.lifecycle.consolidating.evidence import plain
-from memctl.lifecycle.consolidating.made import (
+from memctl.consolidation.evidence import plain
+from memctl.consolidation.made import (
     KNOWLEDGE,
     KNOWN_IN,
     LONGEST,
@@ -28,6 +27,7 @@ from memctl.lifecycle.consolidating.made import (
     record_of,
     weightiest,
 )
+from memctl.lifecycle import reflect
 from memctl.lifecycle.reflect import Point
 from memctl.models import Memory
 

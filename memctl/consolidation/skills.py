@@ -6,9 +6,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.lifecycle import reflect
-from memctl.lifecycle.consolidating import grouping
-from memctl.lifecycle.consolidating.made import (
+from memctl.consolidation import grouping
+from memctl.consolidation.made import (
     LONGEST,
     MOST_POINTS,
     SKILL_IN,
@@ -29,6 +28,7 @@ from memctl.lifecycle.consolidating.made import (
     texts,
     unique,
 )
+from memctl.lifecycle import reflect
 from memctl.lifecycle.reflect import Draft
 from memctl.models import Memory
 
