@@ -27,6 +27,7 @@ from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import messages, recalled
 from memctl.errors import MemctlError
+from memctl.evaluation import questions
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
 from memctl.index import cues, text
@@ -35,7 +36,7 @@ from memctl.lifecycle.extraction import clauses, extract, phrases
 from memctl.models import Memory
 from memctl.retrieval import asked, retrieve, route
 from memctl.strategies import redaction, rules
-from memctl.transfer import conversations, formats, jsontext, notes, questions
+from memctl.transfer import conversations, formats, jsontext, notes
 from memctl.working import summary, topics, window
 from memctl.working.limits import Limits
 

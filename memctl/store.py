@@ -20,13 +20,13 @@ if TYPE_CHECKING:
     from memctl.context.service import ContextPack, Contexts
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
+    from memctl.evaluation.service import Evaluations
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
     from memctl.usecases.as_of import AsOf
     from memctl.usecases.changing import Changing
     from memctl.usecases.conversations import Conversations
-    from memctl.usecases.evaluating import Evaluating
     from memctl.usecases.extracting import Extracting
     from memctl.usecases.learning import Learning
     from memctl.usecases.local_state import LocalState
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Evaluating, Learning, Reflecting, LocalState, Maintaining, Tasks,
+        Saving, Adding, Changing, Learning, Reflecting, LocalState, Maintaining, Tasks,
         Conversations, Extracting, AsOf, Restoring, Undoing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
@@ -53,7 +53,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "messages_saying", "restore", "purge"),
-    "evaluating.Evaluating": ("evaluate", "checked_questions", "expected_memories", "questions_judged_good"),
     "learning.Learning": (
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
@@ -134,6 +133,13 @@ class MemoryStore(Subjects):
         from memctl.consolidation.service import Consolidation
 
         return Consolidation(self)
+
+    @cached_property
+    def evaluation(self) -> Evaluations:
+        """How well one's own memories are found."""
+        from memctl.evaluation.service import Evaluations
+
+        return Evaluations(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

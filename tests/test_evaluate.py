@@ -15,12 +15,11 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore
 from memctl.errors import NotFoundError, ProviderError
+from memctl.evaluation import metrics, questions
+from memctl.evaluation.metrics import CUTS, by_ranks, hits_to_evidence, interval, judged, ranks_of
+from memctl.evaluation.questions import Question
+from memctl.evaluation.service import VECTORS_ALONE, WORDS_ALONE
 from memctl.models import Memory
-from memctl.retrieval import metrics
-from memctl.retrieval.metrics import CUTS, by_ranks, hits_to_evidence, interval, judged, ranks_of
-from memctl.transfer import questions
-from memctl.transfer.questions import Question
-from memctl.usecases.evaluating import VECTORS_ALONE, WORDS_ALONE
 
 # The figures
 
@@ -139,9 +138,9 @@ def filled(store: MemoryStore) -> dict[str, str]:
 
 
 def ask(store: MemoryStore, *asked: Question, **options):
-    good, problems = store.checked_questions(asked, "q")
+    good, problems = store.evaluation.checked(asked, "q")
     assert problems == []
-    return store.evaluate(good, **options)
+    return store.evaluation.run(good, **options)
 
 
 class TestStore:
@@ -198,10 +197,10 @@ class TestStore:
         assert found.systems[0].mean.recall[-1] == 0
         [note] = found.notes
         assert note.startswith("line 4, 9: ")
-        assert store.checked_questions([Question("a", (filled["cello"],), (), "", 5)], "q.jsonl")[1][0].line == 5
+        assert store.evaluation.checked([Question("a", (filled["cello"],), (), "", 5)], "q.jsonl")[1][0].line == 5
 
     def test_a_beginning_that_means_several_is_said(self, store, filled):
-        [problem] = store.checked_questions([Question("a", ("mem_2",), (), "", 3)], "q")[1]
+        [problem] = store.evaluation.checked([Question("a", ("mem_2",), (), "", 3)], "q")[1]
         assert "beginning of several" in problem.message
 
     def test_a_passage_of_a_document(self, store, tmp_path):
@@ -210,7 +209,7 @@ class TestStore:
         name = store.query("descale with vinegar").hits[0].memory.memory_id
         found = ask(store, Question("how to descale?", (name,)))
         assert found.systems[0].mean.recall[0] == 1
-        assert store.checked_questions([Question("a", ("knowledge/manual.md:99",))], "q")[1]
+        assert store.evaluation.checked([Question("a", ("knowledge/manual.md:99",))], "q")[1]
 
     def test_without_a_model_there_is_nothing_to_compare(self, store, filled):
         store.embedder = None
@@ -219,7 +218,7 @@ class TestStore:
 
     def test_no_question(self, store):
         with pytest.raises(NotFoundError):
-            store.evaluate([])
+            store.evaluation.run([])
 
     def test_a_reranker_that_fails_stops_it(self, store, filled):
         with pytest.raises(ProviderError, match="not installed"):
@@ -238,16 +237,16 @@ class TestStarting:
         store.feedback_on_answer(good.receipt, "good", used=[filled["tea"]])
         store.feedback_on_answer(other.receipt, "bad", used=[filled["cello"]])
         store.feedback(filled["Porto"], "up")
-        [found] = store.questions_judged_good()
+        [found] = store.evaluation.judged_good()
         assert found == Question("who drinks tea?", (filled["tea"],), (), "life")
 
     def test_the_last_judgement_counts_and_what_is_gone_does_not(self, store, filled):
         answer = store.query("who drinks tea in the morning?")
         store.feedback_on_answer(answer.receipt, "good", used=[filled["tea"], filled["cello"]])
         store.feedback(filled["cello"], "down", receipt=answer.receipt)
-        assert store.questions_judged_good()[0].gold == (filled["tea"],)
+        assert store.evaluation.judged_good()[0].gold == (filled["tea"],)
         store.forget([filled["tea"]])
-        assert store.questions_judged_good() == []
+        assert store.evaluation.judged_good() == []
 
 
 # The command

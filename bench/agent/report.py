@@ -8,7 +8,7 @@ from statistics import fmean, median, quantiles
 
 from bench.agent.measure import Asked
 from bench.agent.systems import AGENT
-from memctl.retrieval.metrics import interval
+from memctl.evaluation.metrics import interval
 
 GATE_SIZE = 2_000
 THRESHOLDS = (0.0, 0.2, 0.25, 0.3, 0.35, 0.4, 0.45, 0.5, 0.6)

@@ -15,7 +15,7 @@ from statistics import fmean, median
 from bench.recall.data import Dialogue, Question, load
 from bench.recall.systems import Maker, makers
 from memctl.context.tokens import estimate
-from memctl.retrieval.metrics import Judgement, hits_to_evidence, interval, judged, mean, ranks_of
+from memctl.evaluation.metrics import Judgement, hits_to_evidence, interval, judged, mean, ranks_of
 
 
 @dataclass

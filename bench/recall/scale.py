@@ -25,8 +25,8 @@ from typing import Any
 
 from bench.recall.data import Dialogue, Question, load
 from bench.recall.systems import Memctl, PlainFullText, System
+from memctl.evaluation.metrics import Judgement, interval, judged, mean
 from memctl.index import search
-from memctl.retrieval.metrics import Judgement, interval, judged, mean
 
 TARGET, OTHERS = "locomo", ("beam", "xquad-r-en", "reflexion-lessons")
 SHORT = 600

@@ -15,11 +15,11 @@ from memctl.cli.reranking import Rerank, reranker
 from memctl.errors import quoted
 
 if TYPE_CHECKING:
+    from memctl.evaluation.metrics import Judgement
+    from memctl.evaluation.questions import Question
+    from memctl.evaluation.service import Answered, Evaluation, Figures
     from memctl.models import Hit, Problem
-    from memctl.retrieval.metrics import Judgement
     from memctl.store import MemoryStore
-    from memctl.transfer.questions import Question
-    from memctl.usecases.evaluating import Answered, Evaluation, Figures
 
 
 def evaluate(
@@ -53,14 +53,14 @@ def evaluate(
         _start(path)
         return
     data, name = _data(path)
-    from memctl.transfer import questions
+    from memctl.evaluation import questions
 
     read = questions.read(data, name)
     with options.opened() as store:
-        good, unknown = store.checked_questions(read.questions, name)
+        good, unknown = store.evaluation.checked(read.questions, name)
         problems = sorted((*read.problems, *unknown), key=lambda problem: problem.line)
         _check(problems, skip_broken)
-        found = store.evaluate(
+        found = store.evaluation.run(
             good, top=top, rerank=reranker(rerank, store.settings), baselines=not no_baselines,
             now=options.moment(now), progress=render.progress,
         )  # fmt: skip
@@ -116,12 +116,12 @@ def _left_out(count: int, which: str) -> list[str]:
 def _start(path: Path) -> None:
     """Write a file of what feedback tells; explain the form where it tells nothing."""
     from memctl.errors import RefusedError, StorageError
-    from memctl.transfer import questions
+    from memctl.evaluation import questions
 
     if path.exists():
         raise RefusedError(f"{path} exists already", hint="Name a new file.")
     with options.opened() as store:
-        found = store.questions_judged_good()
+        found = store.evaluation.judged_good()
     if found:
         try:
             with open(path, "x", encoding="utf-8", errors="replace") as file:
@@ -179,7 +179,7 @@ def _system_json(figures: Figures) -> dict[str, Any]:
 
 
 def _judgement_json(judgement: Judgement) -> dict[str, float]:
-    from memctl.retrieval.metrics import CUTS
+    from memctl.evaluation.metrics import CUTS
 
     recalls = {f"recall@{cut}": round(value, 4) for cut, value in zip(CUTS, judgement.recall, strict=True)}
     return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
@@ -242,7 +242,7 @@ def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 def _expected(store: MemoryStore, question: Question) -> list[str]:
     """What should have been found, as a person reads it."""
     shown = []
-    for piece in store.expected_memories(question):
+    for piece in store.evaluation.expected(question):
         if not isinstance(piece, str):
             shown.append(f"{piece.memory_id}  {render.one_line(piece.content, 100)}")
         else:

@@ -15,12 +15,12 @@ from memctl.config import QUERY
 from memctl.context.tokens import estimate
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError, ProviderError
+from memctl.evaluation import metrics
+from memctl.evaluation.metrics import Judgement
+from memctl.evaluation.questions import Question, judged_good
 from memctl.files import knowledge
 from memctl.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
-from memctl.retrieval import metrics
-from memctl.retrieval.metrics import Judgement
 from memctl.retrieval.rank import Weights
-from memctl.transfer.questions import Question, judged_good
 from memctl.usecases.asking import NONE
 from memctl.usecases.learning import Learning
 
@@ -116,10 +116,13 @@ class _Way:
     rerank: str = NONE
 
 
-class Evaluating(Learning):
-    """Measuring retrieval on one's own store."""
+class Evaluations:
+    """How well one's own memories are found, as `store.evaluation`."""
 
-    def evaluate(
+    def __init__(self, engine: Learning) -> None:
+        self._engine = engine
+
+    def run(
         self,
         questions: Sequence[Question],
         *,
@@ -146,10 +149,10 @@ class Evaluating(Learning):
         if not questions:
             raise NotFoundError("there is no question to ask", hint="`memctl eval --init FILE` explains the form.")
         now = now or times.utc_now()
-        report = self.refresh(vectors=True)
+        report = self._engine.refresh(vectors=True)
         if report.blocked:
             raise report.blocked
-        top = max(LEAST_TOP, top or self.settings.query_top)
+        top = max(LEAST_TOP, top or self._engine.settings.query_top)
         evidence = [self._evidence(question) for question in questions]
         ways = self._ways(rerank, baselines)
         done = 0
@@ -165,11 +168,11 @@ class Evaluating(Learning):
             answers.append(of_way)
         notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
         figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
-        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self.index.total(), notes)
+        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.index.total(), notes)
 
-    def checked_questions(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
+    def checked(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
         """The questions whose gold is in the store, and what is wrong with the others."""
-        self.refresh()
+        self._engine.refresh()
         good, problems = [], []
         for question in questions:
             try:
@@ -180,17 +183,17 @@ class Evaluating(Learning):
                 good.append(question)
         return good, problems
 
-    def questions_judged_good(self) -> list[Question]:
+    def judged_good(self) -> list[Question]:
         """Questions whose answers were judged, with the memories that were of use: a file to start from."""
-        active = {memory.memory_id: memory for memory in self.all() if memory.status == ACTIVE}
-        return judged_good(self.judgements()[0], active)
+        active = {memory.memory_id: memory for memory in self._engine.all() if memory.status == ACTIVE}
+        return judged_good(self._engine.judgements()[0], active)
 
-    def expected_memories(self, question: Question) -> list[Memory | str]:
+    def expected(self, question: Question) -> list[Memory | str]:
         """What should be found, piece by piece: a memory, or the text that one must hold."""
         pieces: list[Memory | str] = []
         for piece in self._evidence(question):
             first = min(piece.ids, default="")
-            memory = self.view().get(first) if first else None
+            memory = self._engine.view().get(first) if first else None
             pieces.append(memory or piece.label)
         return pieces
 
@@ -207,18 +210,18 @@ class Evaluating(Learning):
             NotFoundError: it means none, or may mean several.
         """
         if name.startswith(knowledge.FOLDER):
-            passages = self.index.passages_of(name.rpartition(":")[0])
+            passages = self._engine.index.passages_of(name.rpartition(":")[0])
             if all(memory_of(found).memory_id != name for found in passages):
                 raise NotFoundError(f"no passage {name!r}")
             return frozenset({name})
-        external = frozenset(found.memory_id for found in self.index.by_external(name))
-        return external or frozenset({self.full_id(name)})
+        external = frozenset(found.memory_id for found in self._engine.index.by_external(name))
+        return external or frozenset({self._engine.full_id(name)})
 
     def _unanswerable(
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
     ) -> Iterator[str]:
         """A note where evidence cannot be in any answer: the figures then say less about the search."""
-        entries = [memory_of(found) for found in self.index.matching(Filters(only=MEMORIES), now)]
+        entries = [memory_of(found) for found in self._engine.index.matching(Filters(only=MEMORIES), now)]
         ids = {memory.memory_id for memory in entries}
         wanted = {one for of in evidence for one in of}
         texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []
@@ -230,30 +233,30 @@ class Evaluating(Learning):
             yield f"line {told}: what should be found is {what}, so that no answer holds it; counted as missed"
 
     def _degraded(self) -> Iterator[str]:
-        yield from filter(None, (self.embedder_problem, self._unready()))
-        if self.report and self.report.index_state.state != "fresh":
-            yield f"index {self.report.index_state.state}: {'; '.join(self.report.index_state.notes)}"
+        yield from filter(None, (self._engine.embedder_problem, self._engine._unready()))
+        if self._engine.report and self._engine.report.index_state.state != "fresh":
+            yield f"index {self._engine.report.index_state.state}: {'; '.join(self._engine.report.index_state.notes)}"
 
     # Searching
 
     def _ways(self, rerank: str, baselines: bool) -> list[_Way]:
-        model = self._ready_embedder()
+        model = self._engine._ready_embedder()
         name = f"memctl ({model.name if model else 'full text only'})"
-        reranker = rerank or self.reranker_for(QUERY)
-        found = [_Way(name, True, self.weights)]
+        reranker = rerank or self._engine.reranker_for(QUERY)
+        found = [_Way(name, True, self._engine.weights)]
         if reranker != NONE:
-            found.insert(0, _Way(f"{name}, reranked by {reranker}", True, self.weights, reranker))
+            found.insert(0, _Way(f"{name}, reranked by {reranker}", True, self._engine.weights, reranker))
         if baselines and model:
-            found.append(_Way(WORDS_ALONE, False, replace(self.weights, lexical=1.0, vector=0.0)))
-            found.append(_Way(VECTORS_ALONE, True, replace(self.weights, lexical=0.0, vector=1.0)))
+            found.append(_Way(WORDS_ALONE, False, replace(self._engine.weights, lexical=1.0, vector=0.0)))
+            found.append(_Way(VECTORS_ALONE, True, replace(self._engine.weights, lexical=0.0, vector=1.0)))
         return found
 
     def _search(self, way: _Way, now: datetime) -> Callable[[Query], tuple[Hit, ...]]:
-        embedder = self._ready_embedder() if way.model else None
+        embedder = self._engine._ready_embedder() if way.model else None
 
         def search(query: Query) -> tuple[Hit, ...]:
             asked = replace(query, rerank=way.rerank)
-            found, _, problem = self._found(asked, self.index, embedder, now, way.weights)
+            found, _, problem = self._engine._found(asked, self._engine.index, embedder, now, way.weights)
             if problem and way.rerank != NONE:
                 raise ProviderError(problem)
             return found.hits
@@ -275,7 +278,7 @@ class Evaluating(Learning):
 
     def _text(self, hit: Hit) -> str:
         """What of a hit may hold expected words: its text, and the reflection by which it was found."""
-        return _normal(self._read_by_reranker(hit))
+        return _normal(self._engine._read_by_reranker(hit))
 
 
 def _normal(text: str) -> str:
