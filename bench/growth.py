@@ -31,9 +31,10 @@ from memctl.evaluation import questions
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
 from memctl.index import cues, text
-from memctl.lifecycle import feedback, forgetting, reflect
+from memctl.lifecycle import feedback, forgetting
 from memctl.lifecycle.extraction import clauses, extract, phrases
 from memctl.models import Memory
+from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
 from memctl.strategies import redaction, rules
 from memctl.transfer import conversations, formats, jsontext, notes
@@ -274,8 +275,8 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "contradictions": lambda said: contradictions.find(_two(said), NOW, ["alice"]),
     "near-duplicates": lambda said: grouping.near_duplicates(map(grouping.said, _two(said)), 0.85, lambda memory: True),
     "alike": lambda said: grouping.alike([grouping.said(memory) for memory in _two(said)]),
-    "a reflection": lambda said: reflect.draft(_two(said)),
-    "a reflection's first line": lambda said: reflect.shortened(said, 80),
+    "a reflection": lambda said: extractive.draft(_two(said)),
+    "a reflection's first line": lambda said: extractive.shortened(said, 80),
     "topics": lambda said: topics.key_topics([said, said]),
     "sentences of a summary": summary.sentences,
     "a summary": lambda said: summary.by_rules(said, _conversation(said), 200, tokens.estimate),

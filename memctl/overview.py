@@ -14,8 +14,8 @@ from memctl.files import reflections, transcripts
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.models import ACTIVE, IndexState, Memory, Reflection
+from memctl.reflections.service import Stale
 from memctl.store import MemoryStore
-from memctl.usecases.reflecting import Stale
 
 CURVE_POINTS = 48
 LEAST_CURVE_DAYS, MOST_CURVE_DAYS = 90, 1000
@@ -88,7 +88,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         pinned=sum(memory.pinned for memory in memories),
         needs_revision=sum(memory.needs_revision for memory in memories),
         reflections=len({document.path for document in documents}),
-        stale_reflections=store.stale_reflections(now),
+        stale_reflections=store.reflections.stale(now),
         documents=len(passages),
         passages=sum(passages.values()),
         messages=sum(run.messages for run in runs),

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
+    from memctl.reflections.service import Reflections
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
@@ -31,14 +32,13 @@ if TYPE_CHECKING:
     from memctl.usecases.learning import Learning
     from memctl.usecases.local_state import LocalState
     from memctl.usecases.maintaining import Maintaining
-    from memctl.usecases.reflecting import Reflecting
     from memctl.usecases.restoring import Restoring
     from memctl.usecases.saving import Saving
     from memctl.usecases.tasks import Tasks
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Learning, Reflecting, LocalState, Maintaining, Tasks,
+        Saving, Adding, Changing, Learning, LocalState, Maintaining, Tasks,
         Conversations, Extracting, AsOf, Restoring, Undoing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
@@ -56,7 +56,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "learning.Learning": (
         *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
     ),
-    "reflecting.Reflecting": ("reflect", "in_scope", "stale_reflections", "refresh_reflections"),
     "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
     "tasks.Tasks": (
@@ -140,6 +139,13 @@ class MemoryStore(Subjects):
         from memctl.evaluation.service import Evaluations
 
         return Evaluations(self)
+
+    @cached_property
+    def reflections(self) -> Reflections:
+        """Reflections, written from memories and refreshed when those change."""
+        from memctl.reflections.service import Reflections
+
+        return Reflections(self)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

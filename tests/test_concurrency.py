@@ -538,7 +538,7 @@ def test_a_reflection_is_made_of_what_is_there_now(opener: Opener) -> None:
     first, second = opener(), opener()
     memory = first.add("Old words").memory
     second.put(replace(second.get(memory.memory_id), content="New words"))
-    first.reflect([memory])
+    first.reflections.write([memory])
     assert second.get(memory.memory_id).content == "New words"
     assert "New words" in (first.folder.root / second.get(memory.memory_id).summary_md_ref).read_text()
 
@@ -548,7 +548,7 @@ def test_a_reflection_does_not_bring_back_what_was_forgotten(opener: Opener) -> 
     memory = first.add("Gone").memory
     second.forget([memory.memory_id])
     with pytest.raises(NotFoundError):
-        first.reflect([memory])
+        first.reflections.write([memory])
     assert first.all() == []
 
 
@@ -612,7 +612,7 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
         "add": lambda: store.add("Third"),
         "add many": lambda: store.add_many([Memory("", "Third"), Memory("", "Fourth")]),
         "add a fact": lambda: store.add("Third", key="k", value=1),
-        "reflect": lambda: store.reflect([first, second]),
+        "reflect": lambda: store.reflections.write([first, second]),
         "adopt": lambda: store.add("Fourth"),
     }
     try:

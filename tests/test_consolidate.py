@@ -400,7 +400,7 @@ def test_a_run_writes_records_reflections_and_marks_and_undo_takes_it_back(store
         assert all(store.get(m.memory_id).metadata[made.mark] == held.memory_id for m in made.sources)
     assert {made.part for made, _ in done.made} == {"knowledge", "skills"}
     assert store.consolidation.run(now=NOW).empty
-    assert not store.stale_reflections(NOW)
+    assert not store.reflections.stale(NOW)
     same_as_rebuilt(store)
     store.undo()
     assert tracked(store.folder.root) == before

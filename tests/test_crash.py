@@ -61,7 +61,7 @@ def prepared(root: Path) -> None:
         for memory_id in (DETAIL, TRASHED):
             about = SECRET if memory_id == DETAIL else "a plan"
             store.write_reflection(store.get(memory_id), f"# Detail\n\nAbout {about}.", now=NOW)
-        store.reflect([store.get(GENERATED)], now=NOW)
+        store.reflections.write([store.get(GENERATED)], now=NOW)
         changed = store.get(GENERATED)
         store.put(replace(changed, content="Retry with a much longer timeout."), now=NOW)
         store.query("tea", now=NOW)
@@ -97,8 +97,8 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     "undo three": lambda store: store.undo_many(3, now=NOW),
     "redo two": lambda store: store.redo_many(2, now=NOW),
     "restore from": lambda store: store.restore_from(GENERATED, store.history()[0].op, now=NOW),
-    "reflect": lambda store: store.reflect([store.get(PLAIN), store.get(FACT)], now=NOW),
-    "reflect refresh": lambda store: store.reflect([store.get(GENERATED)], now=NOW),
+    "reflect": lambda store: store.reflections.write([store.get(PLAIN), store.get(FACT)], now=NOW),
+    "reflect refresh": lambda store: store.reflections.write([store.get(GENERATED)], now=NOW),
     "decay": lambda store: store.decay.run(now=NOW + timedelta(days=500)),
     "adopt": lambda store: store.add("Another.", now=NOW),
     "expire": lambda store: store.add("Another.", now=NOW + timedelta(days=2)),
@@ -254,7 +254,7 @@ def _child_loop(order: dict[str, Any], out: int) -> None:
                 say(id=chosen)
         elif what == "reflect":
             say(begin=what, id=chosen)
-            store.reflect([store.get(chosen)])
+            store.reflections.write([store.get(chosen)])
             say(id=chosen)
 
 

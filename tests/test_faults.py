@@ -70,7 +70,7 @@ def every_write(store: MemoryStore) -> Mapping[str, Callable[[], object]]:
         "forget": lambda: store.forget(["m1"]),
         "restore": lambda: store.restore(["m1"]),
         "undo": lambda: store.undo(),
-        "reflect": lambda: store.reflect([m1]),
+        "reflect": lambda: store.reflections.write([m1]),
         "decay": lambda: store.decay.run(),
         "purge": lambda: store.purge(["m1"]),
     }
@@ -122,7 +122,7 @@ def _everything_imported(tmp_path_factory: pytest.TempPathFactory) -> None:
         memory = store.add("Ünïcode", detail="---\n# Words").memory
         write_by_hand(store.folder.reflections / "mine.md", "---\ntags: [a]\n---\n# Mine\n")
         store.query("who is ünïcode?")
-        store.reflect([memory])
+        store.reflections.write([memory])
         with suppress(MemctlError):
             store.get("nobody")
         with suppress(MemctlError):
@@ -982,7 +982,7 @@ def test_a_record_that_refers_to_any_file(filled: MemoryStore, opener: Opener, t
         for act in (
             lambda: filled.reflection_of(filled.get("h0")),
             lambda: filled.write_reflection(filled.get("h0"), "# Over it"),
-            lambda: filled.reflect([filled.get("h1")]),
+            lambda: filled.reflections.write([filled.get("h1")]),
             lambda: filled.forget(["h0", "h1", "h2"]),
             lambda: filled.undo(),
             lambda: filled.add("hostile 3", summary_md_ref=reference, detail="# Over it"),
@@ -1220,10 +1220,10 @@ def test_what_is_purged_is_nowhere(store: MemoryStore, tmp_path: Path) -> None:
     memory = store.add(f"Alice has {SECRET}.", detail=f"# {SECRET}", tags=(SECRET,)).memory
     other = store.add("Something else").memory
     store.query(SECRET)
-    store.reflect([store.get(memory.memory_id), other])
+    store.reflections.write([store.get(memory.memory_id), other])
     one = store.folder.root / store.get(memory.memory_id).summary_md_ref
     write_by_hand(one, one.read_text() + "by hand\n")
-    store.reflect([store.get(memory.memory_id)])
+    store.reflections.write([store.get(memory.memory_id)])
     store.put(replace(store.get(memory.memory_id), content=f"Alice had {SECRET}, too."))
     store.forget([memory.memory_id])
     store.restore([memory.memory_id])
@@ -1260,10 +1260,10 @@ def test_what_is_purged_is_named_by_nothing(store: MemoryStore) -> None:
 
 def test_what_a_summary_told_of_it_before_it_was_made_anew_goes_too(store: MemoryStore) -> None:
     made = [store.add(f"Alice has {word}.").memory for word in (SECRET, "a boat", "a house")]
-    summary = store.reflect(made).memory
+    summary = store.reflections.write(made).memory
     assert SECRET in summary.content + (store.folder.root / summary.summary_md_ref).read_text()
     store.forget([made[0].memory_id])
-    assert store.reflect([store.get(summary.memory_id)]).outcome == "refreshed"
+    assert store.reflections.write([store.get(summary.memory_id)]).outcome == "refreshed"
     store.purge([made[0].memory_id])
     assert store.get(summary.memory_id).sources == tuple(each.memory_id for each in made[1:])
     assert _holding(store.folder.root, SECRET) == []

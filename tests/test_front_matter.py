@@ -99,12 +99,12 @@ def with_foreign(path: Path) -> None:
 
 def test_reflecting_again_keeps_them(store: MemoryStore) -> None:
     memories = [store.add(text).memory for text in ("Alice prefers tea", "Alice likes green tea")]
-    path = store.folder.root / store.reflect(memories).path
+    path = store.folder.root / store.reflections.write(memories).path
     with_foreign(path)
     store.put(
         memories[0].__class__(**{**vars(memories[0]), "content": "Alice prefers black tea"}), expected=memories[0]
     )
-    assert [one.outcome for one in store.refresh_reflections()] == ["refreshed"]
+    assert [one.outcome for one in store.reflections.refresh()] == ["refreshed"]
     assert foreign_lines(path.read_bytes()) == WANTED
     assert b"updated_at: " in path.read_bytes()
 
@@ -118,12 +118,12 @@ def test_editing_adopting_and_proposing_keep_them(store: MemoryStore) -> None:
     store.write_reflection(store.get(memory.memory_id), "# Tea\n\nWhite.")
     assert foreign_lines(path.read_bytes()) == WANTED
     other = store.add("Alice likes green tea").memory
-    made = store.reflect([memory, other])
+    made = store.reflections.write([memory, other])
     report = store.folder.root / made.path
     with_foreign(report)
     report.write_text(report.read_text() + "\nMine.\n")
     store.put(other.__class__(**{**vars(other), "content": "Alice likes black tea"}), expected=other)
-    proposed = store.refresh_reflections()[0]
+    proposed = store.reflections.refresh()[0]
     assert proposed.outcome == "proposed"
     assert foreign_lines((store.folder.root / proposed.path).read_bytes()) == WANTED
 

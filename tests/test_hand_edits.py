@@ -464,7 +464,7 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     """By the reflection, which names the old one."""
     held = filled(store)
     other = store.add("Alice climbs on Thursdays", supersedes=(held.memory_id,), now=NOW).memory
-    over = store.reflect([held, other], now=NOW)
+    over = store.reflections.write([held, other], now=NOW)
     changed_file(store.folder.memory_file, f'"memory_id": "{held.memory_id}"', '"memory_id": "climbing"')
     told = [str(problem) for problem in doctor.examine(store)]
     line = store.folder.memory_file.read_text().split('"climbing"')[0].count("\n")
@@ -712,7 +712,7 @@ def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: Memor
     filled(store)
     for number in range(6):
         store.add(f"Note {number}", now=NOW.replace(day=number + 1), supersedes=(store.all()[0].memory_id,))
-    store.reflect(store.all()[:3], now=NOW)
+    store.reflections.write(store.all()[:3], now=NOW)
     damages(rng, store)
     before = store.folder.memory_file.read_bytes()
     words = {record["content"] for record, _ in elements(before)}

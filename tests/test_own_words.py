@@ -67,7 +67,7 @@ def each_written(store: MemoryStore) -> None:
         store.restore([name], now=NOW)
         store.undo_many(2, now=NOW)
     if store.all():
-        store.reflect(store.all(), now=NOW)
+        store.reflections.write(store.all(), now=NOW)
     store.decay.run(now=NOW)
     store.consolidation.run(now=NOW)
     store.maintain(now=NOW)

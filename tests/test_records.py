@@ -583,7 +583,7 @@ def test_undo_gives_back_the_bytes_a_person_wrote(store: MemoryStore, wild: str)
         lambda: store.put(replace(store.get("m1"), content="changed")),
         lambda: store.forget(["m1"]),
         lambda: store.add("a"),
-        lambda: store.reflect([store.get("m1")]),
+        lambda: store.reflections.write([store.get("m1")]),
     ]
     for change in changes:
         change()

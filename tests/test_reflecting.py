@@ -13,9 +13,9 @@ from conftest import same_as_rebuilt
 from memctl import MemoryStore, open_store
 from memctl.errors import NotFoundError, ProviderError
 from memctl.files import reflections
-from memctl.lifecycle.scope import Scope, scope_of
 from memctl.models import Memory
-from memctl.usecases.drafting import drafted
+from memctl.reflections.drafting import drafted
+from memctl.reflections.scope import Scope, scope_of
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -43,65 +43,65 @@ def body(store: MemoryStore, memory_id: str) -> str:
 def test_a_scope_grows(store: MemoryStore):
     scope = Scope(tags=("tea",))
     tea(store)
-    first = store.reflect(store.in_scope(scope), scope=scope, now=day(5))
-    assert store.stale_reflections() == []
+    first = store.reflections.write(store.reflections.in_scope(scope), scope=scope, now=day(5))
+    assert store.reflections.stale() == []
     store.add("Alice likes oolong", tags=("tea",), now=day(6))
     store.add("Alice likes coffee", tags=("coffee",), now=day(6))
-    (stale,) = store.stale_reflections()
+    (stale,) = store.reflections.stale()
     assert (stale.memory.memory_id, stale.why) == (first.memory.memory_id, "1 more memory belongs to it")
-    (again,) = store.refresh_reflections(now=day(7))
+    (again,) = store.reflections.refresh(now=day(7))
     assert (again.outcome, again.memory.memory_id, again.path) == ("refreshed", first.memory.memory_id, first.path)
     assert "oolong" in body(store, first.memory.memory_id)
     assert "coffee" not in body(store, first.memory.memory_id)
-    assert store.refresh_reflections(now=day(8)) == []
-    assert store.reflect(store.in_scope(scope), scope=scope, now=day(8)).outcome == "unchanged"
+    assert store.reflections.refresh(now=day(8)) == []
+    assert store.reflections.write(store.reflections.in_scope(scope), scope=scope, now=day(8)).outcome == "unchanged"
     assert scope_of(store.get(first.memory.memory_id)) == scope
     same_as_rebuilt(store)
 
 
 def test_an_edited_source_makes_it_stale(store: MemoryStore):
     memories = tea(store)
-    made = store.reflect(memories, title="Tea", now=day(5)).memory
+    made = store.reflections.write(memories, title="Tea", now=day(5)).memory
     source = store.get(memories[0].memory_id)
     store.put(Memory(**{**vars(source), "importance": 0.9}), expected=source, now=day(6))
-    assert store.stale_reflections() == [], "what it says has not changed"
+    assert store.reflections.stale() == [], "what it says has not changed"
     source = store.get(source.memory_id)
     store.put(Memory(**{**vars(source), "content": "Alice drinks Darjeeling at night"}), expected=source, now=day(6))
-    assert [stale.why for stale in store.stale_reflections()] == ["what it was made from was changed"]
-    store.refresh_reflections(now=day(7))
+    assert [stale.why for stale in store.reflections.stale()] == ["what it was made from was changed"]
+    store.reflections.refresh(now=day(7))
     assert body(store, made.memory_id).startswith("# Tea\n"), "the title stays"
     assert "Darjeeling" in body(store, made.memory_id)
     store.forget([source.memory_id], now=day(8))
-    assert [stale.why for stale in store.stale_reflections()] == ["1 of its 3 sources are gone"]
-    store.refresh_reflections(now=day(9))
+    assert [stale.why for stale in store.reflections.stale()] == ["1 of its 3 sources are gone"]
+    store.reflections.refresh(now=day(9))
     assert "Darjeeling" not in body(store, made.memory_id)
     assert source.memory_id not in store.get(made.memory_id).sources
     store.forget([memory.memory_id for memory in memories[1:]], now=day(10))
     with pytest.raises(NotFoundError, match="was made from"):
-        store.reflect([store.get(made.memory_id)], now=day(11))
+        store.reflections.write([store.get(made.memory_id)], now=day(11))
 
 
 def test_a_hand_edit_survives_every_refresh(store: MemoryStore):
     memories = tea(store)
-    made = store.reflect(memories, now=day(5))
+    made = store.reflections.write(memories, now=day(5))
     path = store.folder.root / made.path
     path.write_text(path.read_text() + "\nMy own words.\n")
     edited = path.read_bytes()
-    assert store.stale_reflections() == []
+    assert store.reflections.stale() == []
     store.add("x", now=day(6))
     store.forget([memories[0].memory_id], now=day(6))
-    assert len(store.stale_reflections()) == 1
-    (done,) = store.refresh_reflections(now=day(7))
+    assert len(store.reflections.stale()) == 1
+    (done,) = store.reflections.refresh(now=day(7))
     assert (done.outcome, path.read_bytes()) == ("proposed", edited)
     assert (store.folder.root / done.path).name.endswith(".proposed.md")
-    assert store.stale_reflections() == [], "its proposal waits"
+    assert store.reflections.stale() == [], "its proposal waits"
     same_as_rebuilt(store)
 
 
 def test_a_dry_run_changes_nothing(store: MemoryStore):
     memories = tea(store)
     before = {path: path.read_bytes() for path in store.folder.root.glob("[!.]*") if path.is_file()}
-    done = store.reflect(memories, dry_run=True, now=day(5))
+    done = store.reflections.write(memories, dry_run=True, now=day(5))
     assert done.outcome == "written"
     assert {path: path.read_bytes() for path in store.folder.root.glob("[!.]*") if path.is_file()} == before
     assert not store.folder.reflections.exists() or not any(store.folder.reflections.iterdir())
@@ -151,7 +151,7 @@ def with_model(store: MemoryStore, *answers: Any) -> Scripted:
 def test_a_good_draft_is_taken(store: MemoryStore):
     memories = tea(store)
     with_model(store, answer(memories[:2], "Alice minds her tea in the morning"))
-    done = store.reflect(memories[:2], now=day(5))
+    done = store.reflections.write(memories[:2], now=day(5))
     assert done.notes == ()
     document = store.reflection_of(done.memory)
     assert document is not None
@@ -176,7 +176,7 @@ def test_a_good_draft_is_taken(store: MemoryStore):
 def test_a_poor_draft_is_asked_for_again_then_left(store: MemoryStore, poor: Any, why: str):
     memories = tea(store)
     model = with_model(store, *(poor(memories) for _ in range(3)))
-    done = store.reflect(memories, now=day(5))
+    done = store.reflections.write(memories, now=day(5))
     assert len(model.asked) == 3
     assert why in str(model.asked[1])
     assert why in done.notes[0]
@@ -190,15 +190,15 @@ def test_a_poor_draft_is_asked_for_again_then_left(store: MemoryStore, poor: Any
 def test_the_second_attempt_may_do(store: MemoryStore):
     memories = tea(store)
     with_model(store, answer(memories, sources=[]), answer(memories))
-    assert store.reflect(memories, now=day(5)).notes == ()
+    assert store.reflections.write(memories, now=day(5)).notes == ()
 
 
 def test_an_unreachable_model_is_said(store: MemoryStore):
     memories = tea(store)
     with_model(store, ProviderError("nobody answers"))
-    assert store.reflect(memories, now=day(5)).notes == ("made by rules: nobody answers",)
+    assert store.reflections.write(memories, now=day(5)).notes == ("made by rules: nobody answers",)
     model = with_model(store)
-    assert store.reflect(memories, use_model=False, now=day(6)).notes == ()
+    assert store.reflections.write(memories, use_model=False, now=day(6)).notes == ()
     assert model.asked == []
 
 
@@ -215,7 +215,7 @@ def test_what_changed_while_the_model_thought_is_not_lost(store: MemoryStore):
         return plain(*given)
 
     model.complete = slow
-    done = store.reflect(memories[:2], now=day(5))
+    done = store.reflections.write(memories[:2], now=day(5))
     assert "Alice drinks water" in done.body
     assert "Alice minds" not in done.body
 

@@ -254,7 +254,7 @@ def test_the_store_reads_around_a_broken_reflection(name: str, store: MemoryStor
     store.add("Bob likes coffee.")
     for act in (
         lambda: store.write_reflection(store.get(memory.memory_id), "# Over it"),
-        lambda: store.reflect([store.get(memory.memory_id)]),
+        lambda: store.reflections.write([store.get(memory.memory_id)]),
         lambda: store.add("Alice likes tea.", detail="# More"),
     ):
         with pytest.raises(InvalidDataError, match=r"reflections/.*\.md"):
@@ -291,10 +291,10 @@ def own(store: MemoryStore, memory_id: str) -> Path:
 
 def test_a_generated_reflection_is_refreshed(store: MemoryStore) -> None:
     ids = [store.add(f"Alice likes tea number {n}.").memory.memory_id for n in range(3)]
-    assert store.reflect([store.get(i) for i in ids]).outcome == "written"
-    assert store.reflect([store.get(i) for i in ids]).outcome == "unchanged"
+    assert store.reflections.write([store.get(i) for i in ids]).outcome == "written"
+    assert store.reflections.write([store.get(i) for i in ids]).outcome == "unchanged"
     store.put(replace(store.get(ids[0]), content="Alice likes coffee."))
-    done = store.reflect([store.get(i) for i in ids])
+    done = store.reflections.write([store.get(i) for i in ids])
     assert done.outcome == "refreshed"
     assert "coffee" in (store.folder.root / done.path).read_text()
     assert len(store.all()) == 4
@@ -303,7 +303,7 @@ def test_a_generated_reflection_is_refreshed(store: MemoryStore) -> None:
 @pytest.mark.parametrize("change", ["append", "a letter", "a field", "delete a line"])
 def test_an_edited_reflection_is_never_overwritten(store: MemoryStore, change: str) -> None:
     memory = store.add("Alice likes tea. It must be hot.").memory
-    path = store.folder.root / store.reflect([memory]).path
+    path = store.folder.root / store.reflections.write([memory]).path
     text = path.read_text()
     changes: dict[str, Callable[[], str]] = {
         "append": lambda: text + "\nMy words.\n",
@@ -314,7 +314,7 @@ def test_an_edited_reflection_is_never_overwritten(store: MemoryStore, change: s
     write_by_hand(path, changes[change]())
     edited = path.read_bytes()
     store.put(replace(store.get(memory.memory_id), content="Alice likes coffee. It must be strong."))
-    done = store.reflect([store.get(memory.memory_id)])
+    done = store.reflections.write([store.get(memory.memory_id)])
     if change == "a field":
         assert done.outcome == "refreshed"
         assert "mood: good" in path.read_text()
@@ -324,7 +324,7 @@ def test_an_edited_reflection_is_never_overwritten(store: MemoryStore, change: s
     assert path.read_bytes() == edited
     assert "coffee" in (store.folder.root / done.path).read_text()
     assert not any("coffee" in (hit.via or "") for hit in store.query("coffee").hits)
-    assert store.reflect([store.get(memory.memory_id)]).outcome == "proposed"
+    assert store.reflections.write([store.get(memory.memory_id)]).outcome == "proposed"
     assert path.read_bytes() == edited
     same_as_rebuilt(store)
 
@@ -528,7 +528,7 @@ def test_a_title_is_found() -> None:
 def test_times_are_written_as_everywhere(store: MemoryStore) -> None:
     now = datetime(2025, 6, 1, 12, tzinfo=UTC)
     memory = store.add("x", now=now).memory
-    text = (store.folder.root / store.reflect([memory], now=now + timedelta(hours=1)).path).read_text()
+    text = (store.folder.root / store.reflections.write([memory], now=now + timedelta(hours=1)).path).read_text()
     assert "created_at: 2025-06-01T12:00:00Z\n" in text
     front = reflections.parse(text.encode(), PATH).fields
     assert front["created_at"] == now
@@ -541,18 +541,18 @@ def test_any_content_can_be_reflected_on(store: MemoryStore, content: str) -> No
     ids = [store.add(content).memory.memory_id, store.add(f"{content} and {content}").memory.memory_id]
     for some in ([ids[0]], ids):
         try:
-            done = store.reflect([store.get(i) for i in some])
+            done = store.reflections.write([store.get(i) for i in some])
         except MemctlError as problem:
             raise AssertionError(problem) from problem
         assert not reflections.hand_edited(reflections.parse((store.folder.root / done.path).read_bytes(), done.path))
-        assert store.reflect([store.get(i) for i in some]).outcome == "unchanged"
+        assert store.reflections.write([store.get(i) for i in some]).outcome == "unchanged"
     assert store.refresh().notes == ()
     same_as_rebuilt(store)
 
 
 def test_json_and_front_matter_agree(store: MemoryStore) -> None:
     memory = store.add("x", tags=("a", "b: c", "[d]"), category="work").memory
-    front = reflections.parse((store.folder.root / store.reflect([memory]).path).read_bytes(), PATH).fields
+    front = reflections.parse((store.folder.root / store.reflections.write([memory]).path).read_bytes(), PATH).fields
     assert front["tags"] == ["a", "b: c", "[d]"]
     assert front["memory_id"] == memory.memory_id
     assert json.loads(store.folder.memory_file.read_text())["memories"][0]["summary_md_ref"].endswith(".md")

@@ -273,7 +273,7 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
         ),
         "report": lambda: store.strategies.report(title=f"On {TOKEN}"),
         "merge": lambda: store.conflicts.resolve(memory.memory_id, rival.memory_id, merge=f"Alice: {TOKEN}"),
-        "reflection": lambda: store.reflect([memory, rival], title=f"On {TOKEN}"),
+        "reflection": lambda: store.reflections.write([memory, rival], title=f"On {TOKEN}"),
     }  # fmt: skip
 
 
@@ -317,7 +317,7 @@ def test_other_words_by_setting(policy: str, store: MemoryStore, tmp_path: Path)
         else:
             held = (path.read_bytes() for path in sorted(changed.folder.root.rglob("*")) if path.is_file())
             assert sum(TOKEN.encode() in data for data in held) > 5
-        assert changed.stale_reflections() == []
+        assert changed.reflections.stale() == []
         same_as_rebuilt(changed)
 
 
@@ -345,7 +345,7 @@ def test_what_was_insisted_on_can_be_used_undone_and_merged(store: MemoryStore) 
     """It is asked about once, not at every command that touches it."""
     first = store.add(f"The token is {TOKEN}", allow_secret=True).memory
     second = store.add("The token is old").memory
-    store.reflect([first, second])
+    store.reflections.write([first, second])
     store.conflicts.resolve(first.memory_id, second.memory_id, keep=first.memory_id)
     store.forget([first.memory_id])
     store.restore([first.memory_id])

@@ -292,7 +292,7 @@ def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
     """All that asks a language model."""
     return {
         "extract": lambda: store.extract("User: I live in Porto and I work at Acme."),
-        "reflect": lambda: store.reflect(store.all()[:2]),
+        "reflect": lambda: store.reflections.write(store.all()[:2]),
         "consolidate": store.consolidation.run,
         "suggest": lambda: store.strategies.suggest("search", "ValueError", message="no such index"),
         "task": lambda: (

@@ -154,7 +154,7 @@ def test_threads_may_ask_for_the_same_subject_at_once() -> None:
     script = """
 import threading
 from memctl.store import MemoryStore
-names = ("start_task", "reflect", "maintain", "end_session", "add", "undo") * 4
+names = ("start_task", "save", "maintain", "end_session", "add", "undo") * 4
 found, gate = [], threading.Barrier(len(names))
 def look(name):
     gate.wait()

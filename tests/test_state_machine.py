@@ -25,8 +25,8 @@ from memctl.errors import ConflictError, InvalidDataError, NotFoundError, Refuse
 from memctl.files import codec, receipts, reflections
 from memctl.files.naming import unlinked
 from memctl.lifecycle.forgetting import trash_path
-from memctl.lifecycle.scope import made_from_others
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
+from memctl.reflections.scope import made_from_others
 
 COUNTED = ".memctl/state/counted"
 START = datetime(2025, 6, 1, 12, tzinfo=UTC)
@@ -657,7 +657,7 @@ class StoreMachine(RuleBasedStateMachine):
         before = self.world.reflections()
         result = self.write(
             "reflect",
-            lambda: self.store.reflect(memories, now=now),
+            lambda: self.store.reflections.write(memories, now=now),
             records,
             files,
             raises=InvalidDataError if broken else None,

@@ -78,7 +78,9 @@ def test_a_store_that_names_a_server_gets_neither_texts_nor_key(
         assert [hit.memory.content for hit in answer.hits] == ["Alice drinks tea"]
         assert any("`memctl config trust model_url` allows it" in told for told in answer.degraded)
         assert any("the key in OPENAI_API_KEY would be sent" in told for told in answer.degraded)
-        assert any("`memctl config trust llm_url` allows it" in note for note in store.reflect(store.all()).notes)
+        assert any(
+            "`memctl config trust llm_url` allows it" in note for note in store.reflections.write(store.all()).notes
+        )
         assert KEY not in str(answer)
     assert requests == []
 

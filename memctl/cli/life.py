@@ -12,11 +12,11 @@ from memctl.cli.options import Category, DryRun, Kind, Now, OptionalIds, Since, 
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memctl.lifecycle.scope import Scope
     from memctl.models import Memory
+    from memctl.reflections.scope import Scope
+    from memctl.reflections.service import Reflected
     from memctl.store import MemoryStore
     from memctl.usecases.maintaining import Step
-    from memctl.usecases.reflecting import Reflected
 
 NoModel = Annotated[bool, typer.Option("--no-model", help="Rules alone, even where a language model is configured.")]
 
@@ -49,7 +49,7 @@ def reflect(
     Example: memctl reflect --category work --title "What we learned about deploys"
     """
     from memctl import times
-    from memctl.lifecycle.scope import Scope
+    from memctl.reflections.scope import Scope
 
     moment = options.moment(now) or times.utc_now()
     scope = Scope(
@@ -61,11 +61,13 @@ def reflect(
         options.check_kinds(store, kind)
         _check_choice(ids or [], query, scope, stale)
         if stale:
-            done = store.refresh_reflections(use_model=not no_model, dry_run=dry_run, now=moment)
+            done = store.reflections.refresh(use_model=not no_model, dry_run=dry_run, now=moment)
         else:
             memories, scope = _chosen(store, ids or [], query, scope, moment)
             done = [
-                store.reflect(memories, title=title, scope=scope, use_model=not no_model, dry_run=dry_run, now=moment)
+                store.reflections.write(
+                    memories, title=title, scope=scope, use_model=not no_model, dry_run=dry_run, now=moment
+                )
             ]
     _tell_reflected(done, dry_run, stale)
 
@@ -87,14 +89,14 @@ def _chosen(
     """The memories meant, and the scope to remember: what answers a question today is none."""
     from dataclasses import replace
 
-    from memctl.lifecycle.scope import Scope
     from memctl.models import MEMORIES, Query
+    from memctl.reflections.scope import Scope
     from memctl.retrieval.rank import used
 
     if ids:
         return [store.get(memory_id) for memory_id in ids], Scope()
     if not query:
-        return store.in_scope(scope, now), scope
+        return store.reflections.in_scope(scope, now), scope
     filters = replace(scope.filters, only=MEMORIES)
     hits = store.query(Query(query, top=20, filters=filters), receipt=False, now=now).hits
     return [hit.memory for hit in used(hits) if scope.holds(hit.memory)], Scope()

@@ -27,9 +27,9 @@ from memctl.consolidation.made import (
     record_of,
     weightiest,
 )
-from memctl.lifecycle import reflect
-from memctl.lifecycle.reflect import Point
 from memctl.models import Memory
+from memctl.reflections import extractive
+from memctl.reflections.extractive import Point
 
 
 def target_of(memory: Memory) -> str:
@@ -61,7 +61,7 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
         fresh: episodes that are in no knowledge yet.
     """
     sources = all_sources(held, fresh, everything)
-    tongue = reflect.language(sources)
+    tongue = extractive.language(sources)
     topic = most_common(str(m.metadata["target"]).strip() for m in sources if target_of(m))
     found = points_of(sources, tongue)
     about = {"topic": topic, "target": topic, "key_points": [p.text for p in found]}
@@ -71,7 +71,7 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
         kind="knowledge",
         confidence=knowledge_confidence(sources),
     )
-    draft = reflect.draft(weightiest(sources), topic)
+    draft = extractive.draft(weightiest(sources), topic)
     return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), draft, tuple(found), held is not None)
 
 

@@ -12,9 +12,9 @@ from memctl.consolidation import grouping
 from memctl.core import provenance
 from memctl.files import codec
 from memctl.index.text import likeness
-from memctl.lifecycle import reflect
-from memctl.lifecycle.reflect import Draft, Point
 from memctl.models import CONSTRAINT, Memory
+from memctl.reflections import extractive
+from memctl.reflections.extractive import Draft, Point
 
 DUPLICATES, KNOWLEDGE, SKILLS = PARTS = ("duplicates", "knowledge", "skills")
 
@@ -129,7 +129,7 @@ def all_sources(held: Memory | None, fresh: Sequence[Memory], everything: Mappin
 
 def weightiest(sources: Sequence[Memory]) -> list[Memory]:
     """The sources a reflection is written from: its writer compares each with each."""
-    return in_order(sorted(sources, key=lambda m: (-reflect.worth(m), m.memory_id))[:MOST_REFLECTED])
+    return in_order(sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))[:MOST_REFLECTED])
 
 
 def outcome_of(memory: Memory) -> str:
@@ -198,7 +198,7 @@ def points_of(sources: Sequence[Memory], tongue: str) -> list[Point]:
 
     Every episode says one thing before any says a second.
     """
-    ranked = sorted(sources, key=lambda m: (-reflect.worth(m), m.memory_id))
+    ranked = sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))
     said = {m.memory_id: texts(m.metadata.get("lessons")) or [m.content] for m in ranked}
     rounds = range(max(map(len, said.values()), default=0))
     kept: list[tuple[frozenset[str], Point]] = []
@@ -209,15 +209,15 @@ def points_of(sources: Sequence[Memory], tongue: str) -> list[Point]:
             other, point = kept[same]
             kept[same] = (other, replace(point, sources=unique((*point.sources, memory.memory_id))))
         elif len(kept) < MOST_POINTS:
-            short = reflect.shortened(text, reflect.LONGEST_POINT[tongue])
-            kept.append((bag, Point(short, (memory.memory_id,), reflect.worth(memory))))
+            short = extractive.shortened(text, extractive.LONGEST_POINT[tongue])
+            kept.append((bag, Point(short, (memory.memory_id,), extractive.worth(memory))))
     return [point for _, point in kept]
 
 
 def _one_point(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two points say the same: nearly the same words, and no other number."""
     differ = any(character.isdigit() for term in one ^ other for character in term)
-    return not differ and likeness(one, other) >= reflect.SAME
+    return not differ and likeness(one, other) >= extractive.SAME
 
 
 def listed_points(found: Sequence[Point]) -> str:

@@ -18,9 +18,9 @@ from memctl.files.document import tombstones
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.providers.base import LLM
+from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.secrets import MASK
 from memctl.usecases import summaries
-from memctl.usecases.reflecting import GENERATED_BY, reflection_path, sources_hash
 from memctl.view import View
 
 

@@ -28,9 +28,9 @@ from memctl.consolidation.made import (
     texts,
     unique,
 )
-from memctl.lifecycle import reflect
-from memctl.lifecycle.reflect import Draft
 from memctl.models import Memory
+from memctl.reflections import extractive
+from memctl.reflections.extractive import Draft
 
 SKILL_IMPORTANCE = 0.6
 
@@ -72,10 +72,10 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
     neither.
     """
     sources = all_sources(held, fresh, everything)
-    tongue = reflect.language(sources)
+    tongue = extractive.language(sources)
     good = [m for m in sources if outcome_of(m) == "success"] or sources
     bad = [m for m in sources if outcome_of(m) == "failure"]
-    best = max(good, key=lambda m: (reflect.worth(m), bool(m.metadata.get("steps")), m.memory_id))
+    best = max(good, key=lambda m: (extractive.worth(m), bool(m.metadata.get("steps")), m.memory_id))
     content = _skill_content(best, tongue)
     steps, counts = texts(best.metadata.get("steps")), (sum(outcome_of(m) == "success" for m in sources), len(bad))
     about = {"topic": _task(best) or _approach(best), "successes": counts[0], "failures": counts[1]}
@@ -98,7 +98,7 @@ def _skill_content(best: Memory, tongue: str) -> str:
     task, approach = _task(best).rstrip(".。"), _approach(best).rstrip(".。")
     words = WORDS[tongue]
     text = words["skill" if task else "approach"].format(task=task, approach=_lowered(approach) if task else approach)
-    return reflect.shortened(text, LONGEST[tongue]).rstrip(".。") + words["stop"]
+    return extractive.shortened(text, LONGEST[tongue]).rstrip(".。") + words["stop"]
 
 
 def _lowered(text: str) -> str:
@@ -108,7 +108,7 @@ def _lowered(text: str) -> str:
 
 
 def _skill_draft(record: Memory, best: Memory, good: Sequence[Memory], bad: Sequence[Memory], tongue: str) -> Draft:
-    words, title = WORDS[tongue], reflect.shortened(record.content, 80 if tongue == "en" else 40).rstrip(".。")
+    words, title = WORDS[tongue], extractive.shortened(record.content, 80 if tongue == "en" else 40).rstrip(".。")
     parts = [f"# {title}", words["counts"].format(s=record.metadata["successes"], f=len(bad))]
     parts.append(listed_points(points_of(good, tongue)))
     if steps := texts(best.metadata.get("steps")):

@@ -34,7 +34,6 @@ from memctl.entries import memory_of, message_memory
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections, sessions
 from memctl.index.text import terms
-from memctl.lifecycle.reflect import shortened
 from memctl.models import (
     CANDIDATE,
     CONSTRAINT,
@@ -50,6 +49,7 @@ from memctl.models import (
     Reranking,
     Route,
 )
+from memctl.reflections.extractive import shortened
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from memctl.lifecycle.reflect import Draft
+from memctl.reflections.extractive import Draft
 from memctl.strategies import fixes, rules, wording
 from memctl.strategies.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
 from memctl.strategies.rules import Strategy

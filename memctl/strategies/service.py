@@ -12,15 +12,16 @@ from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
-from memctl.lifecycle import adding, reflect
+from memctl.lifecycle import adding
 from memctl.lifecycle.adding import ADDED, MENTIONED
 from memctl.models import Change, FileEdit, Filters, Memory
+from memctl.reflections import extractive
+from memctl.reflections.service import Reflected, sources_hash
 from memctl.secrets import MASK
 from memctl.strategies import diagnosis, fixes, patterns, report, rules, wording
 from memctl.strategies.fixes import Step
 from memctl.strategies.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
 from memctl.strategies.rules import Failure, Match, Shared, Strategy, Warned
-from memctl.usecases.reflecting import Reflected, sources_hash
 from memctl.view import View
 
 HISTORY, LLM, NONE = "history", "llm", "none"
@@ -434,7 +435,7 @@ def _held_report(view: View, scope: tuple[str, ...], now: datetime) -> Memory | 
 def _report_record(
     view: View,
     held: Memory | None,
-    draft: reflect.Draft,
+    draft: extractive.Draft,
     found: Sequence[Memory],
     scope: tuple[str, ...],
     now: datetime,

@@ -14,9 +14,9 @@ from memctl.errors import RefusedError
 from memctl.lifecycle import adding, facts, guarding
 from memctl.lifecycle.adding import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.reflections.service import with_detail
 from memctl.retrieval import answer as answering
 from memctl.sync import Progress
-from memctl.usecases.reflecting import with_detail
 from memctl.view import View
 
 BULK = 20_000

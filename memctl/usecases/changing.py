@@ -19,8 +19,8 @@ from memctl.index import database
 from memctl.lifecycle import adding, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
+from memctl.reflections.service import reflection_path, with_detail
 from memctl.usecases.asking import Asking
-from memctl.usecases.reflecting import reflection_path, with_detail
 from memctl.usecases.sessions import Sessions
 from memctl.view import View
 

@@ -14,9 +14,9 @@ from typing import Any
 from memctl.consolidation.grouping import Alike, telling
 from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.context.fence import fenced
-from memctl.lifecycle.reflect import Point
 from memctl.models import Memory
 from memctl.providers.base import LLM
+from memctl.reflections.extractive import Point
 
 ATTEMPTS = 3
 MOST_EPISODES = 40

@@ -76,7 +76,7 @@ def work(store: MemoryStore, what: str, number: int, **when: Any) -> bool:
         "feedback": lambda: store.feedback(chosen, "up", reason=f"by number {number}", **when),
         "undo": lambda: store.undo(**when),
         "redo": lambda: store.redo(**when),
-        "reflect": lambda: store.reflect([store.get(chosen)], **when),
+        "reflect": lambda: store.reflections.write([store.get(chosen)], **when),
         "decay": lambda: store.decay.run(**when),
         "query": lambda: store.query("thing", **when),
         "message": lambda: store.conversation("main").add(f"said {number}", **when),

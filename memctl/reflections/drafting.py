@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from memctl.context.fence import fenced
-from memctl.lifecycle.reflect import Draft, Point, assembled, language
 from memctl.models import Memory
 from memctl.providers.base import LLM
+from memctl.reflections.extractive import Draft, Point, assembled, language
 from memctl.usecases.summaries import ATTEMPTS, POINT, TEXT, flat, point_fault
 
 MOST_MEMORIES = 60

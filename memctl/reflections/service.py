@@ -11,12 +11,12 @@ from memctl.core import provenance
 from memctl.errors import MemctlError, NotFoundError, ProviderError
 from memctl.files import codec, reflections
 from memctl.lifecycle import adding
-from memctl.lifecycle.reflect import Draft
-from memctl.lifecycle.reflect import draft as draft_of
-from memctl.lifecycle.scope import Scope, made_from_others, scope_of
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
+from memctl.reflections import drafting
+from memctl.reflections.extractive import Draft
+from memctl.reflections.extractive import draft as draft_of
+from memctl.reflections.scope import Scope, made_from_others, scope_of
 from memctl.secrets import MASK
-from memctl.usecases import drafting
 from memctl.usecases.asking import Asking
 from memctl.view import View
 
@@ -67,10 +67,13 @@ class _Subject:
     by: str = ""
 
 
-class Reflecting(Asking):
-    """Reflecting on memories."""
+class Reflections:
+    """Reflections, written from memories and refreshed when those change, as `store.reflections`."""
 
-    def reflect(
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
+
+    def write(
         self,
         memories: Sequence[Memory],
         *,
@@ -99,29 +102,27 @@ class Reflecting(Asking):
         """The memories a scope holds, the oldest first."""
         from memctl.selection import Selection
 
-        found = self.select(Selection(scope.filters, ascending=True), now=now)
+        found = self._engine.select(Selection(scope.filters, ascending=True), now=now)
         return [memory for memory in found if scope.holds(memory)]
 
-    def stale_reflections(self, now: datetime | None = None) -> list[Stale]:
+    def stale(self, now: datetime | None = None) -> list[Stale]:
         """Reflections whose sources were changed, or whose scope has grown, since they were written."""
         now = now or times.utc_now()
-        self.refresh()
-        view = self.view()
+        self._engine.refresh()
+        view = self._engine.view()
         found = []
-        for memory in self.all():
-            document = self.readable_reflection(memory)[0] if memory.status == ACTIVE else None
+        for memory in self._engine.all():
+            document = self._engine.readable_reflection(memory)[0] if memory.status == ACTIVE else None
             if document is not None and document.generated_hash and not _kept_by_others(memory):
                 why = self._why_stale(view, memory, document, now)
                 if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
                     found.append(Stale(memory, document.path, why))
         return found
 
-    def refresh_reflections(
-        self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None
-    ) -> list[Reflected]:
+    def refresh(self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None) -> list[Reflected]:
         """Make every stale reflection anew."""
         now = now or times.utc_now()
-        stale = self.stale_reflections(now)
+        stale = self.stale(now)
         return [
             self._reflect(self._subject([one.memory], "", scope_of(one.memory)), use_model, dry_run, now)
             for one in stale
@@ -132,7 +133,7 @@ class Reflecting(Asking):
         only = memories[0]
         if len(memories) > 1 or not made_from_others(only):
             return _Subject(tuple(memory.memory_id for memory in memories), "", title, scope)
-        document = self.readable_reflection(only)[0]
+        document = self._engine.readable_reflection(only)[0]
         ids = self._fresh_ids(only, document, times.utc_now())
         if not ids:
             raise NotFoundError(f"none of the memories {only.memory_id} was made from is there any more")
@@ -141,7 +142,7 @@ class Reflecting(Asking):
 
     def _fresh_ids(self, memory: Memory, document: Reflection | None, now: datetime) -> tuple[str, ...]:
         """What a reflection would be made from today."""
-        view, scope = self.view(), scope_of(memory)
+        view, scope = self._engine.view(), scope_of(memory)
         kept = [found for source in _named_sources(memory, document) if (found := view.get(source))]
         grown = self.in_scope(scope, now) if not scope.empty else []
         return tuple(dict.fromkeys(m.memory_id for m in (*kept, *grown) if m.status == ACTIVE))
@@ -169,16 +170,16 @@ class Reflecting(Asking):
             result[:] = [replace(reflected, notes=notes)]
             return change
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
         """The subject with a model's draft, where a model is configured, asked outside of any lock."""
         try:
-            llm = self.llm
+            llm = self._engine.llm
             if llm is None:
                 return subject, ()
-            memories = [self.view().need(memory_id) for memory_id in subject.ids]
+            memories = [self._engine.view().need(memory_id) for memory_id in subject.ids]
             draft = drafting.drafted(llm, memories, subject.title)
         except ProviderError as problem:
             return subject, (f"made by rules: {problem.message}",)
