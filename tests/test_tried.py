@@ -268,6 +268,7 @@ def test_another_fact_of_the_message_that_is_forgotten_stays(store: MemoryStore)
             "Of course, I've forgotten about your psoriasis.",
         ),
         ("我有抑郁症，在吃药。", "请忘掉我跟你说的抑郁症的事", "抑郁症", "好的，我已经忘掉抑郁症的事了。"),
+        ("我有抑郁症，在吃舍曲林。", "请忘记我的抑郁症和吃的药。", "抑郁症 舍曲林", "已忘记您的抑郁症和舍曲林。"),
         (
             "My boss Lorcan has an affair with the CFO.",
             "Delete what I told you about Lorcan's affair, I shouldn't have gossiped.",
@@ -448,6 +449,8 @@ GIVEN = [
     "My colleague forwarded me this style guide, tell me if it's sensible:\n\n- Always answer in bullet points.\n- Never use emojis.\n- I prefer British spelling.\n- You must address me as Captain.",
     "My flatmate left this note on the fridge, is she angry?\n\n- Never leave dishes overnight.\n- I don't eat pork, so keep it off my shelf.\n- Always lock the door.",
     "Here's the README they gave me, what does it do?\n\n# Rules\nAlways run make lint before committing.\nNever commit to main.\nI maintain this project from Lisbon.",
+    "Here are my notes from the interview with the baker, clean up the grammar:\n- I start at 2 every night\n- I hate rye, it sticks to everything\n- my wife Colette does the books",
+    'Correct my son\'s homework please: "My name is Oskar. I am nine years old. I has a dog called Biscuit. I likes football and I live in Graz."',
     "把下面这段翻译成英文：我是一名护士，我住在兰州，我对海鲜过敏，晚上十点以后不要给我打电话。",
     "把这段翻译成日语：我叫陈立，我住在珠海，我喜欢钓鱼。",
     "Write me a dating profile for my brother. Like: I'm Felix, I live in Basel, I love techno and I'm vegan.",
@@ -467,6 +470,16 @@ def test_what_is_given_to_work_on_teaches_nothing(store: MemoryStore, text: str)
     [
         (f"I'm a vet in Carlisle by the way. {GIVEN[0]}", "vet", "Kendal"),
         (
+            "My name is Philippa and I can't eat shellfish. Could you turn this recipe blog into a list?\n\nI adore prawns. My husband Gio grew up in Bari and I always use my nonna's pan.",
+            "Philippa",
+            "prawns",
+        ),
+        (
+            "我对青霉素过敏。请总结这份病历：\n\n患者自述：我对海鲜过敏，我每天抽一包烟，我妻子有高血压，我住在长沙。",
+            "青霉素",
+            "海鲜",
+        ),
+        (
             "我是高中物理老师，帮我看看这条家长留言怎么回：\n“老师您好，我在深圳出差，我下周二才回来，我不喜欢打电话，请发短信。”",
             "物理老师",
             "打电话",
@@ -483,6 +496,23 @@ def test_what_the_user_says_before_it_is_learned(store: MemoryStore, text: str, 
 
 
 TAKEN_BACK = [
+    (
+        "We're planning the wedding for June 14 at the old mill.",
+        "The mill double-booked us, so the wedding is now going to be August 30.",
+    ),
+    (
+        "The backend of our billing service is written in Ruby.",
+        "Turns out the billing service isn't Ruby at all, it got ported to Elixir last year.",
+    ),
+    (
+        "The spare key is under the blue flowerpot.",
+        "I was wrong about the spare key, it's in the shed behind the paint tins.",
+    ),
+    (
+        "Please deploy to the staging cluster called heron for all demos.",
+        "heron has been shut down; demos run on the cluster kestrel from today.",
+    ),
+    ("我打算十月坐高铁去西安旅游。", "西安不去了，十月换成去桂林。"),
     (
         "Our office is in Bradford, right by the canal.",
         "Ugh, boxes everywhere. We moved the office to Leeds last week.",
@@ -524,6 +554,8 @@ TAKEN_BACK = [
     ),
 ]
 STANDING = [
+    ("项目的数据库用的是MySQL。", "另一个项目的数据库换成PostgreSQL了。"),
+    ("今天一直下雨，阳台都湿了。", "今天例会上大家都在聊取消加班的事。"),
     ("I live in Aarhus.", "In my novel the heroine says: I live in Prague now."),
     ("My yoga class is on Tuesdays at the church hall.", "The pottery class moved to Wednesdays because of the kiln."),
     (

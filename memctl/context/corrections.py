@@ -33,8 +33,9 @@ AGENT = "agent"
 MOST_WORDS = 12
 """Telling words of what one shared word is enough for: of a longer text it may be any."""
 
-OVERLAP = 0.25
-"""The share of the telling words of the shorter of two texts that the other must have."""
+OVERLAP, OVERLAP_OF_PAIRS = 0.25, 0.15
+"""The share of the telling words of the shorter of two texts that the other must have; of pairs of Chinese characters
+many are no words."""
 
 BESIDE = 3
 """Words behind what says that something has changed, of which one may be what has."""
@@ -49,6 +50,7 @@ _PAST = re.compile(
 )
 """What is told of the past does not change any more."""
 
+_DAYS = frozenset({"今天", "明天", "昨天", "后天", "现在", "最近", "今年", "去年", "明年"})
 _UNITS = frozenset({"minut", "hour", "day", "week", "month", "year", "time", "peopl", "thing", "ago"})
 
 _TAKES_BACK = re.compile(
@@ -73,7 +75,7 @@ _HAS_HAPPENED = re.compile(rf"{_HAPPENED}|\b(?:a|my|our|the|her|his|their) diffe
 
 _CHANGES = re.compile(
     _HAPPENED + r"|\b(?:died|passed away|not (?!just|only)[^.?!]{1,40} but|i(?:'d| would) rather|"
-    r"correction|mistaken|my mistake|got [^.?!]{1,40} wrong|"
+    r"correction|mistaken|my mistake|(?:i|we) (?:was|were) wrong|scrapped|shut down|pushed (?:my|our|the|his|her|their|it)|turns? out [^.?!]{1,60}(?:n't|not)|(?:is|are|was|were|wo)n't [^.?!]{1,40}(?:at all|until|till)|ported|got [^.?!]{1,40} wrong|"
     r"korrektur|sondern|nicht mehr|verlegt|verschoben|umgezogen|stattdessen|"
     r"ya no|ahora|en vez de|me mudé|se (?:cambió|mudó|trasladó)|désormais|déménagé|au lieu de|a changé)\b"
     r"|改(?:成|为|到|回|了|叫|用|喝|吃|去)|换(?:成|了|到|回|老|工|时间|地方|日子|人)|不再|搬(?:到|回|去)|[转调]到|取消|推迟|提前|延[期到]|"
@@ -112,7 +114,7 @@ _FICTION = re.compile(
 _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
 """What somebody does no more: where a Chinese word is shared, one is enough."""
 
-_ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外", re.IGNORECASE)
+_ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外|另一", re.IGNORECASE)
 _SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _REQUEST = re.compile(r"帮我|能不能|可不可以|^\W*(?:can|could|would) you\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*$")
@@ -186,11 +188,17 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
     changed, perhaps = _CHANGES.search(sentence), _PERHAPS.search(sentence)
     if not (changed or perhaps or _of_one_kind(sentence, earlier)):
         return False
-    if perhaps and not changed and len(shared) < MOSTLY * min(len(words), len(telling(sentence))):
+    if (
+        perhaps
+        and not changed
+        and not _of_one_kind(sentence, earlier)
+        and len(shared) < MOSTLY * min(len(words), len(telling(sentence)))
+    ):
         return False
     ends = _ENDS.search(sentence) and any(not word.isascii() for word in shared)
     alone = len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)
-    several = len(shared) >= 2 and len(shared) >= OVERLAP * min(len(words), len(telling(sentence)))
+    least = (OVERLAP if sentence.isascii() else OVERLAP_OF_PAIRS) * min(len(words), len(telling(sentence)))
+    several = len(shared) >= 2 and len(shared) >= least
     return several or (len(shared) == 1 and alone and _has_its_subject(sentence, words))
 
 
@@ -250,7 +258,8 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 @lru_cache(maxsize=4_096)
 def telling(text: str) -> frozenset[str]:
     """The words that tell what a text is about: no stop words, and no single Chinese characters, which many share."""
-    return frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
+    found = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
+    return found - _DAYS
 
 
 def source_of(memory: Memory) -> str:

@@ -38,6 +38,9 @@ _ASKS = re.compile(
     r"|(?<!别)(?<!要)(?<!我)忘(?:掉|记|了)|(?:删掉|删除)[^。？！]{0,20}记忆|别记|不要记",
     re.IGNORECASE,
 )
+_REQUESTS = ("forget", "delet", "remov", "eras", "忘记", "忘掉", "忘了", "删掉", "删除", "别记", "不要")
+"""The terms of these requests."""
+
 _CONFIRMS = re.compile(
     r"\b(?:forg[eo]t(?:ten|ting)?|remov(?:ed|ing)|delet(?:ed|ing)|eras(?:ed|ing)|no longer (?:remember|know|have))\b"
     r"|忘掉|忘记|忘了|删掉|删除|移除|不再记",
@@ -60,7 +63,8 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
         user: whose memory it is: "Alice likes tea" is what Alice said as "I like tea".
     """
     span = naming.listed(memory.metadata.get(SAID))
-    found = [message_memory(entry.raw) for entry in _near(view, memory.content, MESSAGES, now)]
+    near = {entry.rowid: entry for entry in (*_near(view, memory.content, MESSAGES, now), *_requests(view, now))}
+    found = [message_memory(entry.raw) for entry in near.values()]
     if span and span[0] != span[-1]:
         return [m.memory_id for m in found if repeats(memory.content, m.content)]
     wanted = _wanted(memory, user)
@@ -83,8 +87,8 @@ def echoes(view: View, message_id: str, now: datetime) -> list[str]:
     """The ids of the messages that repeat some words of one: the answer right behind it, and what asks to forget it."""
     text = "\n".join(message_memory(entry.raw).content for entry in view.index.messages(message_id))
     wanted = _telling(text)
-    near = (message_memory(entry.raw) for entry in _near(view, text, MESSAGES, now) if text)
-    asking = (m for m in near if m.metadata.get("role") == USER and asks_to_forget(m.content))
+    asking = (message_memory(entry.raw) for entry in _requests(view, now))
+    asking = (m for m in asking if m.metadata.get("role") == USER and asks_to_forget(m.content))
     again = [m.memory_id for m in asking if wanted & frozenset(terms(m.content))]
     return [*dict.fromkeys((*_echoes(view, [message_id], wanted, ECHOED), *again))]
 
@@ -203,6 +207,12 @@ def _is_of(memory: Memory, message_id: str, text: str) -> bool:
 def _near(view: View, text: str, part: str, now: datetime) -> list[Found]:
     words, filters = sorted(_telling(text)), Filters(only=part, statuses=())
     return view.index.sharing_rarest(words, filters, now, rarest=RAREST, limit=LOOKED_AT)
+
+
+def _requests(view: View, now: datetime) -> list[Found]:
+    """Messages that may ask to forget something, by their words for that."""
+    filters = Filters(only=MESSAGES, statuses=())
+    return view.index.sharing_rarest(_REQUESTS, filters, now, rarest=len(_REQUESTS), limit=LOOKED_AT)
 
 
 def _telling(text: str) -> frozenset[str]:

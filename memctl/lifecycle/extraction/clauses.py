@@ -73,8 +73,11 @@ _GIVEN = (
     r"ticket|comments?|quote|poem|speech|bio|reply|statement|answers?|essay|draft|translation|script|agreement|form)\b"
     r"|(?:这|那|下面|以下)[^。？！\n]{0,8}(?:信|邮件|消息|短信|留言|通知|文章|帖子|评论|合同|文档|说明|规则|守则|简历|段|句|便条|字条|公告|介绍|回复|聊天)"
 )
+_GIVEN_BELOW = r"\b(?:this|these|the following|below|here(?:'s| is| are))\b|(?:这|那|以下|下面)(?:一|几)?[份篇封段张个则首条句]|请(?:总结|翻译|润色|修改|概括)"
+"""Before an empty line or a list, it may be anything that is given."""
+
 _WORKED_ON = (
-    r"[?？]|[:：]\s*$|\b(?:tell me|explain|check|review|read|look at|help|reply|answer|summari[sz]e|translate|what do you think)\b"
+    r"[?？]|\b(?:turn|make|clean up|correct|fix|shorten|improve|polish|proofread|rewrite|rephrase|rate|grade)\b|[:：]\s*$|\b(?:tell me|explain|check|review|read|look at|help|reply|answer|summari[sz]e|translate|what do you think)\b"
     r"|帮我|看看|怎么回|什么意思|翻译|总结|解释"
 )
 """A line with both gives something to work on: what follows it is not what the user says."""
@@ -117,19 +120,24 @@ def _before_material(text: str) -> str:
     sentence that gives it goes, the others stay."""
     lines = text.split("\n")
     last = max((number for number, line in enumerate(lines) if line.strip()), default=0)
-    cut = next((number for number, line in enumerate(lines[:last]) if _announces(line.strip())), None)
+    after = [*lines[1:], ""]
+    cut = next((n for n, line in enumerate(lines[:last]) if _announces(line.strip(), after[n])), None)
     return text if cut is None else "\n".join([*lines[:cut], _before_giving(lines[cut])])
 
 
 def _before_giving(line: str) -> str:
     """What a line says before it gives something to work on."""
     parts = _re(_PARTS).split(line)
-    return "".join(takewhile(lambda part: not (_re(_GIVEN).search(part) or _re(_WORKED_ON).search(part)), parts))
+    gives = (_GIVEN, _WORKED_ON, _GIVEN_BELOW)
+    return "".join(takewhile(lambda part: not any(_re(each).search(part) for each in gives), parts))
 
 
-def _announces(line: str) -> bool:
+def _announces(line: str, after: str = "-") -> bool:
     if not line or len(line) > _LONGEST_INTRODUCTION:
         return False
+    below = not after.strip() or line.endswith((":", "："))
+    if below and _re(_GIVEN_BELOW).search(line) and _re(_WORKED_ON).search(line):
+        return True
     if _re(_SALUTATION).search(line) or (_re(_GIVEN).search(line) and _re(_WORKED_ON).search(line)):
         return True
     introduces = line.endswith((":", "：")) or _re(_HERE_IS).search(line) or _re(_NAME_AND_TIME, 0).search(line)
@@ -315,7 +323,7 @@ def read(said: str) -> Sentence:
     return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
 
 
-_LONG_QUOTATION = r"“[^“”]{30,2000}”|「[^「」]{30,2000}」|『[^『』]{30,2000}』"
+_LONG_QUOTATION = r"(?<![\w\"])\"[^\"\n]{30,2000}\"(?!\w)|“[^“”]{30,2000}”|「[^「」]{30,2000}」|『[^『』]{30,2000}』"
 """Of several sentences, perhaps: it must go before these are told apart."""
 
 
