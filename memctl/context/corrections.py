@@ -176,30 +176,21 @@ def _shares(sentence: str, words: frozenset[str], earlier: str) -> bool:
     """Whether a sentence shares enough words with what was said earlier; one is enough where it must be about the same:
     what was said has few others, the value is of one kind, or the word stands beside what says that it has changed."""
     shared = telling(sentence) & words
-    narrated = _PAST.search(earlier)
-    near = (
-        len(words) <= MOST_WORDS
-        and shared
-        and not narrated
-        and (_DECIDES.search(sentence) or _beside(sentence, shared - _UNITS))
-    )
-    if near or _done_to(sentence, earlier):
+    if _done_to(sentence, earlier) or (len(words) <= MOST_WORDS and _is_what_changed(sentence, shared)):
         return True
-    changed, perhaps = _CHANGES.search(sentence), _PERHAPS.search(sentence)
-    if not (changed or perhaps or _of_one_kind(sentence, earlier)):
+    shorter, alike = min(len(words), len(telling(sentence))), _of_one_kind(sentence, earlier)
+    perhaps = _PERHAPS.search(sentence) and len(shared) >= MOSTLY * shorter
+    if not (_CHANGES.search(sentence) or alike or perhaps):
         return False
-    if (
-        perhaps
-        and not changed
-        and not _of_one_kind(sentence, earlier)
-        and len(shared) < MOSTLY * min(len(words), len(telling(sentence)))
-    ):
-        return False
+    if len(shared) > 1:
+        return len(shared) >= (OVERLAP if sentence.isascii() else OVERLAP_OF_PAIRS) * shorter
     ends = _ENDS.search(sentence) and any(not word.isascii() for word in shared)
-    alone = len(words) <= 3 or _of_one_kind(sentence, earlier) or bool(ends)
-    least = (OVERLAP if sentence.isascii() else OVERLAP_OF_PAIRS) * min(len(words), len(telling(sentence)))
-    several = len(shared) >= 2 and len(shared) >= least
-    return several or (len(shared) == 1 and alone and _has_its_subject(sentence, words))
+    enough = len(words) <= 3 or alike or bool(ends)
+    return len(shared) == 1 and enough and _has_its_subject(sentence, words)
+
+
+def _is_what_changed(sentence: str, shared: frozenset[str]) -> bool:
+    return bool(shared) and (_DECIDES.search(sentence) is not None or _beside(sentence, shared - _UNITS))
 
 
 def _of_the_same(sentence: str, earlier: str) -> bool:
@@ -257,7 +248,7 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 
 @lru_cache(maxsize=4_096)
 def telling(text: str) -> frozenset[str]:
-    """The words that tell what a text is about: no stop words, and no single Chinese characters, which many share."""
+    """The words that tell what a text is about: no stop words, no single Chinese characters, which many share, no days."""
     found = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
     return found - _DAYS
 
