@@ -238,7 +238,7 @@ def test_a_stopped_holder(short: Path) -> None:
     """Stopped with the lock in its hand: others are told who it is, reading goes on, and its death frees the lock."""
     with held(short) as holder, open_store(short, user="alice", environment=_environment(short)) as store:
         holder.process.send_signal(signal.SIGSTOP)
-        for act in (lambda: store.add("Bob"), lambda: store.forget([store.all()[0].memory_id]), store.decay):
+        for act in (lambda: store.add("Bob"), lambda: store.forget([store.all()[0].memory_id]), store.decay.run):
             with pytest.raises(LockedError) as caught:
                 act()
             assert str(holder.process.pid) in caught.value.message

@@ -198,7 +198,7 @@ def test_another_machine_holds_it(shared: None, store: MemoryStore) -> None:
     path = store.folder.lock
     sign(path, ELSEWHERE)
     before = store.folder.memory_file.read_bytes()
-    for act in (lambda: store.add("Bob"), store.decay, lambda: store.undo()):
+    for act in (lambda: store.add("Bob"), store.decay.run, lambda: store.undo()):
         with pytest.raises(LockedError) as caught:
             act()
         assert "process 4242 on other-host) since 2026-11-21T09:00:00Z, another machine" in caught.value.message
