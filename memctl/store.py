@@ -21,6 +21,8 @@ if TYPE_CHECKING:
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
+    from memctl.facts.candidates import Candidates
+    from memctl.feedback.service import Judged, Judgements
     from memctl.reflections.service import Reflections
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
@@ -29,7 +31,6 @@ if TYPE_CHECKING:
     from memctl.usecases.changing import Changing
     from memctl.usecases.conversations import Conversations
     from memctl.usecases.extracting import Extracting
-    from memctl.usecases.learning import Learning
     from memctl.usecases.local_state import LocalState
     from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.restoring import Restoring
@@ -38,7 +39,7 @@ if TYPE_CHECKING:
     from memctl.usecases.undoing import Undoing
 
     class Subjects(
-        Saving, Adding, Changing, Learning, LocalState, Maintaining, Tasks,
+        Saving, Adding, Changing, LocalState, Maintaining, Tasks,
         Conversations, Extracting, AsOf, Restoring, Undoing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
@@ -53,9 +54,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "messages_saying", "restore", "purge"),
-    "learning.Learning": (
-        *("feedback", "feedback_on_answer", "receipt", "judgements", "preference_pairs", "confirm", "reject"),
-    ),
     "local_state.LocalState": ("unverified", "adopt"),
     "maintaining.Maintaining": ("maintain",),
     "tasks.Tasks": (
@@ -138,7 +136,7 @@ class MemoryStore(Subjects):
         """How well one's own memories are found."""
         from memctl.evaluation.service import Evaluations
 
-        return Evaluations(self)
+        return Evaluations(self, self.judgements)
 
     @cached_property
     def reflections(self) -> Reflections:
@@ -146,6 +144,24 @@ class MemoryStore(Subjects):
         from memctl.reflections.service import Reflections
 
         return Reflections(self)
+
+    @cached_property
+    def judgements(self) -> Judgements:
+        """What was judged: feedback on memories and answers, and what training can take from it."""
+        from memctl.feedback.service import Judgements
+
+        return Judgements(self)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What was learned and is not believed yet, for a person to confirm or reject."""
+        from memctl.facts.candidates import Candidates
+
+        return Candidates(self)
+
+    def feedback(self, memory_id: str, judgement: str, **options: Any) -> Judged:
+        """Judge one memory or message; see `Judgements.give`."""
+        return self.judgements.give(memory_id, judgement, **options)
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

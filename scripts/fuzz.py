@@ -19,11 +19,12 @@ import atheris
 
 with atheris.instrument_imports(include=["memctl"]):
     from memctl.errors import MemctlError
+    from memctl.feedback import rules as feedback
     from memctl.files import codec, document, journal, merge, reflections, safe_yaml, sessions
     from memctl.files.codec import RecordError
     from memctl.files.safe_yaml import UnsafeYamlError
     from memctl.index import text
-    from memctl.lifecycle import feedback, forgetting
+    from memctl.lifecycle import forgetting
     from memctl.transfer import formats
 
 

@@ -81,7 +81,7 @@ def test_a_confirmed_candidate_was_not_believed_before(store: MemoryStore):
         "oslo", "Lives in Oslo", key="city", value="Oslo", status="candidate", conflicts_with=(old.memory_id,), created_at=day(1)
     )  # fmt: skip
     store.add_many([rival], now=day(1))
-    store.confirm(["oslo"], now=day(5))
+    store.candidates.confirm(["oslo"], now=day(5))
     assert believed(store, day(3)) == ["Lives in Rome"]
     assert believed(store, day(5)) == ["Lives in Oslo"]
 

@@ -391,7 +391,7 @@ def test_the_threshold_is_a_setting(opener: Callable[..., MemoryStore], tmp_path
 def test_a_rejected_text_does_not_come_back(store: MemoryStore) -> None:
     candidate = store.extract("Maybe I like jazz.", now=NOW).proposals[0].memory
     assert candidate is not None
-    store.reject([candidate.memory_id], now=NOW)
+    store.candidates.reject([candidate.memory_id], now=NOW)
 
     assert store.extract("Maybe I like jazz.", now=NOW).proposals[0].outcome == "rejected"
     assert contents(store) == {}
@@ -400,7 +400,7 @@ def test_a_rejected_text_does_not_come_back(store: MemoryStore) -> None:
 def test_a_confirmed_candidate_is_only_counted_afterwards(store: MemoryStore) -> None:
     candidate = store.extract("Maybe I like jazz.", now=NOW).proposals[0].memory
     assert candidate is not None
-    store.confirm([candidate.memory_id], now=NOW)
+    store.candidates.confirm([candidate.memory_id], now=NOW)
 
     assert store.extract("Maybe I like jazz.", now=NOW).proposals[0].outcome == "mentioned"
     assert contents(store) == {"Maybe I like jazz.": "active"}

@@ -400,7 +400,7 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time(opener: Opener, monkeypatch: py
     store = opener()
     memory = store.add("Alice likes tea.", detail="# Tea\n\nGreen, from Uji.").memory
     receipt = store.query("tea").receipt
-    store.feedback_on_answer(receipt, "good", used=[memory.memory_id], reason="It was right.")
+    store.judgements.on_answer(receipt, "good", used=[memory.memory_id], reason="It was right.")
     assert found(store, "tea")[0] == "Alice likes tea."
     store.undo_many(2)
     assert contents(store) == []

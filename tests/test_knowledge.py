@@ -325,7 +325,7 @@ def test_documents_are_no_memories(store: MemoryStore) -> None:
     assert list(receipts.read(store.folder))[-1].ids == ()
     for judge in (
         lambda: store.feedback(place, "up"),
-        lambda: store.feedback_on_answer(result.receipt, "good", used=[place]),
+        lambda: store.judgements.on_answer(result.receipt, "good", used=[place]),
         lambda: store.forget([place]),
         lambda: store.get(place),
     ):

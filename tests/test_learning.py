@@ -15,8 +15,10 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.errors import NotFoundError, UsageError
-from memctl.lifecycle import facts, feedback, preferences
-from memctl.lifecycle.feedback import JUDGEMENTS, Feedback
+from memctl.facts import rules as facts
+from memctl.feedback import preferences
+from memctl.feedback import rules as feedback
+from memctl.feedback.rules import JUDGEMENTS, Feedback
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -115,16 +117,16 @@ def test_confirm_and_reject(store: MemoryStore):
         [Memory("oslo", "Lives in Oslo", value="Oslo", **kept), Memory("bonn", "Bonn", value="Bonn", **kept)]
     )
     with pytest.raises(UsageError, match="is not a candidate"):
-        store.confirm([known.memory_id])
+        store.candidates.confirm([known.memory_id])
     before = store.all()
-    store.confirm(["oslo"], dry_run=True)
-    store.reject(["bonn"], dry_run=True)
+    store.candidates.confirm(["oslo"], dry_run=True)
+    store.candidates.reject(["bonn"], dry_run=True)
     assert store.all() == before
-    store.confirm(["oslo"], now=NOW)
+    store.candidates.confirm(["oslo"], now=NOW)
     assert store.get("oslo").status == ACTIVE
     assert store.get("oslo").supersedes == (known.memory_id,)
     assert store.get(known.memory_id).superseded_by == "oslo"
-    store.reject(["bonn"], now=NOW)
+    store.candidates.reject(["bonn"], now=NOW)
     assert [(t.memory.memory_id, t.reason) for t in store.trashed()] == [("bonn", "rejected")]
     store.undo()
     store.undo()
@@ -183,20 +185,20 @@ def test_only_what_was_used_is_credited(store: MemoryStore):
     shown = [hit.memory.memory_id for hit in answer.hits]
     assert {tea.memory_id, cup.memory_id} <= set(shown)
     with pytest.raises(UsageError, match="which memories were used"):
-        store.feedback_on_answer(answer.receipt, "good", used=[])
+        store.judgements.on_answer(answer.receipt, "good", used=[])
     if other.memory_id not in shown:
         with pytest.raises(UsageError, match="was not in that answer"):
-            store.feedback_on_answer(answer.receipt, "good", used=[other.memory_id])
+            store.judgements.on_answer(answer.receipt, "good", used=[other.memory_id])
     with pytest.raises(NotFoundError, match="no receipt"):
-        store.feedback_on_answer("rcp_nope", "good", used=[tea.memory_id])
-    store.feedback_on_answer(answer.receipt, "good", used=[tea.memory_id], now=NOW)
+        store.judgements.on_answer("rcp_nope", "good", used=[tea.memory_id])
+    store.judgements.on_answer(answer.receipt, "good", used=[tea.memory_id], now=NOW)
     assert store.get(tea.memory_id).reward == pytest.approx(0.15)
     assert store.get(cup.memory_id) == cup
     store.feedback(cup.memory_id, "down", receipt=answer.receipt, reason="不对", now=NOW)
     assert [m.memory_id for m in store.all() if m.needs_revision] == [cup.memory_id]
-    (good, bad), broken = store.judgements()
+    (good, bad), broken = store.judgements.all()
     assert (good.judgement, bad.judgement, bad.reason, broken) == ("good", "down", "不对", [])
-    (pair,) = store.preference_pairs()
+    (pair,) = store.judgements.preference_pairs()
     assert (pair.prompt, pair.chosen, pair.rejected) == (answer.query.text, tea.content, cup.content)
     same_as_rebuilt(store)
 
@@ -214,7 +216,7 @@ def test_undo_takes_the_line_out_of_the_log(store: MemoryStore):
     store.feedback(tea.memory_id, "up", now=NOW)
     store.undo(now=NOW)
     assert log.read_bytes() == before + b'{"a person": "wrote this"\n'
-    assert store.judgements()[1] == [2]
+    assert store.judgements.all()[1] == [2]
 
 
 def test_revising_clears_the_mark(store: MemoryStore):
@@ -231,7 +233,7 @@ def test_revising_clears_the_mark(store: MemoryStore):
 def test_a_purge_takes_the_judgements_too(store: MemoryStore):
     tea = store.add("Alice prefers zanzibar tea", now=NOW).memory
     answer = store.query("zanzibar tea", now=NOW)
-    store.feedback_on_answer(answer.receipt, "bad", used=[tea.memory_id], reason="zanzibar!", now=NOW)
+    store.judgements.on_answer(answer.receipt, "bad", used=[tea.memory_id], reason="zanzibar!", now=NOW)
     store.purge([tea.memory_id], now=NOW)
     held = [
         path for path in store.folder.root.rglob("*") if path.is_file() and b"zanzibar" in path.read_bytes().lower()
@@ -242,7 +244,7 @@ def test_a_purge_takes_the_judgements_too(store: MemoryStore):
 def test_pairs_from_memories_that_replaced_one_another(store: MemoryStore):
     store.add("Lives in Rome", key="home city", value="Rome", now=NOW)
     store.add("Lives in Oslo", key="home city", value="Oslo", now=NOW)
-    (pair,) = store.preference_pairs()
+    (pair,) = store.judgements.preference_pairs()
     assert pair == preferences.Pair(
         "What is true now about: home city?", "Lives in Oslo", "Lives in Rome", preferences.REPLACED,
         pair.chosen_id, pair.rejected_id,

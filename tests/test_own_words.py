@@ -62,7 +62,7 @@ def each_written(store: MemoryStore) -> None:
         store.put(replace(store.get(name), content=f"{memory.content} now"), now=NOW)
         store.feedback(name, "up", now=NOW)
         if store.get(name).status == "candidate":
-            store.confirm([name], now=NOW)
+            store.candidates.confirm([name], now=NOW)
         store.forget([name], now=NOW)
         store.restore([name], now=NOW)
         store.undo_many(2, now=NOW)

@@ -33,7 +33,7 @@ TWINS = (
 
 REMOVALS: dict[str, Callable[[MemoryStore], object]] = {
     "forget": lambda store: store.forget(["note"], now=NOW),
-    "reject": lambda store: store.reject(["note"], now=NOW),
+    "reject": lambda store: store.candidates.reject(["note"], now=NOW),
     "undo": lambda store: store.undo(now=NOW),
 }
 

@@ -570,7 +570,7 @@ def test_what_may_be_worth_knowing_becomes_a_candidate(store):
     )
     assert (candidate.sources, candidate.metadata["topic"]) == ((done.episode.memory_id,), "payments-db")
     assert not [hit for hit in store.query("twice the disk", now=NOW).hits if hit.memory.kind == "knowledge"]
-    (confirmed,) = store.confirm([candidate.memory_id], now=NOW)
+    (confirmed,) = store.candidates.confirm([candidate.memory_id], now=NOW)
     assert confirmed.status == "active"
     same_as_rebuilt(store)
 

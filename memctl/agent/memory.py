@@ -279,7 +279,7 @@ class AgentMemory:
         if not pack.receipt or not self.store.task(self.session_id):
             return
         with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail
-            used = [name for name in self.store.receipt(pack.receipt).used if self._is_memory(name)]
+            used = [name for name in self.store.judgements.receipt(pack.receipt).used if self._is_memory(name)]
             if used:
                 self.store.note_task(used=used, session_id=self.session_id)
 

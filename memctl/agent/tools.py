@@ -273,7 +273,7 @@ class Toolbox:
         named = [own.get(self.shared.own_id(memory_id)).memory_id for memory_id in ids]
         if receipt:
             outcome = "good" if judgement == "up" else "bad"
-            judged = own.feedback_on_answer(receipt.strip(), outcome, used=named, reason=reason).after
+            judged = own.judgements.on_answer(receipt.strip(), outcome, used=named, reason=reason).after
         else:
             judged = tuple(own.feedback(memory_id, judgement, reason=reason).after[0] for memory_id in named)
         lines = (f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)

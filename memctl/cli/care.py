@@ -229,8 +229,8 @@ def _export_pairs(output: Path | None) -> None:
     with options.opened() as store:
         if blocked := store.refresh().blocked:
             raise blocked
-        pairs = store.preference_pairs()
-        broken = store.judgements()[1]
+        pairs = store.judgements.preference_pairs()
+        broken = store.judgements.all()[1]
     rows = [{"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected} for pair in pairs]
     counts = Counter(pair.source for pair in pairs)
     if broken:

@@ -195,7 +195,7 @@ def _value(value: str | None, mode: str) -> Any:
     import json
 
     from memctl.errors import UsageError
-    from memctl.lifecycle.facts import MERGE, MODES
+    from memctl.facts.rules import MERGE, MODES
 
     if mode not in MODES:
         raise UsageError(f"there is no mode {mode!r}", hint=f"Modes: {', '.join(MODES)}.")

@@ -11,8 +11,8 @@ from memctl.cli.options import AllowSecret, DryRun, Ids, Now, current
 from memctl.errors import argument, quoted
 
 if TYPE_CHECKING:
+    from memctl.feedback.service import Judged
     from memctl.models import Memory
-    from memctl.usecases.learning import Judged
 
 
 def feedback(
@@ -53,7 +53,7 @@ def feedback(
                     "an answer is judged by --outcome good|bad",
                     hint=f"memctl feedback {quoted(target)} --used ID --outcome good",
                 )
-            done = store.feedback_on_answer(
+            done = store.judgements.on_answer(
                 target, outcome, used=used or [], reason=reason, allow_secret=allow_secret, dry_run=dry_run, now=moment
             )
         else:
@@ -102,7 +102,7 @@ def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
     """
     with options.opened() as store:
         before = {memory.memory_id: memory for memory in store.all()} if dry_run else {}
-        changed = store.confirm(ids, dry_run=dry_run, now=options.moment(now))
+        changed = store.candidates.confirm(ids, dry_run=dry_run, now=options.moment(now))
     if current.json:
         render.as_json({"dry_run": dry_run, "memories": [render.memory_json(memory) for memory in changed]})
         return
@@ -122,7 +122,7 @@ def reject(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
     Example: memctl reject mem_20251214_1a2b
     """
     with options.opened() as store:
-        gone = store.reject(ids, dry_run=dry_run, now=options.moment(now))
+        gone = store.candidates.reject(ids, dry_run=dry_run, now=options.moment(now))
     _tell_rejected(gone, dry_run)
 
 

@@ -379,7 +379,7 @@ def complete_trashed(incomplete: str) -> list[str]:
 
 def complete_mode(incomplete: str) -> list[str]:
     """What a new value may do to the old one, for the shell."""
-    from memctl.lifecycle.facts import MODES
+    from memctl.facts.rules import MODES
 
     return [name for name in MODES if name.startswith(incomplete)]
 

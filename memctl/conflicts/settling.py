@@ -10,7 +10,7 @@ from typing import Any
 from memctl.conflicts.contradictions import COMPATIBLE, age_order
 from memctl.decay.policies import archived
 from memctl.errors import UsageError
-from memctl.lifecycle.facts import superseded
+from memctl.facts.rules import superseded
 from memctl.models import ACTIVE, CANDIDATE, Memory
 
 

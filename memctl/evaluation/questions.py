@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.lifecycle.feedback import Feedback
+from memctl.feedback.rules import Feedback
 from memctl.models import Memory, Problem
 from memctl.transfer import jsontext
 

@@ -18,11 +18,11 @@ from memctl.errors import NotFoundError, ProviderError
 from memctl.evaluation import metrics
 from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
+from memctl.feedback.service import Judgements
 from memctl.files import knowledge
 from memctl.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.retrieval.rank import Weights
-from memctl.usecases.asking import NONE
-from memctl.usecases.learning import Learning
+from memctl.usecases.asking import NONE, Asking
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3
@@ -119,8 +119,8 @@ class _Way:
 class Evaluations:
     """How well one's own memories are found, as `store.evaluation`."""
 
-    def __init__(self, engine: Learning) -> None:
-        self._engine = engine
+    def __init__(self, engine: Asking, judgements: Judgements) -> None:
+        self._engine, self._judgements = engine, judgements
 
     def run(
         self,
@@ -186,7 +186,7 @@ class Evaluations:
     def judged_good(self) -> list[Question]:
         """Questions whose answers were judged, with the memories that were of use: a file to start from."""
         active = {memory.memory_id: memory for memory in self._engine.all() if memory.status == ACTIVE}
-        return judged_good(self._engine.judgements()[0], active)
+        return judged_good(self._judgements.all()[0], active)
 
     def expected(self, question: Question) -> list[Memory | str]:
         """What should be found, piece by piece: a memory, or the text that one must hold."""

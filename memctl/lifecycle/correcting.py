@@ -9,8 +9,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
+from memctl.facts import rules as facts
 from memctl.index.text import terms
-from memctl.lifecycle import facts
 from memctl.lifecycle.adding import CANDIDATE_KEPT, Added
 from memctl.models import ACTIVE, CANDIDATE, Memory
 

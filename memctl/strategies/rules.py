@@ -15,9 +15,9 @@ from functools import cached_property
 from typing import Any
 
 from memctl.errors import UsageError
+from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
 from memctl.index.text import likeness, terms
 from memctl.lifecycle import adding
-from memctl.lifecycle.feedback import CONFIDENCE_DOWN, CONFIDENCE_UP
 from memctl.models import Memory
 from memctl.strategies import wording
 from memctl.strategies.fixes import (

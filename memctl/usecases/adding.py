@@ -11,7 +11,8 @@ from typing import Any
 from memctl import secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
-from memctl.lifecycle import adding, facts, guarding
+from memctl.facts import rules as facts
+from memctl.lifecycle import adding, guarding
 from memctl.lifecycle.adding import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.reflections.service import with_detail

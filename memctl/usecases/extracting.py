@@ -11,13 +11,14 @@ from memctl import secrets, times
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
+from memctl.facts import rules as facts
+from memctl.facts.candidates import REJECTED
 from memctl.files import document
-from memctl.lifecycle import adding, correcting, facts
+from memctl.lifecycle import adding, correcting
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.lifecycle.correcting import Denial, Meant
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.retrieval import retrieve
-from memctl.usecases.learning import REJECTED
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here

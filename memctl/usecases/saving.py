@@ -12,8 +12,9 @@ from memctl import secrets, times
 from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
 from memctl.errors import UsageError
+from memctl.facts import rules as facts
 from memctl.index.stopwords import is_stop
-from memctl.lifecycle import adding, facts, guarding
+from memctl.lifecycle import adding, guarding
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
 from memctl.retrieval import answer as answering

@@ -72,7 +72,7 @@ def _markers(store: MemoryStore) -> None:
 
 def _judge(store: MemoryStore) -> None:
     result = store.query("tea", now=NOW)
-    store.feedback_on_answer(result.receipt, "good", used=[PLAIN], now=NOW)
+    store.judgements.on_answer(result.receipt, "good", used=[PLAIN], now=NOW)
 
 
 def _leave_litter(store: MemoryStore) -> None:
@@ -100,7 +100,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
         store.folder.root.parent / "more.md", as_name="manual.md", replace=True, now=NOW
     ),
     "knowledge remove": lambda store: store.documents.remove(["manual.md"], now=NOW),
-    "confirm": lambda store: store.confirm([CANDIDATE], now=NOW),
+    "confirm": lambda store: store.candidates.confirm([CANDIDATE], now=NOW),
     "judge an answer": _judge,
     "record a strategy": lambda store: store.strategies.record(
         "search", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 10}, now=NOW

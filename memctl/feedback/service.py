@@ -6,18 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import housekeeping, secrets, times
+from memctl import secrets, times
 from memctl.errors import NotFoundError, UsageError
+from memctl.feedback import preferences
+from memctl.feedback import rules as feedback
+from memctl.feedback.rules import Feedback
 from memctl.files import atomic, receipts
 from memctl.files.receipts import Receipt
-from memctl.lifecycle import facts, feedback, preferences
-from memctl.lifecycle.feedback import Feedback
-from memctl.models import CANDIDATE, Change, Memory
+from memctl.models import Change, Memory
 from memctl.usecases.asking import Asking
 from memctl.view import View
-
-REJECTED = "rejected"
-"""Reason in the trash of a candidate that a person said is not true."""
 
 
 @dataclass(frozen=True)
@@ -31,10 +29,13 @@ class Judged:
     messages: tuple[str, ...] = ()
 
 
-class Learning(Asking):
-    """Feedback on memories and answers."""
+class Judgements:
+    """What was judged, as `store.judgements`."""
 
-    def feedback(
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
+
+    def give(
         self,
         memory_id: str,
         judgement: str,
@@ -58,8 +59,8 @@ class Learning(Asking):
             UsageError: not a judgement, or the memory was not in that answer.
         """
         feedback.check(judgement, feedback.MEMORY_WORDS)
-        self.refresh()
-        reason = secrets.guarded(reason, self.secret_policy(allow_secret), "the reason")
+        self._engine.refresh()
+        reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
         return self._judge((self._judged_id(memory_id),), judgement, reason, answer, dry_run, now)
 
@@ -70,13 +71,13 @@ class Learning(Asking):
             NotFoundError: there is neither.
         """
         try:
-            return self.full_id(given)
+            return self._engine.full_id(given)
         except NotFoundError:
-            if message_id := self.conversations.full_id(given):
+            if message_id := self._engine.conversations.full_id(given):
                 return message_id
             raise
 
-    def feedback_on_answer(
+    def on_answer(
         self,
         receipt: str,
         outcome: str,
@@ -100,8 +101,8 @@ class Learning(Asking):
             UsageError: no memory is named, or one that was not in the answer.
         """
         feedback.check(outcome, feedback.OUTCOME_WORDS)
-        self.refresh()
-        reason = secrets.guarded(reason, self.secret_policy(allow_secret), "the reason")
+        self._engine.refresh()
+        reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt)
         if not used:
             shown = ", ".join(answer.ids) or "none"
@@ -115,7 +116,7 @@ class Learning(Asking):
         Raises:
             NotFoundError: there is none; receipts are kept for some thousand answers.
         """
-        found = next((each for each in receipts.read(self.folder) if each.receipt == receipt), None)
+        found = next((each for each in receipts.read(self._engine.folder) if each.receipt == receipt), None)
         if found is None:
             raise NotFoundError(
                 f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer."
@@ -135,7 +136,7 @@ class Learning(Asking):
         if answer and (strange := [memory_id for memory_id in ids if memory_id not in answer.ids]):
             shown = ", ".join(answer.ids) or "none"
             raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
-        if answer and self.settings.secrets != secrets.ALLOW:
+        if answer and self._engine.settings.secrets != secrets.ALLOW:
             answer = replace(answer, query=secrets.masked(answer.query))  # what was asked goes into git here
         result: list[Judged] = []
 
@@ -143,62 +144,17 @@ class Learning(Asking):
             result[:] = [_judged(view, ids, judgement, reason, answer, now)]
             return Change("feedback", result[0].after, lines=(feedback.line(result[0].feedback),))
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return result[0]
 
-    def judgements(self) -> tuple[list[Feedback], list[int]]:
+    def all(self) -> tuple[list[Feedback], list[int]]:
         """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""
-        return feedback.read(atomic.read(self.folder.feedback_log) or b"")
+        return feedback.read(atomic.read(self._engine.folder.feedback_log) or b"")
 
     def preference_pairs(self) -> list[preferences.Pair]:
         """Pairs of a better and a worse text, for preference training (DPO)."""
-        memories = {memory.memory_id: memory for memory in self.all()}
-        return preferences.pairs(self.judgements()[0], memories)
-
-    # Candidates
-
-    def confirm(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Take candidates for true; each takes the place of what it was in conflict with.
-
-        Returns:
-            every memory that changed, the confirmed ones and those they superseded.
-
-        Raises:
-            UsageError: a memory is not a candidate.
-        """
-        now = now or times.utc_now()
-        self.refresh()
-        wanted = [self.full_id(given) for given in dict.fromkeys(ids)]
-        changed: dict[str, Memory] = {}
-
-        def decide(view: View) -> Change:
-            changed.clear()
-            for memory_id in wanted:
-                candidate = _candidate(view, memory_id)
-                rivals = [changed.get(other) or view.get(other) for other in candidate.conflicts_with]
-                changed.update({m.memory_id: m for m in facts.confirmed(candidate, [r for r in rivals if r], now)})
-            return Change("confirm", tuple(changed.values()))
-
-        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return list(changed.values())
-
-    def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Move candidates to the trash.
-
-        Raises:
-            UsageError: a memory is not a candidate.
-        """
-        now = now or times.utc_now()
-        self.refresh()
-        wanted = [self.full_id(given) for given in dict.fromkeys(ids)]
-        gone: list[Memory] = []
-
-        def decide(view: View) -> Change:
-            gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
-            return housekeeping.to_trash("reject", view, gone, REJECTED, now)
-
-        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return gone
+        memories = {memory.memory_id: memory for memory in self._engine.all()}
+        return preferences.pairs(self.all()[0], memories)
 
 
 def _judged(
@@ -219,12 +175,3 @@ def _judged(
         texts={memory.memory_id: memory.content for memory in before} if answer else None,
     )
     return Judged(given, before, tuple(feedback.judged(memory, given.score, now) for memory in before), messages)
-
-
-def _candidate(view: View, memory_id: str) -> Memory:
-    memory = view.need(memory_id)
-    if memory.status != CANDIDATE:
-        raise UsageError(
-            f"{memory_id} is not a candidate (it is {memory.status})", hint="`memctl list --candidates` shows them."
-        )
-    return memory

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from memctl.feedback.rules import Feedback
 from memctl.index.text import likeness, terms
-from memctl.lifecycle.feedback import Feedback
 from memctl.models import ACTIVE, SUPERSEDED, Memory
 
 SAME = 0.6

@@ -1,0 +1,75 @@
+"""Candidates: what was learned and not believed yet, for a person to confirm or reject."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from memctl import housekeeping, secrets, times
+from memctl.engine import Engine
+from memctl.errors import UsageError
+from memctl.facts import rules
+from memctl.models import CANDIDATE, Change, Memory
+from memctl.view import View
+
+REJECTED = "rejected"
+"""Reason in the trash of a candidate that a person said is not true."""
+
+
+class Candidates:
+    """Candidates, as `store.candidates`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def confirm(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
+        """Take candidates for true; each takes the place of what it was in conflict with.
+
+        Returns:
+            every memory that changed, the confirmed ones and those they superseded.
+
+        Raises:
+            UsageError: a memory is not a candidate.
+        """
+        now = now or times.utc_now()
+        self._engine.refresh()
+        wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
+        changed: dict[str, Memory] = {}
+
+        def decide(view: View) -> Change:
+            changed.clear()
+            for memory_id in wanted:
+                candidate = _candidate(view, memory_id)
+                rivals = [changed.get(other) or view.get(other) for other in candidate.conflicts_with]
+                changed.update({m.memory_id: m for m in rules.confirmed(candidate, [r for r in rivals if r], now)})
+            return Change("confirm", tuple(changed.values()))
+
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return list(changed.values())
+
+    def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
+        """Move candidates to the trash.
+
+        Raises:
+            UsageError: a memory is not a candidate.
+        """
+        now = now or times.utc_now()
+        self._engine.refresh()
+        wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
+        gone: list[Memory] = []
+
+        def decide(view: View) -> Change:
+            gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
+            return housekeeping.to_trash("reject", view, gone, REJECTED, now)
+
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return gone
+
+
+def _candidate(view: View, memory_id: str) -> Memory:
+    memory = view.need(memory_id)
+    if memory.status != CANDIDATE:
+        raise UsageError(
+            f"{memory_id} is not a candidate (it is {memory.status})", hint="`memctl list --candidates` shows them."
+        )
+    return memory

@@ -1,0 +1,1 @@
+"""Feedback on memories and answers: what it changes, its log, and pairs for preference training."""
