@@ -28,12 +28,12 @@ from memctl.context import fence, tokens
 from memctl.core import messages, recalled
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
+from memctl.extraction import clauses, extract, phrases
 from memctl.feedback import rules as feedback
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
 from memctl.index import cues, text
 from memctl.lifecycle import forgetting
-from memctl.lifecycle.extraction import clauses, extract, phrases
 from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route

@@ -321,7 +321,7 @@ class Engine:
             return "It was purged: only its id is left, and nothing brings it back."
         if not starting and any(t.memory.memory_id == given for t in self.trashed()):
             return f"It is in the trash: `memctl restore {argument(given)}`."
-        if not starting and given and self.history(given):
+        if not starting and given and self.operations(given):
             name = argument(given)
             return f"It is gone; `memctl log --ids {name}` tells how, `memctl restore --from OP {name}` brings it back."
         near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
@@ -356,7 +356,7 @@ class Engine:
         if self.index.raws(document.FILE_NAME, [given]):
             return given
         gone = {t.memory.memory_id for t in self.trashed()}
-        gone |= {step.memory_id for operation in self.history() for step in operation.records}
+        gone |= {step.memory_id for operation in self.operations() for step in operation.records}
         if given in gone:
             return given
         try:
@@ -367,7 +367,7 @@ class Engine:
                 return starting[0]
             raise
 
-    def history(self, memory_id: str = "") -> list[journal.Operation]:
+    def operations(self, memory_id: str = "") -> list[journal.Operation]:
         """What was done, oldest first; to one memory, or to all."""
         found = journal.read(self.folder)
         return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]

@@ -142,7 +142,7 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
         reflection=reflection,
         problem=problem,
         links=_links(store, memory),
-        history=[_told(operation, memory.memory_id) for operation in store.history(memory.memory_id)],
+        history=[_told(operation, memory.memory_id) for operation in store.history.operations(memory.memory_id)],
         uses=used.access_count,
         forecast=forecast,
         curve=policies.curve(memory, now, store.decay.rules, days, CURVE_POINTS),

@@ -15,32 +15,33 @@ from typing import TYPE_CHECKING, Any
 from memctl.usecases.asking import Asking
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
     from memctl.context.service import ContextPack, Contexts
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
+    from memctl.extraction.service import Extraction
     from memctl.facts.candidates import Candidates
     from memctl.feedback.service import Judged, Judgements
+    from memctl.files.journal import Operation
+    from memctl.history.service import History
     from memctl.reflections.service import Reflections
     from memctl.strategies.service import Strategies
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
-    from memctl.usecases.as_of import AsOf
     from memctl.usecases.changing import Changing
     from memctl.usecases.conversations import Conversations
-    from memctl.usecases.extracting import Extracting
     from memctl.usecases.local_state import LocalState
     from memctl.usecases.maintaining import Maintaining
-    from memctl.usecases.restoring import Restoring
     from memctl.usecases.saving import Saving
     from memctl.usecases.tasks import Tasks
-    from memctl.usecases.undoing import Undoing
 
     class Subjects(
         Saving, Adding, Changing, LocalState, Maintaining, Tasks,
-        Conversations, Extracting, AsOf, Restoring, Undoing, Archiving,
+        Conversations, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -71,11 +72,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
         *("load_session_if_exists", "save_session", "delete_session", "messages_in_use"),
         *("keep_earlier", "bring_queued", "drop_from_windows"),
     ),
-    "extracting.Extracting": ("extract",),
-    "as_of.AsOf": ("query_as_of", "select_as_of"),
-    "restoring.Restoring": ("restore_from",),
-    "history.History": ("past", "differences"),
-    "undoing.Undoing": ("undo", "redo", "undo_many", "redo_many", "undone"),
     "archiving.Archiving": ("export_archive",),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
@@ -146,6 +142,13 @@ class MemoryStore(Subjects):
         return Reflections(self)
 
     @cached_property
+    def extraction(self) -> Extraction:
+        """Learning what a conversation says about the user."""
+        from memctl.extraction.service import Extraction
+
+        return Extraction(self)
+
+    @cached_property
     def judgements(self) -> Judgements:
         """What was judged: feedback on memories and answers, and what training can take from it."""
         from memctl.feedback.service import Judgements
@@ -162,6 +165,35 @@ class MemoryStore(Subjects):
     def feedback(self, memory_id: str, judgement: str, **options: Any) -> Judged:
         """Judge one memory or message; see `Judgements.give`."""
         return self.judgements.give(memory_id, judgement, **options)
+
+    @cached_property
+    def history(self) -> History:
+        """What was done and what was: the log, the memories of another time, and taking changes back."""
+        from memctl.history.service import History
+
+        return History(self)
+
+    def undo(self, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None) -> Operation:
+        """Take back the last change.
+
+        Args:
+            before_purge: step over purges, which cannot be taken back.
+
+        Raises:
+            NotFoundError: there is nothing to undo.
+            ConflictError: something it touched has changed since.
+            RefusedError: the last change was a purge.
+        """
+        return self.history.undo(before_purge=before_purge, dry_run=dry_run, now=now).one()
+
+    def redo(self, *, dry_run: bool = False, now: datetime | None = None) -> Operation:
+        """Take back the last undo, if nothing was changed since.
+
+        Raises:
+            NotFoundError: there is nothing to redo.
+            ConflictError: something it touched has changed since.
+        """
+        return self.history.redo(dry_run=dry_run, now=now).one()
 
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""

@@ -104,7 +104,7 @@ def test_what_comes_back_is_no_hand_edit(log: bool, store: MemoryStore, tmp_path
         back.adopt()
         assert doctor.examine(back) == []
         assert (back.undo().command, len(back.all())) == ("add", 2)
-        assert len(back.undo_many(2).done) == (2 if log else 0)
+        assert len(back.history.undo(2).done) == (2 if log else 0)
 
 
 def test_hand_edits_unknown_fields_and_broken_files_come_back(store: MemoryStore, tmp_path: Path) -> None:

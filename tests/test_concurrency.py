@@ -156,7 +156,7 @@ def test_writers_and_readers(writers: int, tmp_path: Path) -> None:
     with open_store(root, user="alice", environment=_environment(root)) as store:
         assert {memory.memory_id for memory in store.all()} == set(ids)
         same_as_rebuilt(store)
-        assert len(store.history()) == EACH * 2
+        assert len(store.history.operations()) == EACH * 2
         assert left_over(root) == []
 
 

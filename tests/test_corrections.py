@@ -14,8 +14,8 @@ from conftest import same_as_rebuilt
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.cli.main import main
-from memctl.lifecycle.extraction import clauses
-from memctl.lifecycle.extraction.extract import Utterance
+from memctl.extraction import clauses
+from memctl.extraction.extract import Utterance
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
@@ -123,8 +123,8 @@ def by_value(store: MemoryStore, value: object) -> Memory:
 
 
 def test_both_facts_carry_their_dates_and_undo_restores_the_old_one(store: MemoryStore) -> None:
-    store.extract([Utterance("user", "I live in Graz.", NOW - timedelta(days=90))], now=NOW - timedelta(days=90))
-    store.extract([Utterance("user", "I moved to Linz.", NOW)], now=NOW)
+    store.extraction.run([Utterance("user", "I live in Graz.", NOW - timedelta(days=90))], now=NOW - timedelta(days=90))
+    store.extraction.run([Utterance("user", "I moved to Linz.", NOW)], now=NOW)
     graz, linz = by_value(store, "Graz"), by_value(store, "Linz")
 
     assert (graz.status, graz.valid_to, graz.superseded_by) == (SUPERSEDED, NOW, linz.memory_id)
@@ -138,14 +138,14 @@ def test_both_facts_carry_their_dates_and_undo_restores_the_old_one(store: Memor
 def test_a_correction_overwrites_what_is_surer(store: MemoryStore) -> None:
     store.add("Alice lives in Graz.", key="city", value="Graz", category="life", confidence=1.0)
 
-    assert [p.outcome for p in store.extract("I live in Linz.").proposals] == ["candidate"]
-    assert [p.outcome for p in store.extract("Actually, I live in Linz now.").proposals] == ["updated"]
+    assert [p.outcome for p in store.extraction.run("I live in Linz.").proposals] == ["candidate"]
+    assert [p.outcome for p in store.extraction.run("Actually, I live in Linz now.").proposals] == ["updated"]
     assert by_value(store, "Graz").status == SUPERSEDED
 
 
 def test_a_pinned_memory_is_not_superseded(store: MemoryStore) -> None:
     pinned = store.add("I live in Graz.", key="city", value="Graz", category="life", pinned=True).memory
-    store.extract("I moved to Linz.")
+    store.extraction.run("I moved to Linz.")
 
     assert by_value(store, "Graz").status == ACTIVE
     assert (by_value(store, "Linz").status, by_value(store, "Linz").conflicts_with) == (
@@ -155,12 +155,12 @@ def test_a_pinned_memory_is_not_superseded(store: MemoryStore) -> None:
 
 
 def test_a_correction_that_identifies_no_fact_is_a_candidate(store: MemoryStore) -> None:
-    (alone,) = store.extract("I don't eat at Mario's any more.").proposals
+    (alone,) = store.extraction.run("I don't eat at Mario's any more.").proposals
     assert alone.memory is not None
     assert alone.memory.status == CANDIDATE
 
-    city = store.extract("I live in Graz.").proposals[0].memory
-    (moved,) = store.extract("We've moved house.").proposals
+    city = store.extraction.run("I live in Graz.").proposals[0].memory
+    (moved,) = store.extraction.run("We've moved house.").proposals
     assert city is not None
     assert moved.memory is not None
     assert (moved.memory.status, moved.memory.conflicts_with) == (CANDIDATE, (city.memory_id,))
@@ -168,30 +168,32 @@ def test_a_correction_that_identifies_no_fact_is_a_candidate(store: MemoryStore)
 
 def test_what_was_said_before_a_correction_does_not_come_back(store: MemoryStore) -> None:
     first = [Utterance("user", "I live in Graz.", NOW)]
-    store.extract(first, now=NOW)
-    store.extract([Utterance("user", "I moved to Linz.", NOW + timedelta(hours=1))], now=NOW + timedelta(hours=1))
-    again = store.extract(first, now=NOW + timedelta(hours=2))
+    store.extraction.run(first, now=NOW)
+    store.extraction.run(
+        [Utterance("user", "I moved to Linz.", NOW + timedelta(hours=1))], now=NOW + timedelta(hours=1)
+    )
+    again = store.extraction.run(first, now=NOW + timedelta(hours=2))
 
     assert [found.outcome for found in again.proposals] == ["mentioned"]
     assert {m.value: m.status for m in store.all()} == {"Graz": SUPERSEDED, "Linz": ACTIVE}
 
     back = [Utterance("user", "I live in Graz now.", NOW + timedelta(days=400))]
-    store.extract(back, now=NOW + timedelta(days=400))
+    store.extraction.run(back, now=NOW + timedelta(days=400))
     assert [m.value for m in store.all() if m.status == ACTIVE] == ["Graz"]
 
 
 def test_an_old_correction_learned_late_does_not_overwrite_a_newer_fact(store: MemoryStore) -> None:
-    store.extract([Utterance("user", "I moved to Linz.", NOW)], now=NOW)
-    late = store.extract([Utterance("user", "I moved to Graz.", NOW - timedelta(days=30))], now=NOW)
+    store.extraction.run([Utterance("user", "I moved to Linz.", NOW)], now=NOW)
+    late = store.extraction.run([Utterance("user", "I moved to Graz.", NOW - timedelta(days=30))], now=NOW)
 
     assert [found.outcome for found in late.proposals] == ["candidate"]
     assert by_value(store, "Linz").status == ACTIVE
 
 
 def test_a_correction_settles_a_candidate_that_says_the_same(store: MemoryStore) -> None:
-    store.extract("I live in Graz.")
-    store.extract("I live in Linz.")
-    store.extract("Actually, I live in Linz now.")
+    store.extraction.run("I live in Graz.")
+    store.extraction.run("I live in Linz.")
+    store.extraction.run("Actually, I live in Linz now.")
 
     assert sorted((m.value, m.status) for m in store.all()) == [
         ("Graz", SUPERSEDED),
@@ -203,18 +205,20 @@ def test_a_correction_settles_a_candidate_that_says_the_same(store: MemoryStore)
 def test_what_is_corrected_at_once_is_no_candidate(store: MemoryStore) -> None:
     said = "Next Tuesday I fly to Rome. No, I meant Wednesday. My sister is called Anna. No, I meant Hanna."
 
-    assert [found.outcome for found in store.extract(said, now=NOW).proposals] == ["added", "added"]
+    assert [found.outcome for found in store.extraction.run(said, now=NOW).proposals] == ["added", "added"]
 
 
 def test_a_hedged_statement_leaves_the_sure_one(store: MemoryStore) -> None:
-    store.extract("User: I live in Graz.\nUser: Maybe I live in Linz.")
+    store.extraction.run("User: I live in Graz.\nUser: Maybe I live in Linz.")
 
     assert {m.value: m.status for m in store.all()} == {"Graz": ACTIVE, "Linz": CANDIDATE}
 
 
 def test_what_was_said_before_is_not_learned_again_with_an_exchange(store: MemoryStore) -> None:
-    store.extract("My dog is called Biscuit.")
-    store.extract([Utterance("user", "No, I meant Brisket.")], before=[Utterance("user", "My dog is called Biscuit.")])
+    store.extraction.run("My dog is called Biscuit.")
+    store.extraction.run(
+        [Utterance("user", "No, I meant Brisket.")], before=[Utterance("user", "My dog is called Biscuit.")]
+    )
 
     assert {m.value: (m.status, m.mentions) for m in store.all()} == {
         "Biscuit": (SUPERSEDED, 1),
@@ -281,7 +285,7 @@ def test_what_is_to_be_remembered_is_one_memory(store: MemoryStore, text: str) -
 
 @pytest.mark.parametrize("after", ["Please remember that.", "Don't forget this!"])
 def test_please_remember_that_is_about_the_sentence_before(store: MemoryStore, after: str) -> None:
-    store.extract(f"The cabin has no heating. {after}")
+    store.extraction.run(f"The cabin has no heating. {after}")
 
     assert [memory.content for memory in store.all()] == ["The cabin has no heating."]
 
@@ -313,9 +317,9 @@ class Silent:
 
 
 def test_what_a_model_overlooks_the_rules_still_find(store: MemoryStore) -> None:
-    store.extract("I live in Graz.")
+    store.extraction.run("I live in Graz.")
     store.__dict__["llm"] = Silent()
-    report = store.extract("I moved to Linz.")
+    report = store.extraction.run("I moved to Linz.")
 
     assert (report.origin, [found.outcome for found in report.proposals]) == ("model", ["updated"])
     assert by_value(store, "Graz").status == SUPERSEDED

@@ -94,9 +94,9 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
     "forget two": lambda store: store.forget([DETAIL, GENERATED], now=NOW),
     "restore": lambda store: store.restore([TRASHED], now=NOW),
     "undo": lambda store: store.undo(now=NOW),
-    "undo three": lambda store: store.undo_many(3, now=NOW),
-    "redo two": lambda store: store.redo_many(2, now=NOW),
-    "restore from": lambda store: store.restore_from(GENERATED, store.history()[0].op, now=NOW),
+    "undo three": lambda store: store.history.undo(3, now=NOW),
+    "redo two": lambda store: store.history.redo(2, now=NOW),
+    "restore from": lambda store: store.history.restore(GENERATED, store.history.operations()[0].op, now=NOW),
     "reflect": lambda store: store.reflections.write([store.get(PLAIN), store.get(FACT)], now=NOW),
     "reflect refresh": lambda store: store.reflections.write([store.get(GENERATED)], now=NOW),
     "decay": lambda store: store.decay.run(now=NOW + timedelta(days=500)),
@@ -111,7 +111,7 @@ BEFORE: dict[str, Callable[[MemoryStore], Any]] = {
     "adopt": _write_by_hand,
     "expire": _let_expire,
     "undo feedback": lambda store: store.feedback(PLAIN, "up", now=NOW),
-    "redo two": lambda store: store.undo_many(2, now=NOW),
+    "redo two": lambda store: store.history.undo(2, now=NOW),
 }
 """What must happen first, undisturbed."""
 
@@ -481,9 +481,9 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
         with opened(root) as store:
             store.refresh()
             if truth(root / "alice") == before:
-                assert len(store.history()) == len(_history(template))
+                assert len(store.history.operations()) == len(_history(template))
             else:
-                assert store.history()[-1].command == "forget"
+                assert store.history.operations()[-1].command == "forget"
                 store.undo(now=NOW)
                 assert truth(root / "alice") == before
                 taken_back += 1

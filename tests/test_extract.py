@@ -18,8 +18,8 @@ from memctl import MemoryStore, dates
 from memctl.config import Settings
 from memctl.context import fence
 from memctl.errors import InvalidDataError, ProviderError
-from memctl.lifecycle.extraction import extract
-from memctl.lifecycle.extraction.extract import Proposal, Utterance
+from memctl.extraction import extract
+from memctl.extraction.extract import Proposal, Utterance
 from memctl.transfer.conversations import parse
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)  # a Wednesday
@@ -319,7 +319,7 @@ def contents(store: MemoryStore) -> dict[str, str]:
 
 
 def test_what_is_learned(store: MemoryStore) -> None:
-    report = store.extract(CHAT, now=NOW)
+    report = store.extraction.run(CHAT, now=NOW)
 
     assert report.origin == "rules"
     assert [found.outcome for found in report.proposals].count("candidate") == 1
@@ -328,23 +328,23 @@ def test_what_is_learned(store: MemoryStore) -> None:
     flight = next(m for m in store.all() if m.kind == "episode")
     assert (flight.source, flight.occurred_at) == ("conversation", datetime(2026, 11, 3, tzinfo=UTC))
     assert flight.expires_at == NOW + timedelta(days=7)
-    assert len(store.history()) == 1
+    assert len(store.history.operations()) == 1
     same_as_rebuilt(store)
     store.undo()
     assert contents(store) == {}
 
 
 def test_a_dry_run_writes_nothing(store: MemoryStore) -> None:
-    assert len(store.extract(CHAT, dry_run=True, now=NOW).proposals) == 6
+    assert len(store.extraction.run(CHAT, dry_run=True, now=NOW).proposals) == 6
     assert contents(store) == {}
-    assert store.history() == []
+    assert store.history.operations() == []
 
 
 def test_the_same_conversation_again_is_only_counted(store: MemoryStore) -> None:
-    store.extract(CHAT, now=NOW)
+    store.extraction.run(CHAT, now=NOW)
     before = {m.memory_id: (m.status, m.confidence, m.value) for m in store.all()}
 
-    again = store.extract(CHAT, now=NOW + timedelta(hours=1))
+    again = store.extraction.run(CHAT, now=NOW + timedelta(hours=1))
 
     assert {found.outcome for found in again.proposals} == {"mentioned"}
     assert {m.memory_id: (m.status, m.confidence, m.value) for m in store.all()} == before
@@ -356,27 +356,27 @@ def test_the_same_conversation_again_is_only_counted(store: MemoryStore) -> None
 def test_idempotent_in_records(opener: Callable[..., MemoryStore], tmp_path: Path, texts: list[str]) -> None:
     number = sum(1 for _ in tmp_path.glob("s*"))
     store = opener(root=tmp_path / f"s{number}")
-    store.extract(user(*texts), now=NOW)
+    store.extraction.run(user(*texts), now=NOW)
     first = {m.memory_id: (m.status, m.content) for m in store.all()}
 
-    store.extract(user(*texts), now=NOW)
+    store.extraction.run(user(*texts), now=NOW)
 
     assert {m.memory_id: (m.status, m.content) for m in store.all()} == first
     same_as_rebuilt(store)
 
 
 def test_confidence_decides_between_values(store: MemoryStore) -> None:
-    store.extract("I live in Berlin.", now=NOW)
-    assert store.extract("Maybe I live in Rome.", now=NOW).proposals[0].outcome == "candidate"
-    assert store.extract("I live in Paris.", now=NOW).proposals[0].outcome == "candidate"
-    assert store.extract("We live in Berlin now.", now=NOW).proposals[0].outcome == "mentioned"
+    store.extraction.run("I live in Berlin.", now=NOW)
+    assert store.extraction.run("Maybe I live in Rome.", now=NOW).proposals[0].outcome == "candidate"
+    assert store.extraction.run("I live in Paris.", now=NOW).proposals[0].outcome == "candidate"
+    assert store.extraction.run("We live in Berlin now.", now=NOW).proposals[0].outcome == "mentioned"
 
     (berlin,) = (m for m in store.all() if m.value == "Berlin")
     assert (berlin.confidence, berlin.mentions, berlin.status) == (0.95, 2, "active")
     paris = next(m for m in store.all() if m.value == "Paris")
     assert (paris.status, paris.conflicts_with) == ("candidate", (berlin.memory_id,))
 
-    moved = store.extract("I moved to Hamburg last week.", now=NOW).proposals[0]
+    moved = store.extraction.run("I moved to Hamburg last week.", now=NOW).proposals[0]
     assert (moved.outcome, moved.replaced) == ("updated", (berlin.memory_id,))
     same_as_rebuilt(store)
 
@@ -385,43 +385,43 @@ def test_the_threshold_is_a_setting(opener: Callable[..., MemoryStore], tmp_path
     opener()
     (tmp_path / "store" / "memctl.yaml").write_text("extract_threshold: 0.2\n")
 
-    assert opener().extract("Maybe I like jazz.", now=NOW).proposals[0].outcome == "added"
+    assert opener().extraction.run("Maybe I like jazz.", now=NOW).proposals[0].outcome == "added"
 
 
 def test_a_rejected_text_does_not_come_back(store: MemoryStore) -> None:
-    candidate = store.extract("Maybe I like jazz.", now=NOW).proposals[0].memory
+    candidate = store.extraction.run("Maybe I like jazz.", now=NOW).proposals[0].memory
     assert candidate is not None
     store.candidates.reject([candidate.memory_id], now=NOW)
 
-    assert store.extract("Maybe I like jazz.", now=NOW).proposals[0].outcome == "rejected"
+    assert store.extraction.run("Maybe I like jazz.", now=NOW).proposals[0].outcome == "rejected"
     assert contents(store) == {}
 
 
 def test_a_confirmed_candidate_is_only_counted_afterwards(store: MemoryStore) -> None:
-    candidate = store.extract("Maybe I like jazz.", now=NOW).proposals[0].memory
+    candidate = store.extraction.run("Maybe I like jazz.", now=NOW).proposals[0].memory
     assert candidate is not None
     store.candidates.confirm([candidate.memory_id], now=NOW)
 
-    assert store.extract("Maybe I like jazz.", now=NOW).proposals[0].outcome == "mentioned"
+    assert store.extraction.run("Maybe I like jazz.", now=NOW).proposals[0].outcome == "mentioned"
     assert contents(store) == {"Maybe I like jazz.": "active"}
 
 
 def test_a_sentence_of_a_longer_memory_is_recalled(store: MemoryStore) -> None:
     store.add("My trip notes. I like green tea. Bring a flask.", now=NOW)
 
-    assert store.extract("I like green tea.", now=NOW).proposals[0].outcome == "recalled"
-    assert store.extract("I like green tea ice cream.", now=NOW).proposals[0].outcome == "added"
+    assert store.extraction.run("I like green tea.", now=NOW).proposals[0].outcome == "recalled"
+    assert store.extraction.run("I like green tea ice cream.", now=NOW).proposals[0].outcome == "added"
 
 
 def test_an_appointment_that_is_over_is_not_kept(store: MemoryStore) -> None:
     said = [Utterance("user", "Tomorrow I fly to Rome.", NOW - timedelta(days=60))]
 
-    assert store.extract(said, now=NOW).proposals[0].outcome == "expired"
+    assert store.extraction.run(said, now=NOW).proposals[0].outcome == "expired"
     assert contents(store) == {}
 
 
 def test_nobody_who_is_the_user_is_said(store: MemoryStore) -> None:
-    report = store.extract("Bob: I like tea.\nCarol: me too", now=NOW)
+    report = store.extraction.run("Bob: I like tea.\nCarol: me too", now=NOW)
 
     assert report.proposals == ()
     assert "no message is the user's" in report.notes[0]
@@ -477,7 +477,7 @@ def test_a_model_proposes(store: MemoryStore) -> None:
         "nonsense",
     ]
     model = with_model(store, {"proposals": proposals})
-    report = store.extract(text, now=NOW)
+    report = store.extraction.run(text, now=NOW)
 
     assert report.origin == "model"
     assert [(f.proposal.key, f.proposal.value, f.outcome) for f in report.proposals][:1] == [
@@ -503,7 +503,7 @@ def test_the_conversation_cannot_leave_its_fence() -> None:
 )
 def test_a_broken_model_does_no_harm(store: MemoryStore, answer: Any) -> None:
     with_model(store, answer)
-    report = store.extract("I live in Berlin.", now=NOW)
+    report = store.extraction.run("I live in Berlin.", now=NOW)
 
     if isinstance(answer, ProviderError):
         assert (report.origin, report.notes) == ("rules", ("rules alone: no answer",))
@@ -515,14 +515,14 @@ def test_a_broken_model_does_no_harm(store: MemoryStore, answer: Any) -> None:
 def test_rules_alone_when_asked(store: MemoryStore) -> None:
     model = with_model(store, {"proposals": []})
 
-    assert len(store.extract("I live in Berlin.", use_model=False, now=NOW).proposals) == 1
+    assert len(store.extraction.run("I live in Berlin.", use_model=False, now=NOW).proposals) == 1
     assert model.asked == []
 
 
 def test_a_secret_is_kept_by_nobody(store: MemoryStore) -> None:
     with_model(store, {"proposals": [item("My password is hunter2.", key="password", value="hunter2")]})
 
-    assert store.extract("My password is hunter2.", now=NOW).proposals == ()
+    assert store.extraction.run("My password is hunter2.", now=NOW).proposals == ()
 
 
 def test_a_long_conversation_goes_in_pieces() -> None:

@@ -402,7 +402,7 @@ def test_a_disk_that_takes_a_few_bytes_at_a_time(opener: Opener, monkeypatch: py
     receipt = store.query("tea").receipt
     store.judgements.on_answer(receipt, "good", used=[memory.memory_id], reason="It was right.")
     assert found(store, "tea")[0] == "Alice likes tea."
-    store.undo_many(2)
+    store.history.undo(2)
     assert contents(store) == []
     assert journal.unfinished(store.folder) is None
     same_as_rebuilt(store)
@@ -655,7 +655,7 @@ def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -
     assert store.folder.memory_file.read_bytes() == good[:-5]
     write_by_hand(store.folder.memory_file, good)
     assert "From the intent." in contents(store)
-    assert store.history()[-1].op == "op_1"
+    assert store.history.operations()[-1].op == "op_1"
     store.undo()
     assert "From the intent." not in contents(store)
     assert not (store.folder.reflections / "n1.md").exists()
@@ -696,12 +696,12 @@ def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: Me
 def test_what_was_never_begun_is_no_history(filled: MemoryStore) -> None:
     """A change that was noted and not made is dropped: it is not told of, and not taken back."""
     filled.add("One.")
-    known = [operation.op for operation in filled.history()]
+    known = [operation.op for operation in filled.history.operations()]
     step = RecordStep("n1", None, '{"memory_id": "n1", "content": "Never."}')
     journal.write_intent(filled.folder, Operation("op_never", "2025-01-01T00:00:00Z", "add", (step,), ()))
     filled.add("Two.")
-    assert [operation.op for operation in filled.history()][:-1] == known
-    assert filled.undo_many(2).stopped is None
+    assert [operation.op for operation in filled.history.operations()][:-1] == known
+    assert filled.history.undo(2).stopped is None
     assert not {"One.", "Two.", "Never."} & set(contents(filled))
 
 
@@ -766,7 +766,7 @@ def test_junk_in_the_log(filled: MemoryStore, junk: bytes) -> None:
     assert found(filled, "tea")[0] == "Alice likes tea."
     filled.add("new")
     assert "new" in contents(filled)
-    assert filled.history()[-1].command == "add"
+    assert filled.history.operations()[-1].command == "add"
     filled.undo()
     assert "new" not in contents(filled)
 
@@ -784,7 +784,7 @@ def test_junk_in_the_private_folder(filled: MemoryStore, name: str) -> None:
             filled.decay.run,
             lambda: filled.forget(["m3"]),
             filled.trashed,
-            filled.history,
+            filled.history.operations,
         ):
             with suppress(MemctlError):
                 act()
@@ -994,7 +994,7 @@ def test_a_record_that_refers_to_any_file(filled: MemoryStore, opener: Opener, t
     assert {p: p.read_bytes() for p in outside} == outside
     assert {"Alice likes tea.", "Bob likes coffee."} <= set(contents(filled))
     json.loads(filled.folder.memory_file.read_text())
-    assert len(filled.history()) >= 2
+    assert len(filled.history.operations()) >= 2
 
 
 @pytest.mark.parametrize("name", ["memory.json", "reflections/a.md"])
@@ -1186,7 +1186,7 @@ def test_asking_and_syncing_change_no_file(filled: MemoryStore) -> None:
         filled.query("tea zephyr", now=now)
         filled.sync(deep=True)
         filled.select()
-        filled.history()
+        filled.history.operations()
         filled.reindex()
     after = {path: os.lstat(filled.folder.root / path) for path in tracked(filled.folder.root)}
     assert tracked(filled.folder.root) == content
@@ -1424,7 +1424,7 @@ def test_purging_with_junk_in_the_log(filled: MemoryStore) -> None:
         )
     filled.purge(["m1"])
     assert _holding(filled.folder.root, "tea.") == []
-    assert filled.history() is not None
+    assert filled.history.operations() is not None
 
 
 def test_filters_with_odd_values(filled: MemoryStore) -> None:

@@ -195,7 +195,7 @@ def test_later_writes_leave_the_bytes_of_others(style: str, store: MemoryStore) 
                 assert raw == records[record["memory_id"]]
         assert after.startswith(b"\xef\xbb\xbf") == before.startswith(b"\xef\xbb\xbf")
         assert after.startswith(before[: before.index(b"[")])
-        other.undo_many(2)
+        other.history.undo(2)
     assert path.read_bytes() == before
 
 

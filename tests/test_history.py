@@ -26,8 +26,8 @@ from memctl.cli.main import main
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from memctl.files.journal import Operation, RecordStep
 from memctl.git import revisions
-from memctl.lifecycle import past, undoing
-from memctl.lifecycle.past import RECORD, Key, Point
+from memctl.history import past, stacks
+from memctl.history.past import RECORD, Key, Point
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query
 from memctl.selection import Selection
 
@@ -76,9 +76,9 @@ class Stacks(RuleBasedStateMachine):
     def change(self, act: Callable[[datetime], object]) -> None:
         """A plain change: what it did lies on `done`, and nothing can be redone any more."""
         self.now += timedelta(seconds=1)
-        before, count = self.files(), len(self.store.history())
+        before, count = self.files(), len(self.store.history.operations())
         act(self.now)
-        if len(self.store.history()) > count:
+        if len(self.store.history.operations()) > count:
             self.done.append((before, self.files()))
             self.undone.clear()
 
@@ -121,23 +121,23 @@ class Stacks(RuleBasedStateMachine):
     @precondition(lambda self: self.done)
     @rule(number=st.integers(0, 99), back=st.integers(0, 99))
     def restore_from(self, number: int, back: int) -> None:
-        operations = self.store.history()
-        then = self.store.past(operations[back % len(operations)].op)
+        operations = self.store.history.operations()
+        then = self.store.history.past(operations[back % len(operations)].op)
         if then.records:
             chosen = sorted(then.records)[number % len(then.records)]
             self.change(lambda now: self._restored(chosen, operations[back % len(operations)].op, now))
 
     def _restored(self, memory_id: str, op: str, now: datetime) -> None:
         with suppress(RefusedError):  # the fact has another value by now
-            self.store.restore_from(memory_id, op, now=now)
+            self.store.history.restore(memory_id, op, now=now)
 
     @rule(count=st.integers(1, 4))
     def undo(self, count: int) -> None:
-        self.walk(count, self.store.undo_many, self.done, self.undone, 0)
+        self.walk(count, self.store.history.undo, self.done, self.undone, 0)
 
     @rule(count=st.integers(1, 4))
     def redo(self, count: int) -> None:
-        self.walk(count, self.store.redo_many, self.undone, self.done, 1)
+        self.walk(count, self.store.history.redo, self.undone, self.done, 1)
 
     def walk(self, count: int, act: Callable, source: list, target: list, side: int) -> None:
         before = self.files()
@@ -164,11 +164,11 @@ def operations(kinds: Sequence[str]) -> list[Operation]:
     found: list[Operation] = []
     for number, kind in enumerate(kinds):
         made = Operation(f"op_{number}", "2026-03-01T12:00:00Z", kind, (RecordStep("m", None, str(number)),), ())
-        stacks = undoing.stacks(found, "maintenance")
+        known = stacks.stacks(found, "maintenance")
         if kind == "purge":
             made = replace(made, records=(), erases=(("m",), ()))
         elif kind in ("undo", "redo"):
-            stack = [step for step in (stacks.done if kind == "undo" else stacks.undone) if not step.operation.erases]
+            stack = [step for step in (known.done if kind == "undo" else known.undone) if not step.operation.erases]
             if not stack:
                 continue
             target = stack[-1].operation.op
@@ -180,7 +180,7 @@ def operations(kinds: Sequence[str]) -> list[Operation]:
 @given(OPS, st.integers(0, 30))
 def test_a_log_that_lost_its_beginning_tells_the_same_of_the_rest(kinds: list[str], cut: int) -> None:
     whole = operations(kinds)
-    found, rest = undoing.stacks(whole, "maintenance"), undoing.stacks(whole[cut:], "maintenance")
+    found, rest = stacks.stacks(whole, "maintenance"), stacks.stacks(whole[cut:], "maintenance")
     for full, left in ((found.done, rest.done), (found.undone, rest.undone)):
         names = [step.operation.op for step in left]
         assert names == [step.operation.op for step in full][len(full) - len(names) :]
@@ -188,7 +188,7 @@ def test_a_log_that_lost_its_beginning_tells_the_same_of_the_rest(kinds: list[st
 
 @given(OPS)
 def test_nothing_is_on_both_stacks_and_a_purge_stays(kinds: list[str]) -> None:
-    found = undoing.stacks(operations(kinds), "maintenance")
+    found = stacks.stacks(operations(kinds), "maintenance")
     done, undone = ({step.origin.op for step in stack} for stack in (found.done, found.undone))
     assert not done & undone
     assert not any(step.operation.erases for step in found.undone)
@@ -201,8 +201,8 @@ def test_a_redone_change_can_be_undone_again(store: MemoryStore) -> None:
         assert store.undo(now=START).command == "add"
         assert contents(store) == {}
         assert store.redo(now=START).command == "add"
-    assert [op.command for op in store.history()] == ["add", *["undo add", "redo add"] * 3]
-    assert store.undone() == set()
+    assert [op.command for op in store.history.operations()] == ["add", *["undo add", "redo add"] * 3]
+    assert store.history.undone() == set()
 
 
 def test_a_change_ends_what_can_be_redone(store: MemoryStore) -> None:
@@ -211,7 +211,7 @@ def test_a_change_ends_what_can_be_redone(store: MemoryStore) -> None:
     store.add("Two", now=START)
     with pytest.raises(NotFoundError, match="nothing to redo"):
         store.redo(now=START)
-    assert store.undone() == {store.history()[0].op}
+    assert store.history.undone() == {store.history.operations()[0].op}
 
 
 def test_housekeeping_does_not_end_it(store: MemoryStore) -> None:
@@ -219,7 +219,7 @@ def test_housekeeping_does_not_end_it(store: MemoryStore) -> None:
     store.undo(now=START)
     write_by_hand(store.folder.reflections / "by-hand.md", "# By hand\n\nwords\n")
     store.maintain(now=START, skip=("decay", "consolidate", "trash", "compact"))
-    assert store.history()[-1].command == "maintenance"
+    assert store.history.operations()[-1].command == "maintenance"
     store.redo(now=START)
     assert one.memory_id in contents(store)
 
@@ -228,9 +228,9 @@ def test_a_purge_is_not_stepped_over_unasked(store: MemoryStore) -> None:
     kept = store.add("Kept", now=START).memory
     gone = store.add("Secret", now=START).memory
     store.purge([gone.memory_id], now=START)
-    taken = store.undo_many(2, now=START)
+    taken = store.history.undo(2, now=START)
     assert (taken.done, type(taken.stopped)) == ((), RefusedError)
-    assert [op.command for op in store.undo_many(1, before_purge=True, now=START).done] == ["add"]
+    assert [op.command for op in store.history.undo(1, before_purge=True, now=START).done] == ["add"]
     assert kept.memory_id not in contents(store)
     store.redo(now=START)
     assert contents(store) == {kept.memory_id: "Kept"}
@@ -249,7 +249,7 @@ def test_what_another_writer_does_between_two_steps_is_not_taken_back(store: Mem
         return done
 
     store.gateway.apply = interrupted  # type: ignore[method-assign]
-    taken = store.undo_many(3, now=START)
+    taken = store.history.undo(3, now=START)
     other.close()
     assert len(taken.done) == 1
     assert "somebody else" in str(taken.stopped)
@@ -338,9 +338,9 @@ def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> No
             found = states.index(truth(root / "alice"))
             reached.add(found)
             if found < 3:
-                assert store.undo_many(3 - found, now=CRASH_NOW).stopped is None
+                assert store.history.undo(3 - found, now=CRASH_NOW).stopped is None
             assert truth(root / "alice") == states[-1]
-            assert store.redo_many(3, now=CRASH_NOW).stopped is None
+            assert store.history.redo(3, now=CRASH_NOW).stopped is None
             assert truth(root / "alice") == states[0]
             same_as_rebuilt(store)
         shutil.rmtree(root)
@@ -362,9 +362,9 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
             largest = max(largest, store.folder.operations.stat().st_size)
         assert store.log_trimmed
         assert largest <= 1_048_576
-        held = len(store.history())
+        held = len(store.history.operations())
         assert 3 <= held < 10
-        taken = store.undo_many(100, now=day(40))
+        taken = store.history.undo(100, now=day(40))
         assert isinstance(taken.stopped, NotFoundError)
         assert "log_limit_mb" in taken.stopped.hint
         assert len(taken.done) <= held
@@ -459,10 +459,10 @@ def as_keys(values: dict[str, str]) -> dict[Key, bytes | None]:
 
 def test_diff_of_the_last_change(store: MemoryStore) -> None:
     with pytest.raises(NotFoundError):
-        store.differences()
+        store.history.differences()
     one = store.add("Alice likes tea", now=START).memory
     store.put(replace(one, importance=0.9, content="Alice likes green tea"), expected=one, now=day(1))
-    found = store.differences(now=day(1))
+    found = store.history.differences(now=day(1))
     (change,) = found.records
     assert change.outcome == "changed"
     assert {f.name: (f.before, f.after) for f in change.fields} == {
@@ -476,10 +476,10 @@ def test_diff_of_the_last_change(store: MemoryStore) -> None:
 def test_diff_since_a_time_an_operation_and_the_beginning(store: MemoryStore) -> None:
     ids = [store.add(f"Thing {n}", now=day(n)).memory.memory_id for n in range(4)]
     store.forget([ids[0]], now=day(4))
-    history = store.history()
+    history = store.history.operations()
 
     def told(revision: str) -> dict[str, list[str]]:
-        found = store.differences(revision, now=day(5)).records
+        found = store.history.differences(revision, now=day(5)).records
         return {name: [r.memory_id for r in found if r.outcome == name] for name in ("added", "removed")}
 
     assert told("2026-03-02") == {"added": ids[2:], "removed": ids[:1]}
@@ -487,15 +487,15 @@ def test_diff_since_a_time_an_operation_and_the_beginning(store: MemoryStore) ->
     assert told(history[2].op) == {"added": ids[3:], "removed": ids[:1]}
     assert told("2026-03-10") == {"added": [], "removed": []}
     assert told("2020-01-01") == {"added": ids[1:], "removed": []}
-    assert "begins" in store.differences("2020-01-01").since.notes[0]
+    assert "begins" in store.history.differences("2020-01-01").since.notes[0]
 
 
 def test_diff_shows_reflections_and_judgements_as_files(store: MemoryStore) -> None:
     one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
-    at = store.history()[-1].op
+    at = store.history.operations()[-1].op
     store.write_reflection(one, "# Tea\n\nSencha.", now=day(1))
     store.feedback(one.memory_id, "up", now=day(2))
-    files = {file.path: file for file in store.differences(at).files}
+    files = {file.path: file for file in store.history.differences(at).files}
     assert [line for line in files[one.summary_md_ref or f"reflections/{one.memory_id}.md"].lines if "." in line] == [
         "-Oolong.",
         "+Sencha.",
@@ -508,16 +508,16 @@ def test_a_hand_edit_cannot_be_dated_by_the_log(store: MemoryStore) -> None:
     one = store.add("Alice likes tea", now=day(0)).memory
     store.add("Bob has a dog", now=day(2))
     write_by_hand(store.folder.memory_file, store.folder.memory_file.read_bytes().replace(b"tea", b"cocoa"))
-    found = store.differences("2026-03-02", now=day(3))
+    found = store.history.differences("2026-03-02", now=day(3))
     (unsure,) = found.unsure
     assert (unsure.memory_id, [(f.before, f.after) for f in unsure.fields]) == (
         one.memory_id,
         [("Alice likes tea", "Alice likes cocoa")],
     )
     with pytest.raises(RefusedError, match="does not know when"):
-        store.restore_from(one.memory_id, "2026-03-02", now=day(3))
-    first = store.history()[0].op
-    assert store.restore_from(one.memory_id, first, now=day(3)).memory.content == "Alice likes tea"
+        store.history.restore(one.memory_id, "2026-03-02", now=day(3))
+    first = store.history.operations()[0].op
+    assert store.history.restore(one.memory_id, first, now=day(3)).memory.content == "Alice likes tea"
     same_as_rebuilt(store)
 
 
@@ -525,7 +525,7 @@ def test_a_layout_is_no_difference(store: MemoryStore) -> None:
     store.add("Alice likes tea", now=day(0))
     text = json.dumps(json.loads(store.folder.memory_file.read_text()), indent=8).replace("\n", "\r\n")
     write_by_hand(store.folder.memory_file, text)
-    assert store.differences("2026-03-01", now=day(2)).empty
+    assert store.history.differences("2026-03-01", now=day(2)).empty
 
 
 # Other revisions
@@ -544,10 +544,10 @@ def test_as_of_an_operation_the_list_is_what_it_was(steps: list[tuple[str, int]]
             seen: dict[str, set[str]] = {}
             for number, (kind, pick) in enumerate(steps):
                 _step(store, kind, pick, day(number))
-                if store.history():
-                    seen[store.history()[-1].op] = {m.content for m in store.select(now=day(number))}
+                if store.history.operations():
+                    seen[store.history.operations()[-1].op] = {m.content for m in store.select(now=day(number))}
             for op, then in seen.items():
-                found, _ = store.select_as_of(Selection(), op)
+                found, _ = store.history.select(Selection(), op)
                 assert {memory.content for memory in found} == then
 
 
@@ -560,15 +560,15 @@ def _step(store: MemoryStore, kind: str, pick: int, now: datetime) -> None:
     elif kind == "forget" and known:
         store.forget([known[pick % len(known)].memory_id], now=now)
     elif kind == "undo":
-        store.undo_many(1, now=now)
+        store.history.undo(1, now=now)
 
 
 def test_a_query_of_a_revision_says_where_it_comes_from(tmp_path: Path) -> None:
     with open_store(tmp_path / "s", "alice", create=True) as store:
         store.add("Alice lives in Rome", key="city", value="Rome", now=day(0))
-        first = store.history()[0].op
+        first = store.history.operations()[0].op
         store.add("Alice lives in Oslo", key="city", value="Oslo", now=day(1))
-        found = store.query_as_of(Query("where does Alice live"), first)
+        found = store.history.query(Query("where does Alice live"), first)
         assert [hit.memory.content for hit in found.hits] == ["Alice lives in Rome"]
         assert (found.origin, found.receipt, found.degraded) == ("the log (2026-03-01T12:00:00Z)", "", ())
         assert found.hits[0].parts["vector"] > 0
@@ -582,16 +582,16 @@ def test_what_is_no_revision(revision: str, store: MemoryStore) -> None:
     assert revisions.find(store.folder.root, revision) is None
     if revision:
         with pytest.raises(UsageError):
-            store.past(revision)
+            store.history.past(revision)
     with pytest.raises(NotFoundError):
-        store.past("op_nope")
+        store.history.past("op_nope")
 
 
 @pytest.mark.parametrize("revision", ["01/03/2026", "2026-03", "2026-02-30", "2026-03-01T25:00"])
 def test_what_is_nearly_a_date_is_explained_as_one(revision: str, store: MemoryStore) -> None:
     store.add("One", now=START)
     with pytest.raises(UsageError, match="write 2025-12-14"):
-        store.past(revision)
+        store.history.past(revision)
 
 
 @pytest.mark.parametrize(
@@ -606,7 +606,7 @@ def test_days_in_words_and_spans_that_are_none(store: MemoryStore) -> None:
     assert times.end_of("yesterday", START) == datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC)
     store.add("One", now=START)
     with pytest.raises(UsageError, match="no revision that git knows"):
-        store.past("123456d")  # the beginning of a hash
+        store.history.past("123456d")  # the beginning of a hash
 
 
 def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: MemoryStore) -> None:
@@ -620,7 +620,7 @@ def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: Memor
     with pytest.raises(NotFoundError) as told:
         store.get(one.memory_id)
     assert f"memctl log --ids {one.memory_id}" in told.value.hint
-    store.restore_from(beginning, store.history(one.memory_id)[0].op, now=day(2))
+    store.history.restore(beginning, store.history.operations(one.memory_id)[0].op, now=day(2))
     assert store.get(one.memory_id) == one
     same_as_rebuilt(store)
 
@@ -736,16 +736,16 @@ def test_a_value_that_is_told_late_is_so_from_when_it_happened(store: MemoryStor
 
 def test_restore_from_is_exact_and_can_be_undone(store: MemoryStore) -> None:
     one = store.add("Alice likes tea", detail="# Tea\n\nOolong.", now=day(0)).memory
-    then, at = truth(store.folder.root), store.history()[-1].op
+    then, at = truth(store.folder.root), store.history.operations()[-1].op
     store.put(replace(store.get(one.memory_id), content="Alice likes cocoa"), now=day(1))
     store.write_reflection(store.get(one.memory_id), "# Cocoa", now=day(2))
     now = truth(store.folder.root)
-    would = store.restore_from(one.memory_id[:20], at, dry_run=True, now=day(3))
+    would = store.history.restore(one.memory_id[:20], at, dry_run=True, now=day(3))
     assert truth(store.folder.root) == now
-    done = store.restore_from(one.memory_id, at, now=day(3))
+    done = store.history.restore(one.memory_id, at, now=day(3))
     assert (done.record, done.files) == (would.record, would.files)
     assert truth(store.folder.root) == then
-    again = store.restore_from(one.memory_id, at, now=day(3))
+    again = store.history.restore(one.memory_id, at, now=day(3))
     assert (again.record, again.files) == (None, ())
     store.undo(now=day(4))
     assert truth(store.folder.root) == now
@@ -754,33 +754,33 @@ def test_restore_from_is_exact_and_can_be_undone(store: MemoryStore) -> None:
 
 def test_restore_from_takes_it_out_of_the_trash(store: MemoryStore) -> None:
     one = store.add("Alice likes tea", detail="# Tea", now=day(0)).memory
-    then, at = truth(store.folder.root), store.history()[-1].op
+    then, at = truth(store.folder.root), store.history.operations()[-1].op
     store.forget([one.memory_id], now=day(1))
-    store.restore_from(one.memory_id, at, now=day(2))
+    store.history.restore(one.memory_id, at, now=day(2))
     assert truth(store.folder.root) == then
     assert store.trashed() == []
 
 
 def test_restore_from_is_refused_where_it_would_do_harm(store: MemoryStore) -> None:
     rome = store.add("Lives in Rome", key="city", value="Rome", now=day(0)).memory
-    at = store.history()[-1].op
+    at = store.history.operations()[-1].op
     oslo = store.add("Lives in Oslo", key="city", value="Oslo", now=day(1)).memory
     with pytest.raises(RefusedError, match=f"another value by now: {oslo.memory_id}"):
-        store.restore_from(rome.memory_id, at, now=day(2))
+        store.history.restore(rome.memory_id, at, now=day(2))
     with pytest.raises(NotFoundError, match="in the log"):
-        store.restore_from(oslo.memory_id, at, now=day(2))
+        store.history.restore(oslo.memory_id, at, now=day(2))
     with pytest.raises(NotFoundError, match="goes back to"):
-        store.restore_from(oslo.memory_id, "2020-01-01", now=day(2))
+        store.history.restore(oslo.memory_id, "2020-01-01", now=day(2))
     store.purge([rome.memory_id], now=day(3))
     with pytest.raises((NotFoundError, RefusedError), match="purged"):
-        store.restore_from(rome.memory_id, at, now=day(4))
+        store.history.restore(rome.memory_id, at, now=day(4))
 
 
 def test_an_expired_one_is_restored_with_a_warning(store: MemoryStore) -> None:
     one = store.add("Soon over", expires_at=day(1), now=day(0)).memory
-    at = store.history()[-1].op
+    at = store.history.operations()[-1].op
     store.add("Something", now=day(2))
-    assert "expired" in store.restore_from(one.memory_id, at, now=day(3)).notes[0]
+    assert "expired" in store.history.restore(one.memory_id, at, now=day(3)).notes[0]
 
 
 # With git
@@ -813,29 +813,29 @@ def commit(repository: Path, at: datetime) -> str:
 
 
 def test_diff_since_a_commit(store: MemoryStore, versioned: Path) -> None:
-    assert store.differences().empty
+    assert store.history.differences().empty
     (one,) = store.all()
     store.put(replace(one, content="Alice likes cocoa"), now=day(1))
     two = store.add("Bob has a dog", now=day(1)).memory
     write_by_hand(store.folder.root / one.summary_md_ref, "# Cocoa\n")
-    found = store.differences()
+    found = store.history.differences()
     assert found.since.source.startswith("git ")
     assert [(r.memory_id, r.outcome) for r in found.records] == [(one.memory_id, "changed"), (two.memory_id, "added")]
     assert [(f.path, f.outcome) for f in found.files] == [(one.summary_md_ref, "changed")]
     git(versioned, "tag", "v1")
     commit(versioned, day(2))
-    assert store.differences("HEAD").empty
+    assert store.history.differences("HEAD").empty
     for revision in ("v1", "HEAD~1", "main^", git(versioned, "rev-parse", "--short", "v1")):
-        assert [r.outcome for r in store.differences(revision).records] == ["changed", "added"]
+        assert [r.outcome for r in store.history.differences(revision).records] == ["changed", "added"]
     same_as_rebuilt(store)
 
 
 def test_before_the_log_began_git_is_asked(store: MemoryStore, versioned: Path) -> None:
     store.folder.operations.unlink()
     store.add("Bob has a dog", now=day(5))
-    (added,) = store.differences("2026-03-03", now=day(6)).records
-    assert (added.outcome, store.past("2026-03-03").source[:3]) == ("added", "git")
-    assert store.past("2026-03-06", now=day(6)).source == "the log"
+    (added,) = store.history.differences("2026-03-03", now=day(6)).records
+    assert (added.outcome, store.history.past("2026-03-03").source[:3]) == ("added", "git")
+    assert store.history.past("2026-03-06", now=day(6)).source == "the log"
 
 
 def test_a_query_and_a_restore_from_a_commit(store: MemoryStore, versioned: Path) -> None:
@@ -844,10 +844,10 @@ def test_a_query_and_a_restore_from_a_commit(store: MemoryStore, versioned: Path
     store.forget([one.memory_id], now=day(1))
     commit(versioned, day(2))
     assert store.query("tea", now=day(2)).hits == ()
-    found = store.query_as_of(Query("tea"), "HEAD~1")
+    found = store.history.query(Query("tea"), "HEAD~1")
     assert [hit.memory for hit in found.hits] == [one]
     assert found.origin.startswith("git ")
-    store.restore_from(one.memory_id, "HEAD~1", now=day(3))
+    store.history.restore(one.memory_id, "HEAD~1", now=day(3))
     kept = {path: data for path, data in truth(store.folder.root).items() if not path.startswith(".git/")}
     assert kept == {path: data for path, data in then.items() if not path.startswith(".git/")}
     same_as_rebuilt(store)
@@ -858,9 +858,9 @@ def test_a_store_that_is_not_in_the_repository_around_it(store: MemoryStore) -> 
     git(root, "init", "-q")
     git(root, "commit", "-q", "--allow-empty", "-m", "x")
     store.add("One", now=START)
-    assert store.past().source == "the log"
+    assert store.history.past().source == "the log"
     with pytest.raises(NotFoundError, match=r"holds no memory\.json"):
-        store.past("HEAD")
+        store.history.past("HEAD")
 
 
 def merge_theirs(store: MemoryStore, repository: Path, base: str) -> None:
@@ -913,7 +913,7 @@ def test_after_a_merge_undo_is_exact_for_what_it_left_alone(store: MemoryStore, 
 def test_line_ends_of_a_checkout_are_no_difference(store: MemoryStore, versioned: Path) -> None:
     for path in (store.folder.memory_file, *store.folder.reflections.glob("*.md")):
         write_by_hand(path, path.read_bytes().replace(b"\n", b"\r\n"))
-    assert store.differences().empty
+    assert store.history.differences().empty
 
 
 def test_the_variables_of_a_hook_do_not_lead_astray(
@@ -923,29 +923,29 @@ def test_the_variables_of_a_hook_do_not_lead_astray(
     elsewhere.mkdir()
     git(elsewhere, "init", "-q")
     monkeypatch.setenv("GIT_DIR", str(elsewhere / ".git"))
-    assert store.differences().since.source.startswith("git ")
+    assert store.history.differences().since.source.startswith("git ")
 
 
 def test_without_git_there_is_the_log(
     store: MemoryStore, versioned: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setenv("PATH", str(tmp_path))
-    assert store.differences().since.source == "the log"
+    assert store.history.differences().since.source == "the log"
     with pytest.raises(UsageError):
-        store.past("HEAD")
+        store.history.past("HEAD")
 
 
 def test_a_purged_memory_does_not_come_back_from_git(store: MemoryStore, versioned: Path) -> None:
     (one,) = store.all()
     store.purge([one.memory_id], now=day(1))
-    assert store.differences().records == ()
+    assert store.history.differences().records == ()
     with pytest.raises(RefusedError, match="purged"):
-        store.restore_from(one.memory_id, "HEAD", now=day(2))
-    assert store.query_as_of(Query("tea"), "HEAD").hits == ()
+        store.history.restore(one.memory_id, "HEAD", now=day(2))
+    assert store.history.query(Query("tea"), "HEAD").hits == ()
 
 
 def test_a_broken_present_does_not_hide_the_past(store: MemoryStore, versioned: Path) -> None:
     write_by_hand(store.folder.memory_file, "{ broken")
-    assert [hit.memory.content for hit in store.query_as_of(Query("tea"), "HEAD").hits] == ["Alice likes tea"]
+    assert [hit.memory.content for hit in store.history.query(Query("tea"), "HEAD").hits] == ["Alice likes tea"]
     with pytest.raises(Exception, match=r"memory\.json"):
-        store.differences()
+        store.history.differences()

@@ -533,7 +533,7 @@ def test_add_a_folder(store: MemoryStore, source: Path) -> None:
     assert [d.path for d in done.documents] == ["knowledge/handbook/deep/er/五.txt", "knowledge/handbook/pump.md"]
     assert {s.name: s.reason for s in done.skipped}.keys() == {"binary.txt", "link.md", "logo.png"}
     assert places(store, "春天换油", 1) == ["knowledge/handbook/deep/er/五.txt:1"]
-    assert len(store.history()) == 1
+    assert len(store.history.operations()) == 1
     same_as_rebuilt(store)
     store.undo()
     assert store.documents.all() == []
@@ -542,7 +542,7 @@ def test_add_a_folder(store: MemoryStore, source: Path) -> None:
 def test_adding_again_changes_nothing_and_another_text_is_refused(store: MemoryStore, source: Path) -> None:
     store.documents.add(source / "pump.md")
     assert store.documents.add(source / "pump.md").documents[0].outcome == "unchanged"
-    assert len(store.history()) == 1
+    assert len(store.history.operations()) == 1
     put(store, "pump.md", "# By hand\n")
 
     with pytest.raises(RefusedError, match="says something else"):
@@ -595,7 +595,7 @@ def test_sources_that_will_not_do(store: MemoryStore, source: Path, tmp_path: Pa
     ):
         with pytest.raises(error):
             store.documents.add(path)
-    assert store.history() == []
+    assert store.history.operations() == []
 
 
 def test_nothing_is_written_through_a_link(store: MemoryStore, source: Path, tmp_path: Path) -> None:
@@ -777,7 +777,7 @@ def test_broken_files_of_other_formats_are_told(store: MemoryStore, tmp_path: Pa
     (tmp_path / name).write_bytes(BROKEN[name])
     with pytest.raises(InvalidDataError, match=name):
         store.documents.add(tmp_path / name)
-    assert store.history() == []
+    assert store.history.operations() == []
 
 
 def test_without_the_extra_it_is_named(store: MemoryStore, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -226,7 +226,7 @@ def test_what_a_power_cut_took_the_note_of_counts_as_done(filled: MemoryStore) -
     log = filled.folder.operations.read_bytes()
     filled.folder.operations.write_bytes(log.removesuffix(done))
     filled.add("Something else")
-    filled.undo_many(2)
+    filled.history.undo(2)
     assert filled.get("m1").content == "Alice likes tea."
 
 
@@ -254,7 +254,7 @@ def test_a_folder_that_is_moved_or_copied_goes_on(filled: MemoryStore, opener: O
     there = opener("there")
     assert _ids(there) == {"m2"}, "it is finished there"
     assert there.unverified().entries == ()
-    there.undo_many(2)
+    there.history.undo(2)
     assert _ids(there) == {"m1", "m2", "m3"}
     if how == "copied":
         filled.refresh()
@@ -344,14 +344,14 @@ def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     assert store.refresh().blocked is None
     assert store.unbelieved()
     store.add("Written by the new version")
-    assert [op.command for op in store.history()] == ["add"]
+    assert [op.command for op in store.history.operations()] == ["add"]
     kinds = {entry.kind for entry in store.unverified().entries}
     assert kinds == {"operation", "receipt", "trash", "session"}
     store.adopt()
     assert store.unverified().entries == store.unverified().left == ()
-    assert [op.command for op in store.history()] == ["import", "forget", "add"]
+    assert [op.command for op in store.history.operations()] == ["import", "forget", "add"]
     assert len(list(receipts.read(store.folder))) == 1
-    taken = store.undo_many(2)
+    taken = store.history.undo(2)
     assert taken.stopped is None
     assert store.get("m1").content == "Alice likes tea."
 
@@ -378,9 +378,9 @@ def test_adopting_that_is_cut_off_goes_on(older: MemoryStore, opener: Opener, mo
                 copy.adopt()
         copy.adopt()
         assert copy.unverified().entries == copy.unverified().left == ()
-        assert [op.command for op in copy.history()] == ["import", "forget", "add"]
+        assert [op.command for op in copy.history.operations()] == ["import", "forget", "add"]
         assert len(list(receipts.read(copy.folder))) == 1
-        copy.undo_many(2)
+        copy.history.undo(2)
         assert copy.get("m1").content == "Alice likes tea."
         if calls["made"] < number:
             assert number > 10
@@ -704,7 +704,7 @@ def test_an_id_that_is_none_locks_nobody_out(filled: MemoryStore, opener: Opener
         place.symlink_to(tmp_path / "nothing")
     store = opener()
     store.add("A new one")
-    assert store.history()[-1].command == "add"
+    assert store.history.operations()[-1].command == "add"
 
 
 @pytest.mark.parametrize("place", [".git", ".git/index"])
@@ -743,7 +743,7 @@ def test_adopting_shows_what_is_done_and_takes_no_purge_that_was_cut_off(filled:
     assert [line.split()[0] for line in shown.splitlines()] == ["operation", "left", "left", "left"]
     filled.adopt()
     assert _ids(filled) == {"m1", "m2", "m3"}
-    assert "op_4" in [op.op for op in filled.history()]
+    assert "op_4" in [op.op for op in filled.history.operations()]
 
 
 def test_what_another_user_of_the_folder_moved_aside_comes_back(
@@ -752,10 +752,10 @@ def test_what_another_user_of_the_folder_moved_aside_comes_back(
     filled.forget(["m1"])
     other = opener(environment=_other_machine(tmp_path))
     other.add("From elsewhere")
-    assert [op.command for op in other.history()] == ["add"]
+    assert [op.command for op in other.history.operations()] == ["add"]
     filled.add("Back home")
-    assert [op.command for op in filled.history()] == ["import", "forget", "add"]
-    filled.undo_many(2)
+    assert [op.command for op in filled.history.operations()] == ["import", "forget", "add"]
+    filled.history.undo(2)
     assert "m1" in _ids(filled)
 
 

@@ -65,7 +65,7 @@ def each_written(store: MemoryStore) -> None:
             store.candidates.confirm([name], now=NOW)
         store.forget([name], now=NOW)
         store.restore([name], now=NOW)
-        store.undo_many(2, now=NOW)
+        store.history.undo(2, now=NOW)
     if store.all():
         store.reflections.write(store.all(), now=NOW)
     store.decay.run(now=NOW)

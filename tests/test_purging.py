@@ -199,7 +199,7 @@ def test_what_was_done_to_a_record_that_refers_to_it_can_be_undone(store: Memory
     assert not [path for path, data in files_of(store.folder).items() if b"uokka" in data]
     store.undo(before_purge=True, now=NOW)
     assert (store.get("m2").content, store.get("m2").supersedes) == ("A numbat.", ("m3",))
-    assert store.history("m2")
+    assert store.history.operations("m2")
 
 
 def test_a_session_whose_name_begins_alike_stays(store: MemoryStore) -> None:

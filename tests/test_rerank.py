@@ -444,8 +444,8 @@ class TestAnswer:
         assert found.count("Alice drinks lemon juice.") == 3
 
     def test_of_another_time(self, filled: MemoryStore, server: Scene) -> None:
-        operation = filled.history()[-1].op
-        found = filled.query_as_of(Query("what does Alice drink?", rerank="server"), operation)
+        operation = filled.history.operations()[-1].op
+        found = filled.history.query(Query("what does Alice drink?", rerank="server"), operation)
         assert found.reranked is not None
         assert "tea" in found.hits[0].memory.content
 

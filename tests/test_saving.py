@@ -14,8 +14,8 @@ from memctl import MemoryStore
 from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
 from memctl.errors import NotFoundError, UsageError
-from memctl.lifecycle.extraction.classify import classified
-from memctl.lifecycle.extraction.reported import binds, direct
+from memctl.extraction.classify import classified
+from memctl.extraction.reported import binds, direct
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 from memctl.times import utc_now
 from memctl.usecases.saving import Meant
@@ -136,7 +136,7 @@ def test_several_facts_in_one_text_are_several_memories_and_nothing_is_lost(box:
         ("employer", "Alice works at Acme."),
         ("", "The landlord is called Bruno and hates noise."),
     }
-    assert len(store.history()) == 1, "one change, which one undo takes back"
+    assert len(store.history.operations()) == 1, "one change, which one undo takes back"
 
 
 def test_a_guess_replaces_nothing(box: Toolbox, store: MemoryStore):

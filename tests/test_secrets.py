@@ -18,7 +18,7 @@ from memctl import Memory, MemoryStore, config, doctor, secrets
 from memctl.agent.memory import AgentMemory
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.lifecycle.extraction.extract import Utterance
+from memctl.extraction.extract import Utterance
 from memctl.models import Change, FileEdit, LineEdit
 from memctl.secrets import ALLOW, MASK, REFUSE
 
@@ -349,8 +349,8 @@ def test_what_was_insisted_on_can_be_used_undone_and_merged(store: MemoryStore) 
     store.conflicts.resolve(first.memory_id, second.memory_id, keep=first.memory_id)
     store.forget([first.memory_id])
     store.restore([first.memory_id])
-    store.undo_many(3)
-    store.redo_many(3)
+    store.history.undo(3)
+    store.history.redo(3)
     assert TOKEN in store.get(first.memory_id).content
     same_as_rebuilt(store)
 
@@ -369,11 +369,11 @@ def test_an_agent_is_not_stopped_in_a_conversation(store: MemoryStore) -> None:
 
 def test_extraction_leaves_out_or_masks(store: MemoryStore) -> None:
     said = [Utterance("user", f"I prefer green tea. Please always use the token {TOKEN}.")]
-    report = store.extract(said)
+    report = store.extraction.run(said)
     assert [found.proposal.content for found in report.proposals] == ["I prefer green tea."]
     assert report.notes == ("left out: a preference holds what looks like a GitHub token (--allow-secret keeps it)",)
     nowhere(store, TOKEN)
-    assert any(TOKEN in found.proposal.content for found in store.extract(said, allow_secret=True).proposals)
+    assert any(TOKEN in found.proposal.content for found in store.extraction.run(said, allow_secret=True).proposals)
 
 
 def test_doctor_tells_of_hand_written_ones_with_file_and_line(store: MemoryStore) -> None:

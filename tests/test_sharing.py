@@ -55,20 +55,24 @@ def test_both_are_asked_and_each_says_whose_it_is(shared: Shared):
 
 def test_a_receipt_is_for_ones_own_memories_alone(shared: Shared):
     result = shared.query("where is the tea?")
-    receipt = shared.own.receipt(result.receipt)
+    receipt = shared.own.judgements.receipt(result.receipt)
     assert receipt.ids == (only(shared.own),)
     assert not shared.stores["team"].folder.receipts.exists()
 
 
 def test_asking_leaves_the_others_files_alone(shared: Shared):
     team = shared.stores["team"]
-    before, log, history = tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())
+    before, log, history = (
+        tracked(team.folder.root),
+        sorted(team.folder.state.iterdir()),
+        len(team.history.operations()),
+    )
     shared.query("tea")
     shared.get(f"team/{only(team)}")
     box = Toolbox(shared)
     for tool in TOOLS:
         box.answer(tool.name, {"keywords": ["tea"], "query": "tea", "id": f"team/{only(team)}"})
-    assert (tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())) == (
+    assert (tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history.operations())) == (
         before,
         log,
         history,
@@ -267,7 +271,7 @@ def test_a_context_shows_others_memories_as_theirs(offices: Shared):
     assert "of another user" in part
     assert "Never push" not in text[: text.index("## Memories of other users")], "it binds nobody else"
     receipt = offices.build_context("may I push the payments service?").receipt
-    assert all(not name.startswith("team") for name in offices.own.receipt(receipt).ids)
+    assert all(not name.startswith("team") for name in offices.own.judgements.receipt(receipt).ids)
     assert "team/" not in offices.build_context("payments", users=["alice"]).text
 
 
@@ -304,12 +308,12 @@ def test_the_tools_tell_of_another_s_strategy_and_memories(offices: Shared):
 
 def test_nothing_of_this_writes_to_the_others(offices: Shared):
     team = offices.stores["team"]
-    before = tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())
+    before = tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history.operations())
     offices.select(Selection())
     offices.conflicts()
     offices.build_context("payments")
     offices.suggest_strategy("pay", "ValueError", arguments={"q": ""})
-    assert (tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history())) == before
+    assert (tracked(team.folder.root), sorted(team.folder.state.iterdir()), len(team.history.operations())) == before
 
 
 @pytest.mark.parametrize("user", [name for name in NOT_GRANTED if name])

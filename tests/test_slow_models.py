@@ -291,7 +291,7 @@ WRITES = "import sys; from memctl import open_store\ns = open_store(sys.argv[1],
 def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
     """All that asks a language model."""
     return {
-        "extract": lambda: store.extract("User: I live in Porto and I work at Acme."),
+        "extract": lambda: store.extraction.run("User: I live in Porto and I work at Acme."),
         "reflect": lambda: store.reflections.write(store.all()[:2]),
         "consolidate": store.consolidation.run,
         "suggest": lambda: store.strategies.suggest("search", "ValueError", message="no such index"),

@@ -89,7 +89,7 @@ def test_hints_are_honest():
 
 def test_what_only_reads_changes_nothing(box: Toolbox, store: MemoryStore):
     memory_id = saved(box, "Alice likes tea")[0]
-    before = store.folder.memory_file.read_bytes(), len(store.history())
+    before = store.folder.memory_file.read_bytes(), len(store.history.operations())
     calls = {
         "retrieve_from_memory": {"keywords": ["tea"]},
         "search_memory": {"query": "tea"},
@@ -100,7 +100,7 @@ def test_what_only_reads_changes_nothing(box: Toolbox, store: MemoryStore):
     for tool in TOOLS:
         if tool.read_only and tool.name in calls:
             assert not box.answer(tool.name, calls[tool.name]).failed
-    assert before == (store.folder.memory_file.read_bytes(), len(store.history()))
+    assert before == (store.folder.memory_file.read_bytes(), len(store.history.operations()))
 
 
 def test_the_lists_of_tools_are_small():

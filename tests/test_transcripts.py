@@ -299,7 +299,7 @@ def test_what_was_deleted_goes_for_good_after_thirty_days(store: MemoryStore) ->
     assert "Mei moved" not in texts(store)
     assert store.conversations.ids() == ids[2:]
     assert step(store, NOW + 32 * DAY).done == ()
-    taken = store.undo_many(9, now=NOW + 32 * DAY)
+    taken = store.history.undo(9, now=NOW + 32 * DAY)
     assert "removed for good" in str(taken.stopped)
 
 

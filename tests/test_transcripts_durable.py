@@ -200,7 +200,7 @@ def test_a_deletion_that_was_killed_half_way_is_finished_or_never_was(tmp_path: 
             assert found in ("abcdef", "af")
             outcomes.add(found)
             if found == "af":
-                store.undo_many(2, now=NOW)
+                store.history.undo(2, now=NOW)
                 assert "".join(said(store)) == "abcdef"
             same_as_rebuilt(store)
     assert outcomes
@@ -212,7 +212,7 @@ def test_deletions_read_well_and_become_final(store: MemoryStore) -> None:
     attachments = store.folder.root / transcripts.ATTACHMENTS
     assert len(list(attachments.iterdir())) == 1
     store.conversations.delete(ids[1:], now=NOW)
-    found = store.differences()
+    found = store.history.differences()
     assert {(each.message_id, each.outcome) for each in found.messages} == {(each, "removed") for each in ids[1:]}
     assert "Three." in [each.text for each in found.messages]
     assert not found.files
@@ -311,7 +311,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         store.conversations.runs()
         store.conflicts.open(now=NOW)
         doctor.examine(store)
-        store.differences()
+        store.history.differences()
         assert file.read_bytes() == before, "these only look"
         ids = [json.loads(found.raw)["id"] for found in store.index.all_messages()]
         for act in (

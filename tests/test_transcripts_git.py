@@ -237,7 +237,7 @@ def test_a_deletion_wins_over_an_old_branch(tmp_path: Path) -> None:
     pulled(one, other)
     with alice(one.root.parent) as store:
         assert sorted(texts(store)) == ["Before.", "b"]
-        store.undo_many(1)
+        store.history.undo(1)
         assert sorted(texts(store)) == ["A slip of the tongue.", "Before.", "b"]
 
 

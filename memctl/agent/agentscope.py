@@ -222,12 +222,12 @@ class MemctlMiddleware(MiddlewareBase):
         done.add_done_callback(self._pending.discard)
 
     def _learn(self, said: str, answer: str, session_id: str) -> None:
-        from memctl.lifecycle.extraction.extract import Utterance
+        from memctl.extraction.extract import Utterance
 
         exchange = [Utterance("user", said), Utterance("assistant", without_recalled(answer))]
         try:
             self._learner.conversation(session_id).flush()
-            report = self._learner.extract(exchange, command="agentscope")
+            report = self._learner.extraction.run(exchange, command="agentscope")
         except MemctlError as problem:
             _log.error("an exchange was not learned from: %s", problem.message)
             return

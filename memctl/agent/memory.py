@@ -186,13 +186,13 @@ class AgentMemory:
     ) -> None:
         """Facts and preferences of what the user said, which may correct what was said `before`. Saying the same again
         is only counted."""
-        from memctl.lifecycle.extraction.extract import Utterance
+        from memctl.extraction.extract import Utterance
 
         said, earlier = (
             [Utterance(message.role, message.text, message.time, message.id, message.speaker) for message in some]
             for some in (exchange, before)
         )
-        self.problems.extend(store.extract(said, before=earlier, command="exchange", now=now).notes)
+        self.problems.extend(store.extraction.run(said, before=earlier, command="exchange", now=now).notes)
 
     # The task
 

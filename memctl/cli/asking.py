@@ -117,7 +117,7 @@ def _of_revision(
 
     if len(stores) > 1:
         raise UsageError("the memories of others have other revisions", hint="Ask without --with, or as of a date.")
-    result = stores[0].query_as_of(asked, revision, now=now)
+    result = stores[0].history.query(asked, revision, now=now)
     if strict and result.degraded:
         raise DegradedError("; ".join(result.degraded))
     return result
@@ -246,7 +246,7 @@ def list_memories(
 
 
 def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[Memory], str]:
-    found, past = store.select_as_of(chosen, revision)
+    found, past = store.history.select(chosen, revision)
     render.degraded(past.warnings)
     return found, str(past)
 

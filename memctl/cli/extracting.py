@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.options import current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Utterance
+    from memctl.extraction.extract import Extracted, ExtractReport, Utterance
 
 _ENDINGS = (".txt", ".md", ".json", ".jsonl", ".log")
 
@@ -20,7 +20,7 @@ def learn(text: list[str], dry_run: bool, allow_secret: bool = False) -> None:
     given, path = _given(text)
     with options.opened() as store:
         said = _conversation(given, path, store.user)
-        report = store.extract(said, dry_run=dry_run, allow_secret=allow_secret)
+        report = store.extraction.run(said, dry_run=dry_run, allow_secret=allow_secret)
     if current.json:
         render.as_json(_document(report, dry_run))
         return

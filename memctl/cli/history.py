@@ -12,10 +12,10 @@ from memctl.cli.options import DryRun, current
 
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
-    from memctl.lifecycle.differences import FileChange, MessageChange, RecordChange
-    from memctl.usecases.history import Differences
-    from memctl.usecases.restoring import Restored
-    from memctl.usecases.undoing import Taken
+    from memctl.history.differences import FileChange, MessageChange, RecordChange
+    from memctl.history.restoring import Restored
+    from memctl.history.service import Differences
+    from memctl.history.undoing import Taken
 
 SHOWN_LINES, SHOWN_NEW = 20, 5
 """How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`
@@ -38,7 +38,7 @@ def undo(
     Example: memctl undo; memctl undo 3 --dry-run
     """
     with options.opened() as store:
-        taken = store.undo_many(count, before_purge=before_purge, dry_run=dry_run)
+        taken = store.history.undo(count, before_purge=before_purge, dry_run=dry_run)
     _tell(taken, count, "undone", "would undo" if dry_run else "undid", dry_run)
 
 
@@ -50,7 +50,7 @@ def redo(count: Count = 1, dry_run: DryRun = False) -> None:
     Example: memctl redo
     """
     with options.opened() as store:
-        taken = store.redo_many(count, dry_run=dry_run)
+        taken = store.history.redo(count, dry_run=dry_run)
     _tell(taken, count, "redone", "would redo" if dry_run else "redid", dry_run)
 
 
@@ -81,7 +81,7 @@ def _operation(operation: Operation) -> dict[str, Any]:
 
 
 def _touched(operation: Operation) -> str:
-    from memctl.lifecycle import past
+    from memctl.history import past
 
     names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or [f.path for f in operation.files]
     names = names or list(dict.fromkeys(line.path for line in operation.lines)) or ["memory.json"]
@@ -104,7 +104,7 @@ def diff(
     Example: memctl diff 3d; memctl diff HEAD~2
     """
     with options.opened() as store:
-        found = store.differences(revision)
+        found = store.history.differences(revision)
     if current.json:
         render.as_json(_differences_json(found))
         return
@@ -152,7 +152,7 @@ def _record(record: RecordChange) -> None:
 
 
 def _fields(record: RecordChange) -> None:
-    from memctl.lifecycle.differences import short
+    from memctl.history.differences import short
 
     for change in record.fields:
         one, other = (short(value, render.SHOWN_WIDTH) for value in (change.before, change.after))
@@ -217,7 +217,7 @@ def restore_from(ids: Sequence[str], revision: str, dry_run: bool) -> None:
     if len(ids) != 1:
         raise UsageError("--from brings back one memory at a time", hint="memctl restore ID --from REV")
     with options.opened() as store:
-        found = store.restore_from(ids[0], revision, dry_run=dry_run)
+        found = store.history.restore(ids[0], revision, dry_run=dry_run)
     if current.json:
         change = _fields_json(found.record) | {"outcome": found.record.outcome} if found.record else None
         told = {"dry_run": dry_run, "restored": [found.memory.memory_id], "from": str(found.then), "change": change}

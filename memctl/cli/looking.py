@@ -62,12 +62,12 @@ def log(
 
     Example: memctl log --limit 5 --ids
     """
-    from memctl.lifecycle import past
+    from memctl.history import past
 
     after = options.moment(since)
     with options.opened() as store:
-        found = store.history(store.findable(memory_id) if memory_id else "")
-        undone = store.undone()
+        found = store.history.operations(store.findable(memory_id) if memory_id else "")
+        undone = store.history.undone()
         trimmed = store.log_trimmed
     shown = [op for op in reversed(found) if after is None or past.made(op) >= after][: limit or None]
     if current.json:
@@ -83,7 +83,7 @@ def log(
 
 
 def _names(operation: Operation) -> list[str]:
-    from memctl.lifecycle import past
+    from memctl.history import past
 
     erased = list(operation.erases[0]) if operation.erases else []
     lines = list(dict.fromkeys(line.path for line in operation.lines))
@@ -92,7 +92,7 @@ def _names(operation: Operation) -> list[str]:
 
 
 def _operation_json(operation: Operation) -> dict[str, Any]:
-    from memctl.lifecycle import past
+    from memctl.history import past
 
     return {
         "op": operation.op,

@@ -13,9 +13,9 @@ from functools import lru_cache
 from itertools import pairwise
 
 from memctl.core.provenance import SAID
+from memctl.extraction.correcting import is_of_another, value_kinds
 from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
-from memctl.lifecycle.correcting import is_of_another, value_kinds
 from memctl.models import LAYER_MESSAGE, Memory
 
 CLOSE = 3

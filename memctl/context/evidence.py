@@ -16,8 +16,8 @@ from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
 from memctl.core.provenance import SAID
+from memctl.extraction.correcting import is_of_another
 from memctl.index.text import terms
-from memctl.lifecycle.correcting import is_of_another
 from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 
 TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (

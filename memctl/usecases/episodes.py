@@ -11,6 +11,7 @@ from memctl import times
 from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
 from memctl.errors import InvalidDataError, ProviderError
+from memctl.extraction.service import Extraction
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
@@ -18,7 +19,6 @@ from memctl.files.queue import Queued
 from memctl.lifecycle import adding
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
-from memctl.usecases.extracting import Extracting
 from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
@@ -52,7 +52,7 @@ def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     return replace(made, metadata={**made.metadata, SAID: [ids[0], ids[-1]]}) if ids else made
 
 
-class Episodes(Sessions, Extracting):
+class Episodes(Sessions):
     """What becomes of messages that wait in the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:
@@ -119,15 +119,15 @@ class Episodes(Sessions, Extracting):
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
         from memctl.core.messages import USER
+        from memctl.extraction.extract import Utterance
         from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
-        from memctl.lifecycle.extraction.extract import Utterance
 
         told = [
             Utterance(message.role, message.text, message.time or at, message.id, message.speaker) for message in said
         ]
         if not any(utterance.role == USER for utterance in told):
             return 0, ()
-        report = self.extract(told, now=at, use_model=use_model, command="session")
+        report = Extraction(self).run(told, now=at, use_model=use_model, command="session")
         return sum(report.counted(outcome) for outcome in (ADDED, UPDATED, CANDIDATE_KEPT)), report.notes
 
     def _write_episode(self, made: Memory, session_id: str, name: str, now: datetime) -> Memory | None:

@@ -25,7 +25,7 @@ from memctl.usecases.changing import Changing
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
-    from memctl.lifecycle.extraction.extract import Proposal
+    from memctl.extraction.extract import Proposal
 
 CONFIDENCE = 0.8
 """Of what an agent saves, at most: the user's own words may be surer."""
@@ -199,7 +199,7 @@ class Saving(Adding, Changing, Asking):
         Raises:
             UsageError: the text does not say the old value, and the rules find no new one.
         """
-        from memctl.lifecycle.extraction import classify
+        from memctl.extraction import classify
 
         threshold = self.settings.extract_threshold
         for one in classify.classified(memory.content, self.user, self._names(), threshold, now):
@@ -222,7 +222,7 @@ class Saving(Adding, Changing, Asking):
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
 
     def _proposed(self, text: str, meant: Meant, now: datetime) -> Sequence[Proposal]:
-        from memctl.lifecycle.extraction import classify
+        from memctl.extraction import classify
 
         found = classify.classified(text, self.user, self._names(), self.settings.extract_threshold, now)
         if not meant.key and not (meant.category and any(one.category != meant.category for one in found if one.key)):
@@ -237,7 +237,7 @@ class Saving(Adding, Changing, Asking):
 
     def _saved_record(self, found: Proposal, meant: Meant, fields: Mapping[str, Any], now: datetime) -> Memory:
         """The record of a proposal with what the caller says, complete and checked."""
-        from memctl.lifecycle.extraction import extract
+        from memctl.extraction import extract
 
         memory = replace(extract.memory(found, 0.0, now), **fields)
         memory = replace(

@@ -171,7 +171,7 @@ def check(
         if not (whole.file_by_file and _is_mixed(found, legal)):
             assert found in legal, f"half-done:\n{_differences(found, legal)}"
         assert journal.unfinished(store.folder) is None
-        assert len(store.history()) >= whole.known[acknowledged], "what was done cannot be undone"
+        assert len(store.history.operations()) >= whole.known[acknowledged], "what was done cannot be undone"
         if thorough and answer.index.state == "fresh" and _is_new(store):
             same_as_rebuilt(store)
             store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)

@@ -20,9 +20,9 @@ from test_crash import _new_ids as fixed_ids
 from memctl import MemoryStore, config, doctor, open_store
 from memctl.files import atomic, layout
 from memctl.git import settling
+from memctl.history.undoing import Taken
 from memctl.models import Memory, Query
 from memctl.transfer import archive, formats, restoring
-from memctl.usecases.undoing import Taken
 
 LATER = NOW + timedelta(hours=1)
 DUPLICATE, CANDIDATE = "mem_20250101_000000000007", "mem_20250101_000000000008"
@@ -87,8 +87,8 @@ def _all(taken: Taken) -> None:
 
 IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     **CHANGES,
-    "undo three": lambda store: _all(store.undo_many(3, now=NOW)),
-    "redo two": lambda store: _all(store.redo_many(2, now=NOW)),
+    "undo three": lambda store: _all(store.history.undo(3, now=NOW)),
+    "redo two": lambda store: _all(store.history.redo(2, now=NOW)),
     "add to a new log": lambda store: store.add("Bob has a cat.", now=NOW),
     "consolidate": lambda store: store.consolidation.run(same=[(PLAIN, DUPLICATE)], now=NOW),
     "maintain": lambda store: store.maintain(now=NOW),
@@ -105,7 +105,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "record a strategy": lambda store: store.strategies.record(
         "search", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 10}, now=NOW
     ),
-    "extract": lambda store: store.extract("user: My sister lives in Ulm and I am allergic to nuts.", now=NOW),
+    "extract": lambda store: store.extraction.run("user: My sister lives in Ulm and I am allergic to nuts.", now=NOW),
     "message": lambda store: store.conversation("chat").add("And now?", now=LATER),
     "first message": lambda store: store.conversation("new").add("Hello.", now=LATER),
     "compact a session": _compact,

@@ -81,19 +81,19 @@ def work(store: MemoryStore, what: str, number: int, **when: Any) -> bool:
         "query": lambda: store.query("thing", **when),
         "message": lambda: store.conversation("main").add(f"said {number}", **when),
     }
-    before = len(store.history())
+    before = len(store.history.operations())
     if not known and what not in ("add", "query", "message"):
         return False
     try:
         acts[what]()
     except (MemctlError, IndexError):
-        assert len(store.history()) - before in (0, 1)  # at most what memctl does by itself
-    return len(store.history()) > before
+        assert len(store.history.operations()) - before in (0, 1)  # at most what memctl does by itself
+    return len(store.history.operations()) > before
 
 
 def in_order(store: MemoryStore) -> None:
     """Ids are unique, each tells its date, and those of one second grow as they were written."""
-    written = [step.memory_id for op in store.history() for step in op.records if op.command == "add"]
+    written = [step.memory_id for op in store.history.operations() for step in op.records if op.command == "add"]
     assert len(written) == len(set(written))
     seconds: dict[str, str] = {}
     for memory_id in written:
@@ -105,10 +105,10 @@ def in_order(store: MemoryStore) -> None:
 def back_and_forth(store: MemoryStore, moment: Clock) -> None:
     """All of it can be taken back in the order in which it was done, and done again, exactly."""
     end = records(store)
-    taken = store.undo_many(10_000, now=moment()).done
-    assert not taken or store.undo_many(1, dry_run=True, now=moment()).done == ()
+    taken = store.history.undo(10_000, now=moment()).done
+    assert not taken or store.history.undo(1, dry_run=True, now=moment()).done == ()
     start = records(store)
-    again = store.redo_many(len(taken), now=moment()).done
+    again = store.history.redo(len(taken), now=moment()).done
     assert len(again) == len(taken)
     assert records(store) == end
     assert start == {}
@@ -125,9 +125,11 @@ def test_jumps_between_commands(steps: list[tuple[str, timedelta]]) -> None:
             now, told = NOW, 0
             for number, (what, jump) in enumerate(steps):
                 now = _within(now, jump)
-                before = [operation.op for operation in store.history()]
+                before = [operation.op for operation in store.history.operations()]
                 told += work(store, what, number, now=now)
-                assert [operation.op for operation in store.history()][: len(before)] == before, "the log goes on"
+                assert [operation.op for operation in store.history.operations()][: len(before)] == before, (
+                    "the log goes on"
+                )
             if all(what != "undo" for what, _ in steps):  # what was taken back was never there, and leaves its id
                 in_order(store)
             said = [message.text for message in store.conversation("main").get()]
@@ -266,12 +268,12 @@ def test_a_log_goes_by_what_was_done(store: MemoryStore) -> None:
     moments = (NOW, NOW + DECADE, NOW - HOUR, NOW - DECADE, NOW)
     for number, moment in enumerate(moments):
         store.add(f"Thing number {number}", now=moment)
-    assert [operation.at for operation in store.history()] == [times.to_text(moment) for moment in moments]
+    assert [operation.at for operation in store.history.operations()] == [times.to_text(moment) for moment in moments]
     for number in reversed(range(len(moments))):
         taken = store.undo(now=NOW - DECADE)
         assert f"Thing number {number}" in (taken.records[0].before or taken.records[0].after or "")
     assert store.all() == []
-    assert len(store.redo_many(len(moments), now=NOW + DECADE).done) == len(moments)
+    assert len(store.history.redo(len(moments), now=NOW + DECADE).done) == len(moments)
     assert len(store.all()) == len(moments)
 
 

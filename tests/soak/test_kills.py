@@ -31,7 +31,7 @@ from memctl import MemoryStore, config, doctor, open_store
 from memctl.doctor import codes
 from memctl.files import document, journal, layout, sessions, signing
 from memctl.files.journal import Operation
-from memctl.lifecycle import past
+from memctl.history import past
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.lifecycle.extraction import clauses, extract, phrases, reported
-from memctl.lifecycle.extraction.extract import Proposal, Utterance
+from memctl.extraction import clauses, extract, phrases, reported
+from memctl.extraction.extract import Proposal, Utterance
 from memctl.models import CONSTRAINT
 
 PLAIN, RULE = "plain", "rule"

@@ -266,7 +266,7 @@ class Meant:
 
 
 class Correction(Protocol):
-    """What the rules propose by a correction: see `memctl.lifecycle.extraction.extract.Proposal`."""
+    """What the rules propose by a correction: see `memctl.extraction.extract.Proposal`."""
 
     @property
     def tentative(self) -> bool: ...

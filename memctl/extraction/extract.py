@@ -15,12 +15,12 @@ from typing import Any
 
 from memctl import dates
 from memctl.dates import Dated
+from memctl.extraction import clauses, corrections, phrases
+from memctl.extraction.clauses import Sentence
+from memctl.extraction.correcting import Denial, replaced_value
+from memctl.extraction.corrections import Change
 from memctl.index.text import terms
 from memctl.lifecycle.adding import ADDED
-from memctl.lifecycle.correcting import Denial, replaced_value
-from memctl.lifecycle.extraction import clauses, corrections, phrases
-from memctl.lifecycle.extraction.clauses import Sentence
-from memctl.lifecycle.extraction.corrections import Change
 from memctl.models import CANDIDATE, CATEGORIES, Memory
 from memctl.tagged import escaped
 

@@ -11,18 +11,19 @@ from memctl import secrets, times
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
+from memctl.extraction import correcting
+from memctl.extraction.correcting import Denial, Meant
 from memctl.facts import rules as facts
 from memctl.facts.candidates import REJECTED
 from memctl.files import document
-from memctl.lifecycle import adding, correcting
+from memctl.lifecycle import adding
 from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
-from memctl.lifecycle.correcting import Denial, Meant
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
-    from memctl.lifecycle.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
+    from memctl.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
 
 RECALLED, EXPIRED = "recalled", "expired"
 
@@ -33,10 +34,13 @@ _OF_DENIAL = 12
 """Words of a denial that are looked up: the rarest are those of the new value, which no memory holds yet."""
 
 
-class Extracting(Engine):
-    """Extraction from conversations."""
+class Extraction:
+    """Learning what conversations say, as `store.extraction`."""
 
-    def extract(
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def run(
         self,
         conversation: str | Sequence[Utterance],
         *,
@@ -59,71 +63,81 @@ class Extracting(Engine):
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
         """
-        from memctl.lifecycle.extraction.extract import ExtractReport
+        from memctl.extraction.extract import ExtractReport
         from memctl.transfer import conversations
 
         now = now or times.utc_now()
-        said = conversations.parse(conversation, self.user) if isinstance(conversation, str) else tuple(conversation)
+        said = (
+            conversations.parse(conversation, self._engine.user)
+            if isinstance(conversation, str)
+            else tuple(conversation)
+        )
         found, origin, notes = self._proposals(said, before, now, use_model)
-        found, withheld = _guarded(found, self.secret_policy(allow_secret))
-        drawn = [_from(self._drawn(proposal, now), said, self.user) for proposal in found]
-        refused = {t.memory.content for t in self.trashed() if t.reason == REJECTED} if found else set()
+        found, withheld = _guarded(found, self._engine.secret_policy(allow_secret))
+        drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in found]
+        refused = {t.memory.content for t in self._engine.trashed() if t.reason == REJECTED} if found else set()
         result: list[Extracted] = []
 
         def decide(view: View) -> Change:
-            puts, result[:] = learned(view, found, drawn, refused, self.settings.extract_threshold, now, self.user)
+            puts, result[:] = learned(
+                view, found, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
+            )
             return Change(command, tuple(puts))
 
         if dry_run:
-            self.refresh()
-            decide(self.view())
+            self._engine.refresh()
+            decide(self._engine.view())
         elif found:
-            self._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(
         self, said: Sequence[Utterance], before: Sequence[Utterance], now: datetime, use_model: bool
     ) -> tuple[tuple[Proposal, ...], str, tuple[str, ...]]:
         """What was found, by what, and what went otherwise than asked."""
-        from memctl.lifecycle.extraction import extract
+        from memctl.extraction import extract
 
-        ruled = extract.rules(said, self.user, now, before)
+        ruled = extract.rules(said, self._engine.user, now, before)
         try:
-            model = self.llm if use_model else None
+            model = self._engine.llm if use_model else None
             if model is None:
                 return ruled, extract.RULES, ()
             parts = extract.pieces(said)
-            answers = [model.complete(extract.prompt(part, self.user, now), extract.SCHEMA) for part in parts]
+            answers = [model.complete(extract.prompt(part, self._engine.user, now), extract.SCHEMA) for part in parts]
         except ProviderError as problem:
             return ruled, extract.RULES, (f"rules alone: {problem.message}",)
         pairs = zip(answers, parts, strict=True)
-        found = [one for answer, part in pairs for one in extract.from_model(answer, part, self.user, now)]
+        found = [one for answer, part in pairs for one in extract.from_model(answer, part, self._engine.user, now)]
         return extract.completed({one.identity: one for one in found}.values(), ruled), extract.MODEL, ()
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
-        from memctl.lifecycle.extraction.extract import is_user
+        from memctl.extraction.extract import is_user
 
-        if said and not any(is_user(utterance.role, self.user) for utterance in said):
+        if said and not any(is_user(utterance.role, self._engine.user) for utterance in said):
             roles = ", ".join(dict.fromkeys(utterance.role for utterance in said if utterance.role))
-            return (f"no message is the user's; found {roles[:100]}; the user is `User`, `我` or {self.user}",)
+            return (f"no message is the user's; found {roles[:100]}; the user is `User`, `我` or {self._engine.user}",)
         return ()
 
     def _drawn(self, proposal: Proposal, now: datetime) -> Memory:
         """The record of a proposal, complete and checked."""
-        from memctl.lifecycle.extraction import extract
+        from memctl.extraction import extract
 
-        memory = extract.memory(proposal, self.settings.extract_threshold, now)
-        category = memory.category if memory.category in self.settings.categories else self.settings.categories[0]
+        memory = extract.memory(proposal, self._engine.settings.extract_threshold, now)
+        category = (
+            memory.category
+            if memory.category in self._engine.settings.categories
+            else self._engine.settings.categories[0]
+        )
         given = frozenset({"kind", "category", "confidence"})
         memory = adding.completed(
-            replace(memory, category=category), now, self.gateway.ids(now, datetime.now(UTC)), given
+            replace(memory, category=category), now, self._engine.gateway.ids(now, datetime.now(UTC)), given
         )
-        return adding.check(memory, self.settings.categories)
+        return adding.check(memory, self._engine.settings.categories)
 
 
 def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
     """The memory with the id of the message that says it, where that is known, and the name of another who said it."""
-    from memctl.lifecycle.extraction.clauses import squashed
+    from memctl.extraction.clauses import squashed
 
     texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
     wanted = [text for text in map(squashed, texts) if text]
@@ -163,7 +177,7 @@ def learned(
         drawn: the record of each proposal.
         refused: texts that a person rejected.
     """
-    from memctl.lifecycle.extraction.extract import Extracted
+    from memctl.extraction.extract import Extracted
 
     puts: dict[str, Memory] = {}
     results = []
@@ -186,7 +200,7 @@ def _learn(
 ) -> tuple[list[Memory], Added] | None:
     """A correction takes the place of what it takes back; a fact with a key must earn its place; the same text is
     counted; anything else is new. None for what takes back nothing that is known, and says nothing else."""
-    from memctl.lifecycle.extraction import extract
+    from memctl.extraction import extract
 
     at = proposal.said_at or now
     there = [puts.get(m.memory_id, m) for m in view.same_text(memory.content)]
@@ -247,7 +261,7 @@ def _meant(
 
 def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
     """Memories without a key whose text states another value of the same fact."""
-    from memctl.lifecycle.extraction import extract
+    from memctl.extraction import extract
 
     def other(known: Memory) -> bool:
         facts_in = extract.states(known.content, user)
@@ -279,7 +293,7 @@ def _same_fact(one: Memory, other: Memory) -> bool:
 
 def _recalled(view: View, memory: Memory, now: datetime) -> bool:
     """Whether a text is one sentence of a longer memory: then it was read there, and not said anew."""
-    from memctl.lifecycle.extraction.clauses import split, squashed
+    from memctl.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)
     known = _holding(view, retrieve.question_terms(memory.content), now)

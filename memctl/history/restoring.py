@@ -7,15 +7,17 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memctl import times
+from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, quoted
 from memctl.files import document, reflections
 from memctl.files.document import tombstones
-from memctl.lifecycle import differences, forgetting
-from memctl.lifecycle.differences import FileChange, RecordChange
-from memctl.lifecycle.past import FILE, RECORD, Key
+from memctl.history import differences
+from memctl.history.differences import FileChange, RecordChange
+from memctl.history.past import FILE, RECORD, Key
+from memctl.history.states import SHARED, Past, present_value
+from memctl.lifecycle import forgetting
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
-from memctl.usecases.history import SHARED, History, Past, present_value
 from memctl.view import View
 
 
@@ -30,38 +32,26 @@ class Restored:
     notes: tuple[str, ...] = ()
 
 
-class Restoring(History):
-    """Restoring from a revision."""
+def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetime) -> Restored:
+    """Make one memory what it was then; see `History.restore`."""
+    if then.clamped:
+        reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
+        raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
+    memory_id = _full_id(given, then, engine.index.header())
+    raw = then.records[memory_id]
+    memory = document.decode_raw(raw)
+    records: list[RecordChange | None] = []
 
-    def restore_from(
-        self, given: str, revision: str, *, dry_run: bool = False, now: datetime | None = None
-    ) -> Restored:
-        """Make one memory what it was in a revision: its exact record, and its reflection where the revision has it.
+    def decide(view: View) -> Change:
+        records[:] = [differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)]
+        return _restored(view, then, memory, raw, records[0])
 
-        Raises:
-            NotFoundError: the revision does not hold it.
-            RefusedError: it was purged; the log cannot tell what it was; or its place was taken by another memory.
-        """
-        now = now or times.utc_now()
-        then = self.past(revision, now=now)
-        if then.clamped:
-            reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
-            raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
-        memory_id = _full_id(given, then, self.index.header())
-        raw = then.records[memory_id]
-        memory = document.decode_raw(raw)
-        records: list[RecordChange | None] = []
-
-        def decide(view: View) -> Change:
-            records[:] = [differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)]
-            return _restored(view, then, memory, raw, records[0])
-
-        change = self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
-        edits = [file for file in change.files if file.path.startswith(SHARED)]
-        files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
-        over = memory.expires_at and memory.expires_at <= now and not memory.pinned
-        note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if over else ""
-        return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
+    change = engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+    edits = [file for file in change.files if file.path.startswith(SHARED)]
+    files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
+    expired = memory.expires_at and memory.expires_at <= now and not memory.pinned
+    note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if expired else ""
+    return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
 
 
 def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:

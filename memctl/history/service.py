@@ -4,65 +4,30 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import times
 from memctl.core.kept import KeptMessage
-from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.files import document, knowledge, recovery, reflections, transcript_scan, transcripts
+from memctl.files import document, transcript_scan, transcripts
 from memctl.files.document import tombstones
 from memctl.files.journal import Operation
 from memctl.git import revisions
-from memctl.lifecycle import differences, past
-from memctl.lifecycle.differences import FileChange, MessageChange, RecordChange
-from memctl.lifecycle.past import FILE, HEADER, LINE, RECORD, Key, Point, Unsure
-from memctl.models import LineEdit
+from memctl.history import as_of, differences, past, restoring, stacks, undoing
+from memctl.history.differences import FileChange, MessageChange, RecordChange
+from memctl.history.past import FILE, LINE, RECORD, Key, Point, Unsure
+from memctl.history.restoring import Restored
+from memctl.history.stacks import REDO, UNDO
+from memctl.history.states import FEEDBACK, SHARED, Past, present_value
+from memctl.history.undoing import Taken
+from memctl.housekeeping import MAINTENANCE
+from memctl.models import Memory, Query, QueryResult
+from memctl.selection import Selection
+from memctl.usecases.asking import Asking
 from memctl.view import View
 
-FEEDBACK = "feedback.jsonl"
-
-SHARED = (reflections.FOLDER, knowledge.FOLDER, FEEDBACK)
-"""Files beside `memory.json` that have a history: those that git may have."""
-
 LOG = "the log"
-
-
-@dataclass(frozen=True)
-class Past:
-    """The memories as they were.
-
-    Args:
-        source: where this is known from: `the log`, or `git abc1234`.
-        at: the time it is of.
-        records: exact JSON of each record, by id.
-        files: each other file that may differ from now, by path; None where there was none.
-        unsure: what somebody changed without memctl, so that the log cannot say when.
-        deleted: deletions of messages that were made, or taken back, since: whether each stood then.
-        notes: sentences on what is not known.
-        clamped: it is the beginning of the log, because neither that nor git goes back as far as was asked for.
-    """
-
-    source: str
-    at: datetime
-    records: Mapping[str, bytes]
-    files: Mapping[str, bytes | None]
-    unsure: Mapping[Key, Unsure] = field(default_factory=dict)
-    deleted: Mapping[Key, bool] = field(default_factory=dict)
-    notes: tuple[str, ...] = ()
-    clamped: bool = False
-
-    def __str__(self) -> str:
-        return f"{self.source} ({times.to_text(self.at)})"
-
-    @property
-    def warnings(self) -> tuple[str, ...]:
-        """What makes this worse than it should be, in sentences."""
-        ids = sorted(key.name for key in self.unsure if key.kind == RECORD)
-        more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        told = f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
-        return (*([told] if ids else ()), *self.notes)
 
 
 @dataclass(frozen=True)
@@ -80,10 +45,56 @@ class Differences:
         return not (self.records or self.files or self.unsure or self.messages)
 
 
-class History(Engine):
-    """What was."""
+class History:
+    """What was, as `store.history`."""
 
-    # The past
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
+
+    def operations(self, memory_id: str = "") -> list[Operation]:
+        """What was done, oldest first; to one memory, or to all."""
+        return self._engine.operations(memory_id)
+
+    def undone(self) -> set[str]:
+        """Ids of the operations that a person made and `undo` has taken back."""
+        found = stacks.stacks(self._engine.operations(), MAINTENANCE)
+        return {step.origin.op for step in (*found.undone, *found.lost)}
+
+    def undo(
+        self, count: int = 1, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None
+    ) -> Taken:
+        """Take back the last changes, the newest first, each exactly; stop at the first that cannot be.
+
+        Args:
+            before_purge: step over purges, which cannot be taken back.
+        """
+        return undoing.take_back(self._engine, UNDO, count, before_purge, dry_run, now or times.utc_now())
+
+    def redo(self, count: int = 1, *, dry_run: bool = False, now: datetime | None = None) -> Taken:
+        """Take back the last undos, the newest first, each exactly; stop at the first that cannot be."""
+        return undoing.take_back(self._engine, REDO, count, False, dry_run, now or times.utc_now())
+
+    def query(self, query: Query, revision: str, *, now: datetime | None = None) -> QueryResult:
+        """Ask the memories of a revision (an operation or a commit) the way the present ones are asked.
+
+        The records alone are asked. There is no receipt: what was used then is not used now.
+        """
+        return as_of.query(self._engine, query, self.past(revision, now=now))
+
+    def select(self, chosen: Selection, revision: str, *, now: datetime | None = None) -> tuple[list[Memory], Past]:
+        """Records of a revision that fit, sorted."""
+        then = self.past(revision, now=now)
+        return as_of.select(self._engine, chosen, then), then
+
+    def restore(self, given: str, revision: str, *, dry_run: bool = False, now: datetime | None = None) -> Restored:
+        """Make one memory what it was in a revision: its exact record, and its reflection where the revision has it.
+
+        Raises:
+            NotFoundError: the revision does not hold it.
+            RefusedError: it was purged; the log cannot tell what it was; or its place was taken by another memory.
+        """
+        now = now or times.utc_now()
+        return restoring.restored(self._engine, given, self.past(revision, now=now), dry_run, now)
 
     def past(self, revision: str = "", *, now: datetime | None = None) -> Past:
         """The memories as they were.
@@ -97,7 +108,7 @@ class History(Engine):
             NotFoundError: nothing was changed yet.
         """
         now = now or times.utc_now()
-        self.refresh()
+        self._engine.refresh()
         if not revision:
             commit = self._head()
             return self._git_past(commit) if commit else self._before_the_last()
@@ -105,7 +116,7 @@ class History(Engine):
             return self._operation_past(revision)
         if (moment := _moment(revision, now)) is not None:
             return self._past_at(moment)
-        if (commit := revisions.find(self.folder.root, revision)) is None:
+        if (commit := revisions.find(self._engine.folder.root, revision)) is None:
             if re.match(r"\d+[-/.]\d", revision):
                 times.from_user(revision, now)  # it says what is wrong with a date
             hint = (
@@ -123,19 +134,19 @@ class History(Engine):
 
     def _commit(self, revision: str) -> revisions.Commit | None:
         """The commit, if it holds the user's memories."""
-        commit = revisions.find(self.folder.root, revision)
-        holds = commit and revisions.tree(self.folder.root, commit, [document.FILE_NAME])
+        commit = revisions.find(self._engine.folder.root, revision)
+        holds = commit and revisions.tree(self._engine.folder.root, commit, [document.FILE_NAME])
         return commit if holds else None
 
     def _before_the_last(self) -> Past:
-        operations = self.history()
+        operations = self._engine.operations()
         if not operations:
             raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
         last = len(operations) - 1
         return self._log_past(operations, Point(last, beside=last), past.made(operations[last]))
 
     def _operation_past(self, given: str) -> Past:
-        operations = self.history()
+        operations = self._engine.operations()
         found = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
         if len(found) != 1:
             what = "several operations begin with" if found else "the log holds no operation"
@@ -144,11 +155,11 @@ class History(Engine):
 
     def _past_at(self, moment: datetime) -> Past:
         """From the log as far back as it goes, else from git."""
-        operations = self.history()
+        operations = self._engine.operations()
         count = max((number for number, op in enumerate(operations, 1) if past.made(op) <= moment), default=0)
         if count:
             return self._log_past(operations, Point(count), moment)
-        if (commit := revisions.last_before(self.folder.root, moment)) and self._commit(commit.name):
+        if (commit := revisions.last_before(self._engine.folder.root, moment)) and self._commit(commit.name):
             return self._git_past(commit)
         if not operations:
             raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
@@ -158,10 +169,10 @@ class History(Engine):
 
     def _log_past(self, operations: Sequence[Operation], point: Point, at: datetime) -> Past:
         self._need_readable()
-        view = self.view()
+        view = self._engine.view()
         known = {part.key for operation in operations for part in past.parts(operation)}
         values, unsure = past.back_to(operations, point, {key: present_value(view, key) for key in known})
-        records = {found.ref: found.raw for found in self.index.records()}
+        records = {found.ref: found.raw for found in self._engine.index.records()}
         records |= {key.name: raw for key, raw in values.items() if key.kind == RECORD and raw is not None}
         for key, raw in values.items():
             if key.kind == RECORD and raw is None:
@@ -177,17 +188,17 @@ class History(Engine):
 
     def _need_readable(self) -> None:
         """Refuse to compare with a state that cannot be read."""
-        if self.report and self.report.blocked:
-            raise self.report.blocked
+        if self._engine.report and self._engine.report.blocked:
+            raise self._engine.report.blocked
 
     def _git_past(self, commit: revisions.Commit) -> Past:
-        root, source = self.folder.root, f"git {commit.short}"
+        root, source = self._engine.folder.root, f"git {commit.short}"
         data = revisions.read(root, commit, document.FILE_NAME)
         if data is None:
             hint = "By then it was not in git, or its folder had another name."
-            raise NotFoundError(f"{source} holds no memory.json of {self.user}", hint=hint)
+            raise NotFoundError(f"{source} holds no memory.json of {self._engine.user}", hint=hint)
         parsed = document.parse(data, f"{source}:{document.FILE_NAME}")
-        buried = tombstones(self.index.header())
+        buried = tombstones(self._engine.index.header())
         found = {r.memory.memory_id: r.raw for r in reversed(parsed.records) if r.memory}
         broken = sum(record.memory is None for record in parsed.records)
         notes = (f"{broken} records of it cannot be read",) if broken else ()
@@ -196,30 +207,28 @@ class History(Engine):
 
     def _git_files(self, commit: revisions.Commit) -> dict[str, bytes | None]:
         """The other files that differ: those of the commit, and those that came since."""
-        view = self.view()
-        named = revisions.tree(self.folder.root, commit, SHARED)
+        view = self._engine.view()
+        named = revisions.tree(self._engine.folder.root, commit, SHARED)
         now = {path: view.read(path) for path in {*named, *self._shared_files()}}
         changed = {path: name for path, name in named.items() if _content_name(now[path], name) != name}
         then: dict[str, bytes | None] = {path: None for path in now if path not in named}
-        return then | revisions.contents(self.folder.root, changed)
+        return then | revisions.contents(self._engine.folder.root, changed)
 
     def _shared_files(self) -> list[str]:
-        known = [path for path in self.index.files() if path != document.FILE_NAME]
-        return [*known, *([FEEDBACK] if self.folder.feedback_log.exists() else ())]
-
-    # Differences
+        known = [path for path in self._engine.index.files() if path != document.FILE_NAME]
+        return [*known, *([FEEDBACK] if self._engine.folder.feedback_log.exists() else ())]
 
     def differences(self, revision: str = "", *, now: datetime | None = None) -> Differences:
         """What became of the memories since a revision; see `past`."""
         then = self.past(revision, now=now)
         self._need_readable()
-        records = {found.ref: found.raw for found in self.index.records()}
+        records = {found.ref: found.raw for found in self._engine.index.records()}
         unsure = [
             differences.record(key.name, one.before, one.after)
             for key, one in then.unsure.items()
             if key.kind == RECORD
         ]  # fmt: skip
-        files = {path: self.view().read(path) for path in then.files}
+        files = {path: self._engine.view().read(path) for path in then.files}
         return Differences(
             then,
             tuple(differences.records(then.records, records)),
@@ -232,24 +241,13 @@ class History(Engine):
         """The messages that were deleted since, or brought back, with their text where it is there."""
         ids = {past.message_of(key.name, key.line): stood for key, stood in deleted.items()}
         said: dict[str, KeptMessage] = {}
-        for place in transcript_scan.places(self.folder, list(dict.fromkeys(key.name for key in deleted))):
+        for place in transcript_scan.places(self._engine.folder, list(dict.fromkeys(key.name for key in deleted))):
             if place.read and place.read.message and place.read.message.message_id in ids:
                 said[place.read.message.message_id] = place.read.message
         for message_id, stood in ids.items():
             message = said.get(message_id)
             outcome = differences.ADDED if stood else differences.REMOVED
             yield MessageChange(message_id, outcome, message.role if message else "", message.text if message else "")
-
-
-def present_value(view: View, key: Key) -> bytes | None:
-    """What a part of an operation is now."""
-    if key.kind == RECORD:
-        return view.index.raws(document.FILE_NAME, [key.name]).get(key.name)
-    if key.kind == HEADER:
-        return past.header_bytes(view.header.get(key.name))
-    if key.kind == LINE:
-        return key.line if recovery.has_line(view.folder, LineEdit(key.name, key.line)) else None
-    return view.read(key.name)
 
 
 def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | None]:

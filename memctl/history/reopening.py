@@ -11,7 +11,7 @@ from memctl.files import sessions as files
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
 from memctl.files.sessions import Session
-from memctl.lifecycle.undoing import UNDO
+from memctl.history.stacks import UNDO
 from memctl.models import Memory
 from memctl.working.components import task_before, task_of, with_task
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.files import codec, document
-from memctl.lifecycle import past
+from memctl.history import past
 from memctl.models import Memory
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"

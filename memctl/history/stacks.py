@@ -9,8 +9,8 @@ from memctl.errors import ConflictError, NotFoundError, RefusedError
 from memctl.files import document
 from memctl.files.journal import Operation
 from memctl.files.transcripts import is_transcript
-from memctl.lifecycle import differences, past
-from memctl.lifecycle.past import FILE, LINE, RECORD, Key, Part
+from memctl.history import differences, past
+from memctl.history.past import FILE, LINE, RECORD, Key, Part
 from memctl.models import Change, FileEdit
 
 UNDO, REDO = "undo", "redo"
