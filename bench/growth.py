@@ -28,7 +28,7 @@ from memctl.context import fence, tokens
 from memctl.core import messages, recalled
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
-from memctl.extraction import clauses, extract, phrases
+from memctl.extraction import clauses, conversations, extract, phrases
 from memctl.feedback import rules as feedback
 from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
 from memctl.git import diffs, settling
@@ -38,7 +38,7 @@ from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
 from memctl.strategies import redaction, rules
-from memctl.transfer import conversations, formats, jsontext, notes
+from memctl.transfer import formats, jsontext, notes
 from memctl.working import summary, topics, window
 from memctl.working.limits import Limits
 

@@ -19,8 +19,8 @@ from memctl.config import Settings
 from memctl.context import fence
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.extraction import extract
+from memctl.extraction.conversations import parse
 from memctl.extraction.extract import Proposal, Utterance
-from memctl.transfer.conversations import parse
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)  # a Wednesday
 

@@ -31,7 +31,7 @@ def learn(text: list[str], dry_run: bool, allow_secret: bool = False) -> None:
 
 
 def _conversation(text: str, path: str, user: str) -> tuple[Utterance, ...]:
-    from memctl.transfer import conversations
+    from memctl.extraction import conversations
 
     return conversations.parse(text, user, path)
 

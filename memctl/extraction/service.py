@@ -63,8 +63,8 @@ class Extraction:
         Raises:
             InvalidDataError: the text looks like JSON and is broken.
         """
+        from memctl.extraction import conversations
         from memctl.extraction.extract import ExtractReport
-        from memctl.transfer import conversations
 
         now = now or times.utc_now()
         said = (
@@ -122,17 +122,12 @@ class Extraction:
         """The record of a proposal, complete and checked."""
         from memctl.extraction import extract
 
-        memory = extract.memory(proposal, self._engine.settings.extract_threshold, now)
-        category = (
-            memory.category
-            if memory.category in self._engine.settings.categories
-            else self._engine.settings.categories[0]
-        )
+        settings = self._engine.settings
+        memory = extract.memory(proposal, settings.extract_threshold, now)
+        category = memory.category if memory.category in settings.categories else settings.categories[0]
         given = frozenset({"kind", "category", "confidence"})
-        memory = adding.completed(
-            replace(memory, category=category), now, self._engine.gateway.ids(now, datetime.now(UTC)), given
-        )
-        return adding.check(memory, self._engine.settings.categories)
+        ids = self._engine.gateway.ids(now, datetime.now(UTC))
+        return adding.check(adding.completed(replace(memory, category=category), now, ids, given), settings.categories)
 
 
 def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
