@@ -26,6 +26,7 @@ from memctl.conflicts import contradictions, relations, statements
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import messages, recalled
+from memctl.core.limits import Limits
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
@@ -37,10 +38,9 @@ from memctl.lifecycle import forgetting
 from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
+from memctl.sessions import summary, topics, window
 from memctl.strategies import redaction, rules
 from memctl.transfer import formats, jsontext, notes
-from memctl.working import summary, topics, window
-from memctl.working.limits import Limits
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 NAME = "0123456789abcdef"

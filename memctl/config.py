@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from memctl.core.limits import POLICIES as WINDOW_POLICIES
 from memctl.decay.policies import HALF_LIFE, POLICIES
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
@@ -16,7 +17,6 @@ from memctl.files.layout import CONFIG_NAME, check_user_name
 from memctl.models import CATEGORIES
 from memctl.secrets import ALLOW, REFUSE
 from memctl.secrets import POLICIES as SECRET_POLICIES
-from memctl.working.limits import POLICIES as WINDOW_POLICIES
 
 RERANKED = QUERY, CONTEXT = "query", "context"
 """What a reranker may have a say in."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
+from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
@@ -21,7 +21,7 @@ from memctl.gateway import Gateway, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.lifecycle import forgetting
-from memctl.models import Change
+from memctl.models import Change, Memory
 from memctl.providers import waiting
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.secrets import ALLOW
@@ -238,6 +238,16 @@ class Engine:
     def view(self) -> View:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
         return View(self.index, self.folder, self.gateway.ids)
+
+    def completed(self, memory: Memory, now: datetime) -> Memory:
+        """A record made by rules, complete and checked; in the store's first category where it has not that one."""
+        from memctl.lifecycle import adding
+
+        categories = self.settings.categories
+        category = memory.category if memory.category in categories else categories[0]
+        given = frozenset({"kind", "importance", "category"})
+        ids = self.gateway.ids(now, datetime.now(UTC))
+        return adding.check(adding.completed(replace(memory, category=category), now, ids, given), categories)
 
     def secret_policy(self, allow_secret: bool = False) -> str:
         """What becomes of likely secrets: the setting, unless somebody insists."""

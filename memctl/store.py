@@ -28,20 +28,19 @@ if TYPE_CHECKING:
     from memctl.feedback.service import Judged, Judgements
     from memctl.files.journal import Operation
     from memctl.history.service import History
+    from memctl.local_state import LocalState
+    from memctl.maintenance import Step
     from memctl.reflections.service import Reflections
+    from memctl.sessions.service import Ended, Sessions
     from memctl.strategies.service import Strategies
+    from memctl.tasks.service import Tasks
     from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
     from memctl.usecases.changing import Changing
-    from memctl.usecases.conversations import Conversations
-    from memctl.usecases.local_state import LocalState
-    from memctl.usecases.maintaining import Maintaining
     from memctl.usecases.saving import Saving
-    from memctl.usecases.tasks import Tasks
 
     class Subjects(
-        Saving, Adding, Changing, LocalState, Maintaining, Tasks,
-        Conversations, Archiving,
+        Saving, Adding, Changing, Archiving,
     ):  # fmt: skip
         """Every subject, for type checkers."""
 
@@ -55,23 +54,6 @@ SUBJECTS: Mapping[str, tuple[str, ...]] = {
     "saving.Saving": ("save", "amend", "meant_by"),
     "adding.Adding": ("add", "add_many"),
     "changing.Changing": ("put", "write_reflection", "forget", "messages_saying", "restore", "purge"),
-    "local_state.LocalState": ("unverified", "adopt"),
-    "maintaining.Maintaining": ("maintain",),
-    "tasks.Tasks": (
-        *("start_task", "task", "task_text", "tasks", "step_task", "note_task", "complete_task", "fail_task"),
-        *("close_task", "feedback_on_task", "end_session", "interrupt_steps", "task_past_limit"),
-    ),
-    "teaching.Teaching": ("teach_tasks",),
-    "closing.Closing": ("finish_closed_tasks",),
-    "conversations.Conversations": ("conversation", "create_session", "pause_session", "delete_messages"),
-    "ending.Ending": ("close_idle", "idle_sessions", "flush_sessions"),
-    "compacting.Compacting": ("conversation_limits", "is_over", "compact_session"),
-    "episodes.Episodes": ("waiting", "learn_pending"),
-    "sessions.Sessions": (
-        *("session_ids", "sessions", "session", "read_offloaded"),
-        *("load_session_if_exists", "save_session", "delete_session", "messages_in_use"),
-        *("keep_earlier", "bring_queued", "drop_from_windows"),
-    ),
     "archiving.Archiving": ("export_archive",),
 }
 """Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
@@ -147,6 +129,48 @@ class MemoryStore(Subjects):
         from memctl.extraction.service import Extraction
 
         return Extraction(self)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The windows of conversations: their messages, making room, and learning from what leaves."""
+        from memctl.sessions.service import Sessions
+
+        return Sessions(self)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """What agents are at."""
+        from memctl.tasks.service import Tasks
+
+        return Tasks(self)
+
+    def end_session(
+        self, session_id: str = "main", *, use_model: bool = True, wait: bool = True, now: datetime | None = None
+    ) -> Ended:
+        """End a session and the task at hand in it: learn from what is left, then remove it.
+
+        Args:
+            wait: False: all that is left waits in the queue, for `sessions.learn_pending` and `maintain`.
+
+        Raises:
+            NotFoundError: there is no such session.
+            RefusedError: somebody else wrote it.
+        """
+        self.tasks.end(session_id, use_model=use_model, wait=wait, now=now)
+        return self.sessions.end(session_id, use_model=use_model, wait=wait, now=now)
+
+    @cached_property
+    def local_state(self) -> LocalState:
+        """What lies below `.memctl/` and this machine's user did not write."""
+        from memctl.local_state import LocalState
+
+        return LocalState(self)
+
+    def maintain(self, **options: Any) -> tuple[Step, ...]:
+        """Everything that a timer should do; see `Maintenance.run`."""
+        from memctl.maintenance import Maintenance
+
+        return Maintenance(self).run(**options)
 
     @cached_property
     def judgements(self) -> Judgements:

@@ -134,11 +134,11 @@ def test_the_mode_agent_records_nothing_by_itself(store: MemoryStore):
 
 def test_an_idle_session_of_the_mode_agent_leaves_nothing_either(store: MemoryStore):
     long_ago = datetime(2026, 1, 1, tzinfo=UTC)
-    conversation = store.conversation("old", keep=False)
+    conversation = store.sessions.conversation("old", keep=False)
     for number in range(6):
         conversation.add(f"I live in Porto, {number}.", now=long_ago)
     store.maintain()
-    assert (store.all(), store.session_ids(), store.waiting()) == ([], [], [])
+    assert (store.all(), store.sessions.ids(), store.sessions.waiting()) == ([], [], [])
 
 
 @pytest.mark.parametrize("mode", ["static", "both"])
@@ -193,8 +193,8 @@ def test_many_threads(store: MemoryStore):
         for thread in threads:
             thread.join()
         memory.settle()
-        said = {message.text for message in store.conversation().get()}
-        waiting = {name for _, name in store.waiting()}
+        said = {message.text for message in store.sessions.conversation().get()}
+        waiting = {name for _, name in store.sessions.waiting()}
     assert len(said) + len(waiting) > 0
     everything = "\n".join(path.read_text() for path in store.folder.root.glob("sessions/**/*.json"))
     assert all(f"message {number}.{n}" in everything for number in range(6) for n in range(5))

@@ -101,7 +101,7 @@ def test_what_comes_back_is_no_hand_edit(log: bool, store: MemoryStore, tmp_path
     with open_store(tmp_path / "new", "alice", environment={}) as back:
         back.add("Alice prefers milk")
         assert {problem.code for problem in doctor.examine(back)} == ({codes.FOREIGN} if log else set())
-        back.adopt()
+        back.local_state.adopt()
         assert doctor.examine(back) == []
         assert (back.undo().command, len(back.all())) == ("add", 2)
         assert len(back.history.undo(2).done) == (2 if log else 0)
@@ -134,7 +134,7 @@ def test_the_log_comes_along_when_wanted(store: MemoryStore, tmp_path: Path) -> 
     with open_store(tmp_path / "new", "alice") as back:
         with pytest.raises(NotFoundError):
             back.undo()
-        back.adopt()
+        back.local_state.adopt()
         back.undo()
         assert list(back.all()) == []
 

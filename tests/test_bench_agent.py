@@ -254,7 +254,7 @@ def test_a_replay_says_each_message_once_at_its_time(dialogues: Sequence[Dialogu
         (t.text, t.role, t.speaker, t.at) for t in dialogues[0].turns
     ]
     assert len(runs) == 2
-    assert store.session_ids() == []
+    assert store.sessions.ids() == []
     store.close()
 
 

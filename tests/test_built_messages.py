@@ -249,7 +249,7 @@ def test_a_pasted_log_is_cut_in_its_middle_and_can_be_read(line: str, question: 
             assert note.startswith("a message of the user was cut in its middle")
             (reference,) = pack.offloads
             assert reference in shown
-            assert store.read_offloaded(reference) == log
+            assert store.sessions.read_offloaded(reference) == log
             piece = memory.call_tool("read_offloaded", {"reference": reference, "offset": 30_000})
             assert not piece.failed
             assert line.strip() in piece.text
@@ -266,7 +266,7 @@ def test_a_large_result_is_cut_and_its_call_stays(store: MemoryStore):
         assert pack.messages[-1]["content"].startswith("begin")
         assert pack.messages[-1]["content"].endswith("end")
         (reference,) = re.findall(r"main/[0-9a-f]{32}", pack.messages[-1]["content"])
-        assert store.read_offloaded(reference).endswith("word end"), "the window had cut it already"
+        assert store.sessions.read_offloaded(reference).endswith("word end"), "the window had cut it already"
         is_accepted(pack)
 
 

@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.consolidation import duplicates, knowledge
+from memctl.consolidation import duplicates, knowledge, summaries
 from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, said
 from memctl.consolidation.made import SKILLS, Rules, marked
 from memctl.consolidation.plan import Plan, plan
@@ -25,7 +25,6 @@ from memctl.core import recalled
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.files import codec, merge
 from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
-from memctl.usecases import summaries
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 THEN = NOW - timedelta(days=30)

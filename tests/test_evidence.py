@@ -79,8 +79,8 @@ def test_lessons_reach_every_prompt(
     store: MemoryStore,
     capsys: pytest.CaptureFixture[str],
 ):
-    store.start_task(request_, now=NOW)
-    store.complete_task("It went through.", approach=approach, lessons=[lesson], now=NOW)
+    store.tasks.start(request_, now=NOW)
+    store.tasks.complete("It went through.", approach=approach, lessons=[lesson], now=NOW)
     for where, text in answers(store, question, capsys).items():
         assert lesson in text, where
         assert approach in text, where
@@ -136,8 +136,8 @@ def test_the_best_passage_is_around_what_was_asked():
 
 
 def test_failures_are_never_under_what_worked(store: MemoryStore):
-    store.start_task("Deploy the payment service", now=NOW)
-    store.fail_task("The migration lock was held by a backup", now=NOW)
+    store.tasks.start("Deploy the payment service", now=NOW)
+    store.tasks.fail("The migration lock was held by a backup", now=NOW)
     store.add("Deploy the payment service in two steps", category="strategy", now=NOW)
     bad = store.add("Deploy the payment service straight from a laptop", category="strategy", now=NOW).memory
     store.feedback(bad.memory_id, "down", reason="it broke production", now=NOW)

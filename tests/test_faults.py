@@ -1325,7 +1325,7 @@ def test_whatever_is_made_is_private(opener: Opener) -> None:
     try:
         store = opener()
         memory = store.add("Alice likes tea.", detail="# Tea").memory
-        store.conversation("chat").add("Hello")
+        store.sessions.conversation("chat").add("Hello")
         store.feedback(memory.memory_id, "up")
         store.query("tea")
         store.forget([memory.memory_id])

@@ -26,7 +26,7 @@ from memctl.core import messages
 from memctl.errors import MemctlError
 from memctl.files import document, edit, erase
 from memctl.models import Memory
-from memctl.working import topics, window
+from memctl.sessions import topics, window
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 SIZE, FLOOR, MOST, STEEPEST = 1_500, 0.5, 6.0, 1.7

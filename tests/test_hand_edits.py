@@ -124,7 +124,7 @@ def filled(store: MemoryStore) -> Memory:
     document = store.folder.root.parent / "hives.md"
     document.write_text("# Hives\n\nBehind the allotment.\n")
     store.documents.add(document)
-    store.conversation("talk").add("Good morning", now=NOW)
+    store.sessions.conversation("talk").add("Good morning", now=NOW)
     config.save(store.folder.root.parent, "query_top", 7)
     return held
 
@@ -141,7 +141,7 @@ EDITS: Mapping[str, tuple[str, bytes, bytes, Callable[[MemoryStore], object]]] =
     "records": ("memory.json", b"drinks tea", b"drinks kvass", lambda s: "kvass" in found(s, "kvass")),
     "reflection": ("reflections/*.md", b"old mill", b"new quarry", lambda s: "quarry" in _body(s)),
     "document": ("knowledge/hives.md", b"allotment", b"greenhouse", lambda s: "greenhouse" in found(s, "greenhouse")),
-    "session": ("sessions/talk.json", b"morning", b"evening", lambda s: "evening" in s.conversation("talk").get()[0].text),
+    "session": ("sessions/talk.json", b"morning", b"evening", lambda s: "evening" in s.sessions.conversation("talk").get()[0].text),
     "settings": ("../memctl.yaml", b"query_top: 7", b"query_top: 3", lambda s: fresh(s).settings.query_top == 3),
 }  # fmt: skip
 
@@ -223,7 +223,7 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
         assert [str(problem) for problem in problems if problem.code in doctor.BROKEN] == []
         other.add("Alice keeps bees", now=NOW)
         other.maintain(now=NOW)
-        assert other.session_ids() == ["talk"]
+        assert other.sessions.ids() == ["talk"]
         assert {memory.content for memory in other.all()} == {*(m.content for m in store.all()), held.content}
     after = tracked(store.folder.root)
     assert {name: after[name] for name in before if name != "memory.json" and name in after} == {
@@ -315,13 +315,13 @@ def test_a_new_name_is_one_value_and_no_other_byte(style: str, last: bool, store
 
 
 def test_a_session_that_was_renamed(store: MemoryStore) -> None:
-    store.conversation("talk").add("Good morning", now=NOW)
+    store.sessions.conversation("talk").add("Good morning", now=NOW)
     path = store.folder.sessions / "talk.json"
     path.rename(store.folder.sessions / "chat.json")
     [problem] = doctor.examine(store)
     assert str(problem) == "sessions/chat.json: holds the session 'talk', and is called chat (left as it is)"
     mended(store)
-    assert [message.text for message in store.conversation("chat").get()] == ["Good morning"]
+    assert [message.text for message in store.sessions.conversation("chat").get()] == ["Good morning"]
     kept = backups.listed(store.folder)[-1] / "sessions/chat.json"
     assert json.loads(kept.read_text())["sessionId"] == "talk"
 
@@ -330,15 +330,15 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     from memctl.files import sessions
 
     reference = sessions.offload(store.folder, "talk", "a long output")
-    store.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)
+    store.sessions.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)
     aside = store.folder.sessions / "talk.d"
     aside.rename(store.folder.sessions / "old.d")
     [problem] = doctor.examine(store)
     assert str(problem) == "sessions/old.d: was renamed: session talk refers to what it holds"
     mended(store)
-    assert store.read_offloaded(reference) == "a long output"
+    assert store.sessions.read_offloaded(reference) == "a long output"
 
-    store.conversation("main").add("Something else", now=NOW)
+    store.sessions.conversation("main").add("Something else", now=NOW)
     aside.rename(store.folder.sessions / "old.d")
     (store.folder.sessions / "talk.json").unlink()
     [problem] = doctor.examine(store)
@@ -819,7 +819,7 @@ def test_git_checkout_of_an_older_version(store: MemoryStore) -> None:
 
 
 def test_a_renamed_file_that_is_no_session_is_told(store: MemoryStore) -> None:
-    store.conversation("talk").add("Good morning", now=NOW)
+    store.sessions.conversation("talk").add("Good morning", now=NOW)
     (store.folder.sessions / "talk.json").rename(store.folder.sessions / "my talk.json")
     [problem] = doctor.examine(store)
     assert "cannot be the id of a session" in problem.message
@@ -827,4 +827,4 @@ def test_a_renamed_file_that_is_no_session_is_told(store: MemoryStore) -> None:
     told = [problem for problem in doctor.examine(store) if problem.path == "sessions/bad.json"]
     assert (told[0].line, told[0].fix) == (1, "")
     with pytest.raises(InvalidDataError):
-        store.session("bad")
+        store.sessions.get("bad")

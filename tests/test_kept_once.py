@@ -62,7 +62,7 @@ def test_a_session_of_an_earlier_version_goes_on(store: MemoryStore) -> None:
     earlier_session(
         store, "main", message("user", "w1", id="msg_w1"), message("assistant", "w2"), message("user", "w2")
     )
-    store.conversation().add("And now?", now=LATER)
+    store.sessions.conversation().add("And now?", now=LATER)
     assert texts(store) == ["q1", "q2", "w1", "w2", "w2", "And now?"]
     assert len(store.conversations.runs()) == 1
     store.end_session(now=LATER)
@@ -78,9 +78,9 @@ def test_a_session_of_an_earlier_version_that_nobody_goes_on_with(store: MemoryS
     elif way == "end":
         store.end_session(now=NOW)
     elif way == "idle":
-        store.close_idle(NOW + timedelta(days=2))
+        store.sessions.close_idle(NOW + timedelta(days=2))
     else:
-        store.conversation("new").add("Hello.", now=NOW + timedelta(days=2))
+        store.sessions.conversation("new").add("Hello.", now=NOW + timedelta(days=2))
     assert "My cat is called Minka." in texts(store)
 
 
@@ -97,16 +97,16 @@ def test_a_crash_before_the_window_was_written(store: MemoryStore) -> None:
     earlier_session(store, "main", message("user", "One."), message("user", "Two."))
     file = files.path_of(store.folder, "main")
     before = file.read_bytes()
-    store.conversation().add("Three.", now=NOW)
+    store.sessions.conversation().add("Three.", now=NOW)
     file.write_bytes(before)
-    store.conversation().add("Three.", now=LATER)
+    store.sessions.conversation().add("Three.", now=LATER)
     assert texts(store)[:2] == ["One.", "Two."]
     assert len(store.conversations.runs()) == 1
 
 
 @pytest.mark.parametrize("again", ["the same", "another"])
 def test_a_crash_between_transcript_and_window(store: MemoryStore, again: str) -> None:
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     conversation.add("One.", now=NOW)
     file = files.path_of(store.folder, "main")
     before = file.read_bytes()
@@ -123,16 +123,16 @@ def test_a_crash_between_transcript_and_window(store: MemoryStore, again: str) -
 
 
 def test_a_crash_at_the_first_message(store: MemoryStore) -> None:
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     conversation.add("One.", now=NOW)
-    session = store.session("main")
+    session = store.sessions.get("main")
     files.write(store.folder, session.with_component("Memory", None), NOW)
     conversation.add("One.", now=LATER)
     assert texts(store) == ["One."]
 
 
 def test_the_same_words_again_are_another_message(store: MemoryStore) -> None:
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     for _ in range(3):
         conversation.add("ok", now=NOW)
     conversation.delete(-1, now=NOW)
@@ -166,39 +166,41 @@ class Component:
 def test_what_another_program_saves_is_kept_once(store: MemoryStore) -> None:
     held = Component(message("user", "Hello.", id="a" * 22), message("assistant", "Hi.", id="b" * 22))
     for text in ("I moved to Ulm.", "我搬到乌尔姆了。", "ok", "ok"):
-        store.save_session("chat", {"memory": held}, now=NOW)
+        store.sessions.save_components("chat", {"memory": held}, now=NOW)
         held.messages.append(message("user", text, LATER + timedelta(minutes=len(held.messages))))
-    store.save_session("chat", {"memory": held}, now=NOW)
+    store.sessions.save_components("chat", {"memory": held}, now=NOW)
     wanted = ["Hello.", "Hi.", "I moved to Ulm.", "我搬到乌尔姆了。", "ok", "ok"]
     assert texts(store) == wanted
     held.messages = held.messages[-2:]
-    store.save_session("chat", {"memory": held}, now=LATER)
-    store.save_session("chat", {"memory": Component(*held.messages)}, overwrite=True, now=LATER)
+    store.sessions.save_components("chat", {"memory": held}, now=LATER)
+    store.sessions.save_components("chat", {"memory": Component(*held.messages)}, overwrite=True, now=LATER)
     assert texts(store) == wanted
-    assert store.session("chat").components["memory"]["messages"] == held.messages, "left as it was saved"
+    assert store.sessions.get("chat").components["memory"]["messages"] == held.messages, "left as it was saved"
 
 
 def test_ids_that_each_session_begins_again(store: MemoryStore) -> None:
     """Programs that number their messages: none takes the place of another."""
     for session, text in (("a", "Alpha."), ("b", "Beta."), ("a", "Gamma.")):
-        store.save_session(session, {"memory": Component(message("user", text, id="1"))}, overwrite=True, now=NOW)
+        store.sessions.save_components(
+            session, {"memory": Component(message("user", text, id="1"))}, overwrite=True, now=NOW
+        )
     assert texts(store) == ["Alpha.", "Beta.", "Gamma."]
 
 
 def test_what_was_deleted_is_not_brought_back(store: MemoryStore) -> None:
     held = Component(message("user", "My PIN is with Bob.", id="c" * 22), message("user", "Hello.", id="d" * 22))
-    store.save_session("chat", {"memory": held}, now=NOW)
+    store.sessions.save_components("chat", {"memory": held}, now=NOW)
     store.conversations.delete(["c" * 22], now=NOW)
-    store.save_session("chat", {"memory": Component()}, overwrite=True, now=NOW)
-    store.save_session("chat", {"memory": held}, overwrite=True, now=LATER)
+    store.sessions.save_components("chat", {"memory": Component()}, overwrite=True, now=NOW)
+    store.sessions.save_components("chat", {"memory": held}, overwrite=True, now=LATER)
     assert texts(store) == ["Hello."]
 
 
 def test_a_message_without_text_is_kept_once(store: MemoryStore) -> None:
     image = {"role": "USER", "id": "e" * 22, "content": [{"type": "image", "source": {"data": "aGk="}}]}
     for at in (NOW, LATER):
-        store.save_session("chat", {"memory": Component()}, overwrite=True, now=at)
-        store.save_session("chat", {"memory": Component(image)}, overwrite=True, now=at)
+        store.sessions.save_components("chat", {"memory": Component()}, overwrite=True, now=at)
+        store.sessions.save_components("chat", {"memory": Component(image)}, overwrite=True, now=at)
     assert len(lines(store)) == 1
 
 
@@ -207,7 +209,7 @@ def test_a_component_that_holds_other_messages_is_none_of_ours(store: MemoryStor
         def save_state(self) -> Mapping[str, Any]:
             return {"messages": {"count": 3}}
 
-    store.save_session("chat", {"counter": Odd()}, now=NOW)
+    store.sessions.save_components("chat", {"counter": Odd()}, now=NOW)
     assert not lines(store)
 
 
@@ -218,26 +220,26 @@ def test_a_session_that_somebody_else_wrote_is_not_brought(store: MemoryStore) -
     del whole["mac"]
     file.write_text(json.dumps(whole))
     store.maintain(now=NOW)
-    store.save_session("main", {"more": Component()}, now=NOW)
-    store.conversation().add("Hello.", now=NOW)
+    store.sessions.save_components("main", {"more": Component()}, now=NOW)
+    store.sessions.conversation().add("Hello.", now=NOW)
     assert texts(store) == ["Hello."]
-    store.adopt()
+    store.local_state.adopt()
     assert "I am the user, trust me." in texts(store), "adopted: it is this user's now"
 
 
 def test_what_is_said_while_nothing_is_kept_is_not_kept_later(store: MemoryStore) -> None:
     store.conversations.pause("main")
-    store.conversation().add("Off the record.", now=NOW)
+    store.sessions.conversation().add("Off the record.", now=NOW)
     held = Component(message("user", "Also off the record.", id="f" * 22))
     store.conversations.pause("chat")
-    store.save_session("chat", {"memory": held}, now=NOW)
+    store.sessions.save_components("chat", {"memory": held}, now=NOW)
     for session in ("main", "chat"):
         store.conversations.pause(session, wanted=False)
-    store.conversation().add("On the record.", now=LATER)
-    store.conversation("quiet").add("Not this.", keep=False, now=LATER)
-    store.conversation("quiet").add("But this.", now=LATER)
+    store.sessions.conversation().add("On the record.", now=LATER)
+    store.sessions.conversation("quiet").add("Not this.", keep=False, now=LATER)
+    store.sessions.conversation("quiet").add("But this.", now=LATER)
     held.messages.append(message("user", "Kept.", LATER, id="0" * 22))
-    store.save_session("chat", {"memory": held}, now=LATER)
+    store.sessions.save_components("chat", {"memory": held}, now=LATER)
     store.maintain(now=LATER)
     assert sorted(texts(store)) == ["But this.", "Kept.", "On the record."]
 

@@ -50,7 +50,7 @@ def left(store: MemoryStore, *ids: str) -> list[str]:
 def test_words_that_stood_only_in_it_are_named(store: MemoryStore, content: str, document: str, said: str) -> None:
     filled(store, record("m1", content), record("m2", "今日は天気がいい。The weather is fine."))
     write_by_hand(store.folder.knowledge / "a.md", f"# 1\n\n{document}\n\n今日は天気がいい。The weather is fine.\n")
-    store.conversation("chat").add(said, now=NOW)
+    store.sessions.conversation("chat").add(said, now=NOW)
     named = left(store, "m1")
     assert [place for place in named if place.startswith("knowledge/")] == ["knowledge/a.md:3"]
     assert [place.partition(":")[0] for place in named if "chat" in place] == ["sessions/chat.json"]
@@ -74,17 +74,17 @@ def test_the_form_of_a_session_is_no_text(store: MemoryStore) -> None:
     filled(store, record("m1", "The user content type is text, role assistant, true story Zibberix", session_id="own"))
     for session in ("other", "own"):
         for said in ("good morning", "good day"):
-            store.conversation(session).add(said, now=NOW)
+            store.sessions.conversation(session).add(said, now=NOW)
     assert left(store, "m1") == []
-    assert store.session_ids() == ["other", "own"]
+    assert store.sessions.ids() == ["other", "own"]
 
 
 def test_the_form_is_not_the_text_of_a_memory(store: MemoryStore) -> None:
     """A whole session would go because its fields happen to make up a sentence."""
     filled(store, record("m1", "content type text text"), record("m2", "timestamp components messages"))
-    store.conversation("other").add("good morning", now=NOW)
+    store.sessions.conversation("other").add("good morning", now=NOW)
     assert left(store, "m1", "m2") == []
-    assert store.session_ids() == ["other"]
+    assert store.sessions.ids() == ["other"]
 
 
 @pytest.mark.parametrize("word", ["true", "teapot", "forget", "phase", "purge"])
@@ -126,7 +126,7 @@ def test_the_texts_of_a_file(text: str, found: list[tuple[int, str]]) -> None:
 def test_a_dry_run_shows_what_will_be_left(store: MemoryStore, capsys: pytest.CaptureFixture[str]) -> None:
     filled(store, record("m1", "Quokka in Porto.", session_id="own"), record("m2", "Numbat.", sources=["m3"]))
     write_by_hand(store.folder.knowledge / "a.md", "# 1\n\nThe quokka.\n")
-    store.conversation("own").add("A quokka!", now=NOW)
+    store.sessions.conversation("own").add("A quokka!", now=NOW)
     store.put(store.get("m1"), now=NOW)
     git = ("git", "-c", "user.name=a", "-c", "user.email=a@b")
     for arguments in (("init", "-q"), ("add", "-A"), ("commit", "-qm", "all")):

@@ -138,7 +138,9 @@ def test_even_a_signed_step_stays_in_its_places(filled: MemoryStore, name: str) 
     filled.add("A new one")
     after = tracked(filled.folder.root)
     assert {path for path in before | after if before.get(path) != after.get(path)} == {"memory.json"}
-    assert [left.path for left, _ in filled.unverified().left] == [".memctl/state/unverified/operations.jsonl"]
+    assert [left.path for left, _ in filled.local_state.unverified().left] == [
+        ".memctl/state/unverified/operations.jsonl"
+    ]
 
 
 def test_no_step_goes_through_a_link(tmp_path: Path) -> None:
@@ -253,7 +255,7 @@ def test_a_folder_that_is_moved_or_copied_goes_on(filled: MemoryStore, opener: O
     shutil.copytree(filled.folder.root, target) if how == "copied" else filled.folder.root.rename(target)
     there = opener("there")
     assert _ids(there) == {"m2"}, "it is finished there"
-    assert there.unverified().entries == ()
+    assert there.local_state.unverified().entries == ()
     there.history.undo(2)
     assert _ids(there) == {"m1", "m2", "m3"}
     if how == "copied":
@@ -283,7 +285,7 @@ def test_without_the_key_the_memories_are_whole_and_what_is_open_is_named(
     assert "forget: removes m3; writes .memctl/state/trash/m3.json, was cut off: to be finished" in shown
     with pytest.raises(NotFoundError):
         other.restore(["m1"])
-    other.adopt()
+    other.local_state.adopt()
     assert _ids(other) == {"m2", added}
     other.restore(["m1", "m3"])
     assert _ids(other) == {"m1", "m2", "m3", added}
@@ -331,7 +333,7 @@ def older(filled: MemoryStore) -> MemoryStore:
     """A folder of an earlier version, with everything in it that is signed now."""
     filled.query("coffee", now=NOW)
     filled.forget(["m1"], now=NOW)
-    filled.conversation("talk").add("I moved to Turin in May.", now=NOW)
+    filled.sessions.conversation("talk").add("I moved to Turin in May.", now=NOW)
     before = Session("old", {"memory": {"messages": []}})
     session_files.write(filled.folder, before, NOW)
     _unsigned(filled)
@@ -345,10 +347,10 @@ def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     assert store.unbelieved()
     store.add("Written by the new version")
     assert [op.command for op in store.history.operations()] == ["add"]
-    kinds = {entry.kind for entry in store.unverified().entries}
+    kinds = {entry.kind for entry in store.local_state.unverified().entries}
     assert kinds == {"operation", "receipt", "trash", "session"}
-    store.adopt()
-    assert store.unverified().entries == store.unverified().left == ()
+    store.local_state.adopt()
+    assert store.local_state.unverified().entries == store.local_state.unverified().left == ()
     assert [op.command for op in store.history.operations()] == ["import", "forget", "add"]
     assert len(list(receipts.read(store.folder))) == 1
     taken = store.history.undo(2)
@@ -375,9 +377,9 @@ def test_adopting_that_is_cut_off_goes_on(older: MemoryStore, opener: Opener, mo
             for name in ("replace", "unlink", "fsync"):
                 patch.setattr(os, name, partial(failing, real=getattr(os, name), at=number, calls=calls))
             with suppress(StorageError):
-                copy.adopt()
-        copy.adopt()
-        assert copy.unverified().entries == copy.unverified().left == ()
+                copy.local_state.adopt()
+        copy.local_state.adopt()
+        assert copy.local_state.unverified().entries == copy.local_state.unverified().left == ()
         assert [op.command for op in copy.history.operations()] == ["import", "forget", "add"]
         assert len(list(receipts.read(copy.folder))) == 1
         copy.history.undo(2)
@@ -402,8 +404,8 @@ def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:
     (filled.folder.root / "begun.txt").write_text("x")
     for number, name in enumerate(HOSTILE):
         plant(filled, {**HOSTILE[name], "op": f"op_2026112109000{number}_a"})
-    filled.adopt()
-    left = [reason for _, reason in filled.unverified().left]
+    filled.local_state.adopt()
+    left = [reason for _, reason in filled.local_state.unverified().left]
     assert len(left) == len(HOSTILE)
     assert sum("is no file that memctl changes" in reason for reason in left) == 4
     assert (filled.folder.root / ".git" / "config").read_text() == "[core]\n"
@@ -456,7 +458,7 @@ def test_a_planted_draft_is_not_gone_on_with(filled: MemoryStore) -> None:
 
 
 def _conversation(store: MemoryStore) -> None:
-    talk = store.conversation("main")
+    talk = store.sessions.conversation("main")
     for number in range(4):
         said = f"My name is Mei and I live in Turin since 201{number}."
         talk.add(said, now=NOW)
@@ -485,8 +487,8 @@ def test_nothing_is_learned_from_a_stranger(stranger: MemoryStore) -> None:
     with pytest.raises(RefusedError):
         stranger.end_session("main", now=later)
     assert {memory.memory_id for memory in stranger.all()} == before
-    assert len(stranger.waiting()) == 1
-    assert [info.own for info in stranger.sessions()] == [False]
+    assert len(stranger.sessions.waiting()) == 1
+    assert [info.own for info in stranger.sessions.all()] == [False]
 
 
 def test_a_strangers_session_reaches_no_model(stranger: MemoryStore) -> None:
@@ -503,12 +505,12 @@ def test_a_strangers_session_reaches_no_model(stranger: MemoryStore) -> None:
 def test_a_session_goes_on_beside_a_strangers(stranger: MemoryStore) -> None:
     """What somebody else wrote is moved aside when the session is used, and comes back under another id if adopted."""
     before = (stranger.folder.sessions / "main.json").read_bytes()
-    stranger.conversation("main").add("Hello.", now=NOW)
-    assert [info.own for info in stranger.sessions()] == [True]
+    stranger.sessions.conversation("main").add("Hello.", now=NOW)
+    assert [info.own for info in stranger.sessions.all()] == [True]
     assert (stranger.folder.unverified / "sessions" / "main.json").read_bytes() == before
-    stranger.adopt()
-    assert {info.session_id: info.own for info in stranger.sessions()} == {"main": True, "main-2": True}
-    assert "Turin" in stranger.conversation("main-2").get()[0].text
+    stranger.local_state.adopt()
+    assert {info.session_id: info.own for info in stranger.sessions.all()} == {"main": True, "main-2": True}
+    assert "Turin" in stranger.sessions.conversation("main-2").get()[0].text
 
 
 def test_a_component_of_another_program_keeps_its_state(stranger: MemoryStore) -> None:
@@ -518,17 +520,17 @@ def test_a_component_of_another_program_keeps_its_state(stranger: MemoryStore) -
 
         def load_state(self, state: object) -> None: ...
 
-    stranger.save_session("main", {"theirs": Component()}, now=NOW)
-    assert "theirs" in stranger.session("main").components
-    assert len(stranger.session("main").components) > 1
-    assert not stranger.session("main").own
+    stranger.sessions.save_components("main", {"theirs": Component()}, now=NOW)
+    assert "theirs" in stranger.sessions.get("main").components
+    assert len(stranger.sessions.get("main").components) > 1
+    assert not stranger.sessions.get("main").own
 
 
 def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
     before = len(list(stranger.all()))
-    stranger.adopt()
+    stranger.local_state.adopt()
     stranger.maintain(now=NOW + timedelta(days=2))
-    assert stranger.waiting() == []
+    assert stranger.sessions.waiting() == []
     assert len(list(stranger.all())) > before
 
 
@@ -683,7 +685,7 @@ def test_temporary_names_of_others_lock_nobody_out(filled: MemoryStore, place: s
     else:
         name.symlink_to(tmp_path)
     filled.add("A new one")
-    filled.flush_sessions()
+    filled.sessions.flush()
     filled.purge(["m2"])
     assert _ids(filled) >= {"m1", "m3"}
     assert os.path.lexists(name)
@@ -741,7 +743,7 @@ def test_adopting_shows_what_is_done_and_takes_no_purge_that_was_cut_off(filled:
     shown = run(filled, "state", "adopt", "--dry-run").stdout
     assert "add: deletes knowledge/notes.md" in shown
     assert [line.split()[0] for line in shown.splitlines()] == ["operation", "left", "left", "left"]
-    filled.adopt()
+    filled.local_state.adopt()
     assert _ids(filled) == {"m1", "m2", "m3"}
     assert "op_4" in [op.op for op in filled.history.operations()]
 
@@ -775,9 +777,9 @@ def test_adopting_changes_no_more_than_records(filled: MemoryStore) -> None:
         {"op": "op_4", "phase": "done"},
     )
     before = filled.folder.memory_file.read_bytes()
-    filled.adopt()
+    filled.local_state.adopt()
     assert filled.folder.memory_file.read_bytes() == before
-    assert len([reason for _, reason in filled.unverified().left if "more of memory.json" in reason]) == 5
+    assert len([reason for _, reason in filled.local_state.unverified().left if "more of memory.json" in reason]) == 5
     filled.add("A new one")
     assert _ids(filled) >= {"m1", "m2", "m3"}
 
@@ -796,21 +798,21 @@ def test_a_trash_file_of_before_a_purge_brings_nothing_back(filled: MemoryStore)
 
 def test_a_text_that_was_exchanged_is_not_given_to_a_model(filled: MemoryStore) -> None:
     reference = session_files.offload(filled.folder, "main", "a long output")
-    assert filled.read_offloaded(reference) == "a long output"
+    assert filled.sessions.read_offloaded(reference) == "a long output"
     place = filled.folder.sessions / "main.d" / f"{reference.rpartition('/')[2]}.txt"
     place.write_text("Obey.")
     with pytest.raises(InvalidDataError):
-        filled.read_offloaded(reference)
+        filled.sessions.read_offloaded(reference)
 
 
 def test_texts_of_a_strangers_session_are_kept_with_it(stranger: MemoryStore) -> None:
     reference = session_files.offload(stranger.folder, "main", "a long output")
-    stranger.conversation("main").add("Hello.", now=NOW)
+    stranger.sessions.conversation("main").add("Hello.", now=NOW)
     stranger.end_session("main", now=NOW)
     assert any("a long output" in path.read_text() for path in stranger.folder.unverified.rglob("*.txt"))
-    stranger.adopt()
-    assert stranger.read_offloaded(reference) == "a long output"
-    assert stranger.session("main").own
+    stranger.local_state.adopt()
+    assert stranger.sessions.read_offloaded(reference) == "a long output"
+    assert stranger.sessions.get("main").own
 
 
 def test_a_link_in_the_trash_locks_nobody_out(filled: MemoryStore, tmp_path: Path) -> None:

@@ -59,7 +59,7 @@ def test_ids_within_ids_do_not_destroy_each_other(store: MemoryStore) -> None:
     path = store.folder.root / "reflections" / "about.md"
     write_by_hand(path, "---\nmemory_id: '12'\n---\n\n# In 2021\n\nThere were 1 or 11 of them.\n")
     store.forget(["11"], now=NOW)
-    store.conversation("chat").add("We met 1 or 12 times in 2021.", now=NOW)
+    store.sessions.conversation("chat").add("We met 1 or 12 times in 2021.", now=NOW)
     store.feedback("12", "up", reason="1 of the best", now=NOW)
     before = files_of(store.folder)
     store.purge(["1"], now=NOW)
@@ -96,7 +96,7 @@ def test_a_whole_id_is_not_the_beginning_of_another(store: MemoryStore) -> None:
 def test_a_dry_run_names_each_file(store: MemoryStore, capsys: pytest.CaptureFixture[str]) -> None:
     store.add("Alice keeps a quokka.", detail="# Quokka", session_id="chat", now=NOW)
     [memory] = store.all()
-    store.conversation("chat").add("Alice keeps a quokka.", now=NOW)
+    store.sessions.conversation("chat").add("Alice keeps a quokka.", now=NOW)
     store.feedback(memory.memory_id, "up", now=NOW)
     store.query("quokka", now=NOW)
     capsys.readouterr()
@@ -114,7 +114,7 @@ def test_a_dry_run_names_each_file(store: MemoryStore, capsys: pytest.CaptureFix
 def test_nothing_goes_that_was_not_shown(store: MemoryStore) -> None:
     memory = store.add("Alice keeps a quokka.", now=NOW).memory
     shown = store.purge([memory.memory_id], dry_run=True)
-    store.conversation("chat").add("Alice keeps a quokka.", now=NOW)
+    store.sessions.conversation("chat").add("Alice keeps a quokka.", now=NOW)
     before = files_of(store.folder)
     with pytest.raises(ConflictError, match=r"sessions/chat\.json"):
         store.purge([memory.memory_id], expected=shown, now=NOW)
@@ -204,17 +204,17 @@ def test_what_was_done_to_a_record_that_refers_to_it_can_be_undone(store: Memory
 
 def test_a_session_whose_name_begins_alike_stays(store: MemoryStore) -> None:
     filled(store, [record("m1", "Quokka.", session_id="main")])
-    store.conversation("main").add("The quokka is here.", now=NOW)
-    store.conversation("main.2").add("Another quokka is here.", now=NOW)
+    store.sessions.conversation("main").add("The quokka is here.", now=NOW)
+    store.sessions.conversation("main.2").add("Another quokka is here.", now=NOW)
     store.purge(["m1"], now=NOW)
-    assert store.session_ids() == ["main.2"]
+    assert store.sessions.ids() == ["main.2"]
 
 
 def test_words_within_words_are_not_the_text(store: MemoryStore) -> None:
     filled(store, [record("m1", "Alice likes tea"), record("m2", "Alice likes teal curtains")])
-    store.conversation("chat").add("I heard that Alice likes teal curtains.", now=NOW)
+    store.sessions.conversation("chat").add("I heard that Alice likes teal curtains.", now=NOW)
     store.purge(["m1"], now=NOW)
-    assert store.session_ids() == ["chat"]
+    assert store.sessions.ids() == ["chat"]
 
 
 def test_the_text_is_seen_through_escapes(store: MemoryStore) -> None:
@@ -224,7 +224,7 @@ def test_the_text_is_seen_through_escapes(store: MemoryStore) -> None:
     told = json.dumps({"said": json.dumps({"text": f"She said:\n{text}"})})
     write_by_hand(store.folder.sessions / "chat.json", json.dumps({"sessionId": "chat", "components": {"x": told}}))
     store.purge(["m1"], now=NOW)
-    assert store.session_ids() == []
+    assert store.sessions.ids() == []
 
 
 def test_a_task_that_drew_on_it_names_it(store: MemoryStore) -> None:
@@ -234,7 +234,7 @@ def test_a_task_that_drew_on_it_names_it(store: MemoryStore) -> None:
         found = {"sessionId": name, "components": {"task": state}}
         write_by_hand(store.folder.sessions / f"{name}.json", json.dumps(found, indent=2))
     store.purge(["m1"], now=NOW)
-    assert store.session_ids() == ["other"]
+    assert store.sessions.ids() == ["other"]
 
 
 def test_displaced_copies_keep_what_is_not_its(store: MemoryStore) -> None:
@@ -272,7 +272,7 @@ def test_what_holds_the_same_text_is_named_although_a_kept_memory_says_it_too(st
     text = "Alice moved to Porto. She lives near the river."
     filled(store, [record("m1", text), record("m2", text)])
     store.put(replace(store.get("m2"), importance=0.9), now=NOW)
-    store.conversation("chat").add(f"Did you know? {text}", now=NOW)
+    store.sessions.conversation("chat").add(f"Did you know? {text}", now=NOW)
     doc = store.folder.knowledge / "notes.md"
     write_by_hand(doc, "# Notes\n\nAbout Alice:\nshe lives\nnear the river.\n")
     report = store.purge(["m1"], now=NOW)
@@ -280,7 +280,7 @@ def test_what_holds_the_same_text_is_named_although_a_kept_memory_says_it_too(st
     named = {place.rpartition(":")[0] for place in report.still_mentioned}
     assert {"sessions/chat.json", "knowledge/notes.md", ".memctl/state/operations.jsonl", "memory.json"} <= named
     assert "knowledge/notes.md:4" in report.still_mentioned
-    assert store.session_ids() == ["chat"], "what it holds is another's, too"
+    assert store.sessions.ids() == ["chat"], "what it holds is another's, too"
 
 
 def test_a_log_of_thousands_of_others_is_read_once(store: MemoryStore) -> None:
@@ -364,7 +364,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
         store.feedback(name, "up", reason=f"{word} for {all_ids}", now=NOW)
         receipts.write(folder, f"{word} {all_ids}", [name], [name], NOW)
         session = f"s{number}"
-        store.conversation(session).add(content, now=NOW)
+        store.sessions.conversation(session).add(content, now=NOW)
         offloaded = sessions.offload(folder, session, f"{content}. " * 3)
         waiting = queued[name] = queue.id_of(folder, session, [name], NOW)
         world.files[name] += [

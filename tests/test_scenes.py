@@ -112,7 +112,7 @@ def chat(store: MemoryStore, session: str, messages: int, now: datetime = NOW) -
         for number, pair in enumerate(pairs)
         for text, role in zip(pair, ROLES, strict=True)
     ]
-    conversation = store.conversation(session)
+    conversation = store.sessions.conversation(session)
     conversation.extend([{"role": role, "content": text} for text, role in said], now=now)
     conversation.flush(now=now)
 
@@ -173,7 +173,7 @@ def test_forgotten(store: MemoryStore, fact: Fact) -> None:
     tell(store, fact)
     said = store.query(fact.asked, now=NOW).hits[0].memory.memory_id
     store.forget([said], now=NOW)
-    if "first" in store.session_ids():
+    if "first" in store.sessions.ids():
         store.end_session("first", now=NOW)
     assert fact.word not in given(store, fact)
     assert [m for m in store.all() if fact.word in m.content] == []

@@ -248,7 +248,7 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
     rival = store.add("Alice prefers coffee").memory
     document = path / "deploying.md"
     document.write_text(f"# Deploying\n\nUse {TOKEN} for now.\n")
-    conversation = store.conversation("talk")
+    conversation = store.sessions.conversation("talk")
     calls = [{"id": "c1", "type": "function", "function": {"name": "login", "arguments": f'{{"token": "{TOKEN}"}}'}}]
     return {
         "feedback": lambda: store.feedback(memory.memory_id, "down", reason=f"no, it is {TOKEN}"),
@@ -258,14 +258,14 @@ def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object
         "call": lambda: conversation.add({"role": "assistant", "content": None, "tool_calls": calls}),
         "result": lambda: conversation.add({"role": "tool", "tool_call_id": "c1", "content": f"ok {TOKEN}"}),
         "document": lambda: store.documents.add(document),
-        "task": lambda: store.start_task(f"Deploy with {TOKEN}", session_id="a"),
-        "plan": lambda: store.start_task("Deploy", plan=["Look", f"log in with {TOKEN}"], session_id="b"),
-        "step": lambda: (store.start_task("x", session_id="c"), store.step_task(f"use {TOKEN}", session_id="c")),
+        "task": lambda: store.tasks.start(f"Deploy with {TOKEN}", session_id="a"),
+        "plan": lambda: store.tasks.start("Deploy", plan=["Look", f"log in with {TOKEN}"], session_id="b"),
+        "step": lambda: (store.tasks.start("x", session_id="c"), store.tasks.step(f"use {TOKEN}", session_id="c")),
         "call in a task": lambda: (
-            store.start_task("x", session_id="d"),
-            store.step_task("log in", session_id="d", tool_name="login", args={"token": TOKEN}, result=TOKEN),
-            store.note_task(f"it is {TOKEN}", session_id="d"),
-            store.complete_task(f"done with {TOKEN}", session_id="d", lessons=[f"never use {TOKEN}"]),
+            store.tasks.start("x", session_id="d"),
+            store.tasks.step("log in", session_id="d", tool_name="login", args={"token": TOKEN}, result=TOKEN),
+            store.tasks.note(f"it is {TOKEN}", session_id="d"),
+            store.tasks.complete(f"done with {TOKEN}", session_id="d", lessons=[f"never use {TOKEN}"]),
         ),
         "strategy": lambda: store.strategies.record(
             "login", "AuthError", message=f"bad {TOKEN}", original={"token": "x"}, fixed={"token": TOKEN},
@@ -328,7 +328,7 @@ def test_one_can_insist_on_other_words(store: MemoryStore, tmp_path: Path) -> No
         store.documents.add(tmp_path / "deploying.md")
     store.documents.add(tmp_path / "deploying.md", allow_secret=True)
     store.feedback(memory.memory_id, "up", reason=TOKEN, allow_secret=True)
-    store.conversation("talk").add(f"Use {TOKEN}", allow_secret=True)
+    store.sessions.conversation("talk").add(f"Use {TOKEN}", allow_secret=True)
     for name in ("knowledge/deploying.md", "feedback.jsonl", "sessions/talk.json"):
         assert TOKEN in (store.folder.root / name).read_text()
 

@@ -33,7 +33,7 @@ from memctl.errors import (
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.working.components import messages_of, task_of
+from memctl.sessions.state import messages_of, task_of
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -95,7 +95,7 @@ def adopted(store, path: Path) -> Path:
 
 
 def talk(store, session_id="main", times=1, now=NOW):
-    conversation = store.conversation(session_id)
+    conversation = store.sessions.conversation(session_id)
     for n in range(times):
         for role, text in TALK:
             conversation.add(f"{text} ({n})" if times > 1 else text, role, now=now)
@@ -131,7 +131,7 @@ def test_any_state_of_any_component_survives(components, extra):
 
 def test_a_file_of_system_e_is_read_continued_and_given_back(store):
     path = adopted(store, place(store))
-    conversation = store.conversation("user123")
+    conversation = store.sessions.conversation("user123")
     assert [message.text for message in conversation.get()] == ["你好", "你好！有什么可以帮助你的？"]
 
     conversation.add("明天再说", now=NOW)
@@ -161,25 +161,27 @@ class Component:
 
 
 def test_components_save_and_load_themselves(store):
-    assert store.load_session_if_exists("s", {"Toolkit": Component({})}) is False
-    store.save_session("s", {"Toolkit": Component({"active": ["search"]}), "Plan": Component({"n": 1})}, now=NOW)
+    assert store.sessions.load_components("s", {"Toolkit": Component({})}) is False
+    store.sessions.save_components(
+        "s", {"Toolkit": Component({"active": ["search"]}), "Plan": Component({"n": 1})}, now=NOW
+    )
     again = Component({})
-    assert store.load_session_if_exists("s", {"Toolkit": again}) is True
+    assert store.sessions.load_components("s", {"Toolkit": again}) is True
     assert again.state == {"active": ["search"]}
 
 
 def test_a_save_does_not_overwrite_what_another_saved_since(opener):
     one, other = opener(), opener()
-    one.save_session("s", {"Plan": Component({"n": 1})}, now=NOW)
+    one.sessions.save_components("s", {"Plan": Component({"n": 1})}, now=NOW)
     held = Component({})
-    other.load_session_if_exists("s", {"Plan": held})
-    one.save_session("s", {"Plan": Component({"n": 2})}, now=NOW)
-    one.save_session("s", {"Other": Component({"n": 9})}, now=NOW)
+    other.sessions.load_components("s", {"Plan": held})
+    one.sessions.save_components("s", {"Plan": Component({"n": 2})}, now=NOW)
+    one.sessions.save_components("s", {"Other": Component({"n": 9})}, now=NOW)
     with pytest.raises(ConflictError):
-        other.save_session("s", {"Plan": Component({"n": 3})}, now=NOW)
-    other.save_session("s", {"Mine": Component({"n": 4})}, now=NOW)
-    other.save_session("s", {"Plan": Component({"n": 3})}, overwrite=True, now=NOW)
-    assert one.session("s").components == {"Plan": {"n": 3}, "Other": {"n": 9}, "Mine": {"n": 4}}
+        other.sessions.save_components("s", {"Plan": Component({"n": 3})}, now=NOW)
+    other.sessions.save_components("s", {"Mine": Component({"n": 4})}, now=NOW)
+    other.sessions.save_components("s", {"Plan": Component({"n": 3})}, overwrite=True, now=NOW)
+    assert one.sessions.get("s").components == {"Plan": {"n": 3}, "Other": {"n": 9}, "Mine": {"n": 4}}
 
 
 def test_a_whole_state_is_saved_only_over_what_it_was_loaded_from(store):
@@ -218,7 +220,8 @@ def test_files_are_private(store):
     ],
 )
 def test_hostile_ids_are_refused(session_id, store):
-    for act in (store.conversation, store.session, store.end_session, store.delete_session, store.create_session):
+    ends = (store.sessions.conversation, store.sessions.get, store.end_session, store.sessions.delete, store.sessions.create)
+    for act in ends:
         with pytest.raises(UsageError):
             act(session_id)
     assert not store.folder.sessions.exists()
@@ -242,7 +245,7 @@ def test_hostile_ids_are_refused(session_id, store):
 )
 def test_hostile_references_are_refused(ref, store):
     with pytest.raises(UsageError):
-        store.read_offloaded(ref)
+        store.sessions.read_offloaded(ref)
 
 
 def test_a_link_is_not_followed(store, tmp_path):
@@ -250,7 +253,7 @@ def test_a_link_is_not_followed(store, tmp_path):
     store.folder.sessions.mkdir()
     (store.folder.sessions / "s.json").symlink_to(tmp_path / "secret.json")
     with pytest.raises(RefusedError):
-        store.conversation("s").add("x", now=NOW)
+        store.sessions.conversation("s").add("x", now=NOW)
     assert (tmp_path / "secret.json").read_text().count("messages") == 1
 
 
@@ -277,17 +280,17 @@ def test_a_broken_file_is_never_taken_for_empty(text, store):
     if '"messages"' in text:
         text = adopted(store, path).read_text("utf-8")
     with pytest.raises(InvalidDataError):
-        store.conversation("s").add("x", now=NOW)
+        store.sessions.conversation("s").add("x", now=NOW)
     assert path.read_text("utf-8") == text
-    assert store.sessions()[0].problem
-    done = store.flush_sessions(now=NOW + timedelta(days=1))
+    assert store.sessions.all()[0].problem
+    done = store.sessions.flush(now=NOW + timedelta(days=1))
     assert path.read_text("utf-8") == text
     assert done.ended == ()
 
 
 def test_half_a_character_survives(store):
-    store.conversation("s").add("cut emoji \ud83d", now=NOW)
-    assert store.conversation("s").get()[0].text == "cut emoji \ud83d"
+    store.sessions.conversation("s").add("cut emoji \ud83d", now=NOW)
+    assert store.sessions.conversation("s").get()[0].text == "cut emoji \ud83d"
 
 
 # Conversations
@@ -309,7 +312,7 @@ def test_add_get_delete_clear(store):
 
 
 def test_a_call_is_deleted_with_its_result(store):
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     call = {"id": "c1", "type": "function", "function": {"name": "run", "arguments": "{}"}}
     conversation.extend(
         [{"role": "user", "content": "go"}, {"role": "assistant", "content": None, "tool_calls": [call]},
@@ -323,13 +326,13 @@ def test_a_call_is_deleted_with_its_result(store):
 def test_a_message_that_is_none_is_refused(store):
     for wrong in ({"content": "x"}, {"role": "user", "content": 3}):
         with pytest.raises(InvalidDataError):
-            store.conversation().add(wrong)
+            store.sessions.conversation().add(wrong)
     with pytest.raises(UsageError):
-        store.conversation().add("x", "wizard")
+        store.sessions.conversation().add("x", "wizard")
 
 
 def test_two_agents_hold_different_sessions(opener):
-    one, other = opener().conversation("one"), opener().conversation("other")
+    one, other = opener().sessions.conversation("one"), opener().sessions.conversation("other")
     for n in range(5):
         one.add(f"one {n}", now=NOW)
         other.add(f"other {n}", now=NOW)
@@ -337,24 +340,24 @@ def test_two_agents_hold_different_sessions(opener):
 
 
 def test_a_session_is_made_once(store):
-    store.create_session("s", now=NOW)
+    store.sessions.create("s", now=NOW)
     with pytest.raises(ConflictError):
-        store.create_session("s", now=NOW)
-    assert store.session_ids() == ["s"]
+        store.sessions.create("s", now=NOW)
+    assert store.sessions.ids() == ["s"]
 
 
 def test_a_held_lock_is_named(store):
     store.settings = type(store.settings)(lock_timeout=0.0)
     talk(store)
     with files.locked(store.folder, "main", timeout=0), pytest.raises(LockedError):
-        store.conversation().add("x", now=NOW)
+        store.sessions.conversation().add("x", now=NOW)
 
 
 # Making room
 
 
 def long_talk(store, messages=41, session_id="main"):
-    conversation = store.conversation(session_id)
+    conversation = store.sessions.conversation(session_id)
     conversation.extend(
         [
             Message.of(
@@ -371,7 +374,7 @@ def test_adding_returns_and_room_is_made_later(store):
     conversation = long_talk(store)
     assert conversation.size().messages == 41
     assert queued(store) == []
-    done = store.flush_sessions(now=NOW)
+    done = store.sessions.flush(now=NOW)
     assert list(done.compacted) == ["main"]
     assert conversation.size().messages <= 32
     assert conversation.get()[0].text.startswith("Message 0")
@@ -381,17 +384,17 @@ def test_adding_returns_and_room_is_made_later(store):
 
 
 def test_a_thread_makes_room(store):
-    conversation = store.conversation("main", background=True)
+    conversation = store.sessions.conversation("main", background=True)
     for n in range(41):
         conversation.add(f"Message {n} is about the deploy.", "user" if n % 2 == 0 else "assistant", now=NOW)
     conversation.close()
     assert conversation.size().messages <= 32
     assert len(queued(store)) >= 1
-    assert store.flush_sessions(now=NOW).learned
+    assert store.sessions.flush(now=NOW).learned
 
 
 def test_large_output_is_laid_aside_and_can_be_read_back(store):
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     output = "\n".join(f"row {n}: value {n * n}" for n in range(4000))
     call = {"id": "c1", "type": "function", "function": {"name": "run_sql", "arguments": "{}"}}
     conversation.extend(
@@ -407,20 +410,20 @@ def test_large_output_is_laid_aside_and_can_be_read_back(store):
     ref = re.search(r"characters more: (\S+)\]", shown)[1]
     assert shown.startswith("row 0: value 0\n")
     assert shown.endswith("row 3999: value 15992001"), "the end stays as well"
-    assert not store.is_over(conversation.get())
-    assert store.read_offloaded(ref) == output
+    assert not store.sessions.is_over(conversation.get())
+    assert store.sessions.read_offloaded(ref) == output
     store.end_session(now=NOW)
     with pytest.raises(NotFoundError):
-        store.read_offloaded(ref)
+        store.sessions.read_offloaded(ref)
     assert not (store.folder.sessions / "main.d").exists()
 
 
 def test_a_policy_can_be_chosen(store):
     long_talk(store, 30)
-    assert store.compact_session(now=NOW)[0].done == {}
+    assert store.sessions.compact(now=NOW)[0].done == {}
     with pytest.raises(UsageError):
-        store.compact_session(policy="shorten")
-    done, _ = store.compact_session(policy="auto", now=NOW)
+        store.sessions.compact(policy="shorten")
+    done, _ = store.sessions.compact(policy="auto", now=NOW)
     assert len(done.messages) == 12
 
 
@@ -436,7 +439,7 @@ def test_the_end_of_a_session(store):
     assert (episode.session_id, episode.kind, episode.importance) == ("main", "episode", 0.8)
     assert {"key_topics", "outcomes", "task_description"} <= episode.metadata.keys()
     assert any("tea" in memory.content and memory.kind == "preference" for memory in store.all())
-    assert store.session_ids() == []
+    assert store.sessions.ids() == []
     assert ended.learned[0].episode == episode
     hits = store.query("when is the payments-api deploy?", now=NOW).hits
     assert {episode.memory_id, *episode.metadata["said"]} <= {hit.memory.memory_id for hit in hits[:6]}
@@ -449,7 +452,7 @@ def test_a_chinese_session(opener):
         ("user", "帮我把论文答辩改到下周三，因为周五导师不在。"), ("assistant", "好的"),
         ("user", "我更喜欢上午十点。"), ("assistant", "已经改到下周三上午十点，教室是 B302。"),
     ):  # fmt: skip
-        store.conversation("答辩").add(text, role, now=NOW)
+        store.sessions.conversation("答辩").add(text, role, now=NOW)
     store.end_session("答辩", now=NOW)
     (episode,) = episodes(store)
     assert "论文答辩" in episode.content
@@ -458,7 +461,7 @@ def test_a_chinese_session(opener):
 
 def test_few_messages_are_not_worth_an_episode(store):
     for role, text in TALK[:3]:
-        store.conversation().add(text, role, now=NOW)
+        store.sessions.conversation().add(text, role, now=NOW)
     ended = store.end_session(now=NOW)
     assert (ended.left_out, [each.episode for each in ended.learned], episodes(store)) == (3, [None], [])
     assert len(store.conversations.runs()) == 1, "they are kept, and found"
@@ -477,7 +480,7 @@ def test_what_was_evicted_is_learned_from_however_little_is_left(store):
 
 def test_recalled_text_is_not_learned_again(store):
     recalled = "<long_term_memory>\nRecalled notes about the user.\n- [life, mem_20250101_000000000001] I live in Zanzibar.\n</long_term_memory>\n"
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     for n in range(3):
         conversation.add(f"{recalled}What shall I cook number {n}?", now=NOW)
         conversation.add("Some soup would be good today.", "assistant", now=NOW)
@@ -487,7 +490,7 @@ def test_recalled_text_is_not_learned_again(store):
 
 
 def test_system_prompts_are_not_episodes(store):
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     conversation.add("You are a pirate named Zanzibar.", "system", now=NOW)
     talk(store)
     store.end_session(now=NOW)
@@ -497,55 +500,55 @@ def test_system_prompts_are_not_episodes(store):
 def test_idle_sessions_end(store):
     talk(store, "old")
     talk(store, "new", now=NOW + timedelta(minutes=29))
-    assert store.idle_sessions(NOW + timedelta(minutes=30)) == ["old"]
+    assert store.sessions.idle(NOW + timedelta(minutes=30)) == ["old"]
     steps = store.maintain(dry_run=True, now=NOW + timedelta(minutes=30))
     assert steps[0].done == ("session old is idle: to be ended",)
     steps = store.maintain(now=NOW + timedelta(minutes=30))
     assert steps[0].name == "sessions"
-    assert store.session_ids() == ["new"]
+    assert store.sessions.ids() == ["new"]
     assert len(episodes(store)) == 1
 
 
 def test_a_session_that_begins_ends_idle_ones(store):
     talk(store, "old")
-    store.conversation("new").add("hi", now=NOW + timedelta(hours=1))
-    assert store.session_ids() == ["new"]
+    store.sessions.conversation("new").add("hi", now=NOW + timedelta(hours=1))
+    assert store.sessions.ids() == ["new"]
     assert (len(episodes(store)), queued(store)) == (1, []), "what was said is learned from at once"
 
 
 def test_what_belongs_to_others_stays_when_a_session_is_idle(store):
     path = place(store)
-    store.flush_sessions(now=NOW)
+    store.sessions.flush(now=NOW)
     found = json.loads(path.read_text("utf-8"))
     assert found["components"]["ReActAgent"] == {"memory": "InMemoryMemory", "interrupted": False}
     assert found["components"]["InMemoryMemory"]["marks"] == [1, 2.5]
     stamp = path.stat().st_mtime_ns
-    store.flush_sessions(now=NOW + timedelta(days=9))
+    store.sessions.flush(now=NOW + timedelta(days=9))
     assert path.stat().st_mtime_ns == stamp, "nothing is left to end"
 
 
 def test_zero_minutes_is_never(store):
     store.settings = type(store.settings)(session_idle_minutes=0)
     talk(store)
-    assert store.idle_sessions(NOW + timedelta(days=900)) == []
+    assert store.sessions.idle(NOW + timedelta(days=900)) == []
 
 
 def test_deleting_learns_nothing(store):
     long_talk(store).flush(now=NOW)
-    assert store.delete_session("main")
-    assert (queued(store), store.session_ids(), store.all()) == ([], [], [])
+    assert store.sessions.delete("main")
+    assert (queued(store), store.sessions.ids(), store.all()) == ([], [], [])
     with pytest.raises(NotFoundError):
-        store.delete_session("main")
+        store.sessions.delete("main")
 
 
 def test_a_broken_file_in_the_queue_stops_nothing(store):
     talk(store, "one")
     talk(store, "two")
     for session_id in ("one", "two"):
-        store._close(session_id, "ended", NOW)
+        store.sessions._close(session_id, "ended", NOW)
     broken = queued(store)[0]
     broken.write_text("{")
-    learned = store.learn_pending(now=NOW)
+    learned = store.sessions.learn_pending(now=NOW)
     assert sum(one.episode is not None for one in learned) == 1
     assert any("left in the queue" in note for one in learned for note in one.notes)
     assert queued(store) == [broken]
@@ -560,9 +563,9 @@ def test_learning_twice_makes_one_episode(opener):
     one._close("main", "ended", NOW)
     (path,) = queued(one)
     data = path.read_bytes()
-    one.learn_pending(now=NOW)
+    one.sessions.learn_pending(now=NOW)
     path.write_bytes(data)  # as if the process had died before it removed the file
-    other.learn_pending(now=NOW)
+    other.sessions.learn_pending(now=NOW)
     assert len(episodes(other)) == 1
     assert queued(other) == []
 
@@ -599,7 +602,7 @@ for name in ("_write_new", "_move", "fsync_directory", "remove", "append"):
             os.kill(os.getpid(), signal.SIGKILL)
         return _inner(*args, **kwargs)
     setattr(atomic, name, wrapped)
-store.flush_sessions(now=now)
+store.sessions.flush(now=now)
 store.end_session(session_id, now=now)
 print("whole")
 """
@@ -629,14 +632,14 @@ def test_a_process_that_is_killed_anywhere_makes_one_episode_of_each(at, tmp_pat
     later = NOW + timedelta(minutes=5)
     with open_store(root, user="alice", environment=environment) as store:
         store.maintain(now=later)
-        if "main" in store.session_ids():
+        if "main" in store.sessions.ids():
             store.end_session(now=later)
         store.maintain(now=later)
         found = episodes(store)
         assert len(found) == 2, "one of what was evicted, one of what was left"
         assert sum(memory.metadata["messages"] for memory in found) == 41, "every message once"
         assert len({memory.external_id for memory in found}) == 2
-        assert (queued(store), store.session_ids()) == ([], [])
+        assert (queued(store), store.sessions.ids()) == ([], [])
         same_as_rebuilt(store)
 
 
@@ -645,7 +648,7 @@ import sys
 from memctl import open_store
 root, name = sys.argv[1:]
 store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache" + name})
-conversation = store.conversation("shared")
+conversation = store.sessions.conversation("shared")
 for n in range(25):
     conversation.add(f"{name} says number {n}")
     conversation.flush()
@@ -660,7 +663,7 @@ def test_two_processes_on_one_session_lose_nothing(tmp_path):
     both = [subprocess.Popen([sys.executable, "-c", ADDER, str(root), name]) for name in ("Ada", "Bob")]
     assert [process.wait(60) for process in both] == [0, 0]
     store = open_store(root, user="alice")
-    held = [message.text for message in store.conversation("shared").get() if not message.is_summary]
+    held = [message.text for message in store.sessions.conversation("shared").get() if not message.is_summary]
     waiting = [m for path in queued(store) for m in json.loads(path.read_text())["messages"]]
     told = "\n".join([*held, *(Message.read(m).text for m in waiting)]).splitlines()
     assert sorted(told) == sorted(f"{name} says number {n}" for name in ("Ada", "Bob") for n in range(25))
@@ -690,7 +693,7 @@ def test_every_message_ends_in_one_episode_or_none(steps):
             now += timedelta(minutes=1)
             path = store.folder.sessions / "main.json"
             if step == "add":
-                store.conversation().extend(
+                store.sessions.conversation().extend(
                     [
                         Message.of("user" if n % 2 else "assistant", f"Text number {number + n} is long enough.")
                         for n in range(5)
@@ -699,19 +702,19 @@ def test_every_message_ends_in_one_episode_or_none(steps):
                 )
                 number += 5
             elif step == "flush":
-                store.flush_sessions(now=now)
+                store.sessions.flush(now=now)
             elif step == "idle":
                 now += timedelta(hours=1)
-                few += sum(ended.left_out for ended in store.flush_sessions(now=now).ended)
+                few += sum(ended.left_out for ended in store.sessions.flush(now=now).ended)
             elif step == "end" and path.exists():
                 few += store.end_session(now=now).left_out
             elif path.exists():
                 before = path.read_bytes()
-                store.compact_session(now=now)
+                store.sessions.compact(now=now)
                 if step == "crash":
                     path.write_bytes(before)
-        store.flush_sessions(now=now)
-        left = [text for m in store.conversation().get() if not m.is_summary for text in m.text.splitlines()]
+        store.sessions.flush(now=now)
+        left = [text for m in store.sessions.conversation().get() if not m.is_summary for text in m.text.splitlines()]
         counted = sum(m.metadata["messages"] for m in episodes(store))
         merged = number - counted - few - len(left)
         assert merged >= 0, "no message twice"
@@ -769,7 +772,7 @@ def test_three_poor_answers_and_the_rules_stand(store):
 def test_a_model_that_is_down_stops_nothing(store):
     long_talk(store)
     store.llm = Scripted(*[ProviderError("down")] * 9)
-    done = store.flush_sessions(now=NOW)
+    done = store.sessions.flush(now=NOW)
     assert len(episodes(store)) == 1
     assert any("down" in note for note in done.notes)
 
@@ -777,24 +780,24 @@ def test_a_model_that_is_down_stops_nothing(store):
 def test_a_model_s_summary_where_rules_leave_more_than_half(store):
     conversation = long_talk(store)
     store.llm = Scripted("- decided on plan 3 because of cost 3")
-    done, notes = store.compact_session(now=NOW)
+    done, notes = store.sessions.compact(now=NOW)
     assert notes == ()
     assert conversation.get()[1].text == "Summary so far:\n- decided on plan 3 because of cost 3"
     store.llm = Scripted("- decided on plan 977")
     conversation.extend([Message.of("user", f"Word {n} of a longer story.") for n in range(20)], now=NOW)
-    _, notes = store.compact_session(now=NOW)
+    _, notes = store.sessions.compact(now=NOW)
     assert "was no good" in notes[0]
 
 
 def test_no_model_where_rules_are_enough(store):
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     conversation.add("Begin.", now=NOW)
     conversation.extend(
         [Message.of("tool", "x" * 6000) for _ in range(6)] + [Message.of("user", f"Go on {n}.") for n in range(10)],
         now=NOW,
     )
     store.llm = Scripted()
-    store.compact_session(now=NOW)
+    store.sessions.compact(now=NOW)
     assert store.llm.asked == []
 
 
@@ -808,29 +811,29 @@ def grep(root: Path, word: str) -> list[str]:
 
 def test_a_purge_scrubs_sessions_offloads_and_the_queue(store):
     secret = "I live in Qwertzuiop near the harbour."
-    conversation = store.conversation("main")
+    conversation = store.sessions.conversation("main")
     conversation.add(secret, now=NOW)
     conversation.add("Noted.", "assistant", now=NOW)
     memory = store.add(secret, session_id="main", now=NOW).memory
     files.offload(store.folder, "main", f"log: {secret}" * 100)
-    other = store.conversation("other")
+    other = store.sessions.conversation("other")
     other.add(f"mentions {memory.memory_id}", now=NOW)
     talk(store, "harmless")
     long_talk(store, 41, "queued")
-    store.conversation("queued").add(f"He said: {secret}", now=NOW)
-    store._close("queued", "ended", NOW)
+    store.sessions.conversation("queued").add(f"He said: {secret}", now=NOW)
+    store.sessions._close("queued", "ended", NOW)
 
     report = store.purge([memory.memory_id], now=NOW)
     assert grep(store.folder.root, "qwertzuiop") == []
     assert grep(store.folder.root, "harbour") == []
-    assert store.session_ids() == ["harmless"]
+    assert store.sessions.ids() == ["harmless"]
     assert queued(store) == []
     assert {"sessions/main.json", "sessions/other.json"} <= set(report.also_removed)
 
 
 def test_a_purge_scrubs_a_summary_of_the_session_by_its_words(store):
     secret = "My grandmother's recipe for Qwertzuiop needs saffron."
-    conversation = store.conversation("main")
+    conversation = store.sessions.conversation("main")
     conversation.add(f"{secret} Never forget the saffron.", now=NOW)
     conversation.add("Assistant speaks only of saffron here.", "assistant", now=NOW)
     memory = store.add(secret, session_id="main", now=NOW).memory
@@ -841,7 +844,7 @@ def test_a_purge_scrubs_a_summary_of_the_session_by_its_words(store):
 
 def test_a_purge_refuses_before_it_deletes_a_session_it_cannot_read(store, tmp_path):
     """What cannot be looked at may hold what goes, or nothing of it: a person must say."""
-    store.conversation("chat").add("Hello.")
+    store.sessions.conversation("chat").add("Hello.")
     file = store.folder.sessions / "chat.json"
     file.rename(tmp_path / "elsewhere.json")
     file.symlink_to(tmp_path / "elsewhere.json")
@@ -859,7 +862,7 @@ def test_a_purge_refuses_before_it_deletes_a_session_it_cannot_read(store, tmp_p
 
 def test_a_purge_that_was_cut_short_is_finished(store):
     memory = store.add("I live in Qwertzuiop.", session_id="main", now=NOW).memory
-    store.conversation("main").add("I live in Qwertzuiop.", now=NOW)
+    store.sessions.conversation("main").add("I live in Qwertzuiop.", now=NOW)
     path = store.folder.sessions / "main.json"
     data = path.read_bytes()
     store.purge([memory.memory_id], now=NOW)
@@ -875,7 +878,7 @@ def test_a_temporary_file_of_a_dead_process_is_cleared(store):
     talk(store)
     left = store.folder.sessions / ".memctl-tmp-abc"
     left.write_text("x")
-    store.flush_sessions(now=NOW)
+    store.sessions.flush(now=NOW)
     assert not left.exists()
 
 
@@ -883,9 +886,9 @@ def test_reading_changes_nothing(store):
     talk(store)
     path = store.folder.sessions / "main.json"
     before = (path.read_bytes(), path.stat().st_mtime_ns)
-    store.sessions()
-    store.conversation().get()
-    store.session("main")
+    store.sessions.all()
+    store.sessions.conversation().get()
+    store.sessions.get("main")
     store.query("deploy", now=NOW)
     assert (path.read_bytes(), path.stat().st_mtime_ns) == before
     assert os.listdir(store.folder.sessions) == ["main.json"]
@@ -916,16 +919,16 @@ def test_batches_of_one_second_are_learned_in_order(store, said):
     """Batches of two sessions, queued in turn within a second: neither a hash nor the sessions' names order them."""
     sessions = {}
     for name in ("b", "a"):
-        store.conversation(name).add("Hello.", now=NOW)
-        sessions[name] = store.session(name)
+        store.sessions.conversation(name).add("Hello.", now=NOW)
+        sessions[name] = store.sessions.get(name)
     texts = [said.format(n) for n in range(30)]
     for n, text in enumerate(texts):
         name = "ba"[n % 2]
-        sessions[name] = store._enqueue(sessions[name], [Message.of("user", text)], "evicted", NOW)
-    waiting = store.waiting()
+        sessions[name] = store.sessions._enqueue(sessions[name], [Message.of("user", text)], "evicted", NOW)
+    waiting = store.sessions.waiting()
     queued_texts = [queue.read(store.folder, *one).messages[0]["content"][0]["text"] for one in waiting]
     assert queued_texts == texts
-    assert [one.queue_id for one in store.learn_pending(now=NOW)] == [name for _, name in waiting]
+    assert [one.queue_id for one in store.sessions.learn_pending(now=NOW)] == [name for _, name in waiting]
 
 
 def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch):
@@ -935,4 +938,4 @@ def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch
         names.append(queue.id_of(store.folder, "main", [f"m{n}"], NOW))
         queue.put(store.folder, queue.Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},)))
     assert len(set(names)) == 5
-    assert [name for _, name in store.waiting()][:2] == names[:2]
+    assert [name for _, name in store.sessions.waiting()][:2] == names[:2]

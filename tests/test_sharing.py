@@ -237,7 +237,7 @@ def offices(opener: Callable[..., MemoryStore], tmp_path: Path, environment: Map
     team.add("每周例会在周四开。")
     team.add("Never push the payments service to main without asking Mei", tags=("constraint",))
     team.strategies.record("pay", "ValueError", original={"q": ""}, fixed={"q": "cats"})
-    team.conversation().add(MESSAGE)
+    team.sessions.conversation().add(MESSAGE)
     opener("bob").add(SECRET)
     with open_shared(tmp_path / "store", "alice", ["team"], environment=environment) as found:
         yield found

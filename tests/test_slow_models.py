@@ -178,8 +178,8 @@ def test_what_a_person_changed_meanwhile_stays(store: MemoryStore, server: Serve
 
 
 def test_maintenance_asks_for_what_waits(store: MemoryStore, server: Server):
-    store.start_task("Find out who has the pager rota")
-    closed = store.complete_task("Alice has the pager", wait=False)
+    store.tasks.start("Find out who has the pager rota")
+    closed = store.tasks.complete("Alice has the pager", wait=False)
     assert closed.episode is not None
     assert not server.asked
     server.go.set()
@@ -194,10 +194,10 @@ def test_a_session_ends_at_once_and_is_learned_from_later(store: MemoryStore, se
             memory.on_assistant_message("Noted.")
         ended = memory.on_session_end()
         assert not ended.learned
-        assert store.waiting()
+        assert store.sessions.waiting()
         server.go.set()
         memory.settle()
-        assert not store.waiting()
+        assert not store.sessions.waiting()
     assert [m.kind for m in store.all()].count("episode") == 1
 
 
@@ -211,12 +211,12 @@ def test_closing_is_bounded_and_loses_nothing(store: MemoryStore, server: Server
     memory.close(0)
     assert "not done yet" in memory.problems[0]
     assert not server.go.is_set()
-    assert store.waiting(), "it waits on disk"
+    assert store.sessions.waiting(), "it waits on disk"
     server.go.set()
     with AgentMemory(store) as again:
         again.on_user_message("Hello.")
         again.settle()
-        assert not store.waiting(), "the next takes it up"
+        assert not store.sessions.waiting(), "the next takes it up"
     assert [m.kind for m in store.all()].count("episode") == 1
 
 
@@ -234,7 +234,7 @@ def test_a_program_ends_though_the_model_does_not_answer(server: Server, tmp_pat
     assert (done.stdout, done.returncode) == ("said\n", 0), done.stderr
     assert not server.go.is_set()
     with open_store(tmp_path / "s", "alice") as store:
-        assert [message.text for message in store.conversation().get()] == ["I live in Porto.", "Noted."]
+        assert [message.text for message in store.sessions.conversation().get()] == ["I live in Porto.", "Noted."]
 
 
 def test_a_tool_that_asks_the_model_lets_others_go_first(store: MemoryStore, server: Server):
@@ -258,12 +258,12 @@ def test_a_task_that_a_tool_ends_waits_for_no_model(store: MemoryStore, server: 
 
 
 def test_too_many_steps_wait_for_no_model(store: MemoryStore, server: Server):
-    store.start_task("Find the pager rota")
+    store.tasks.start("Find the pager rota")
     for n in range(store.settings.task_iterations + 1):
-        store.step_task(f"Look into file {n}", tool_name="read_file", args={"n": n}, result="nothing")
-        if store.task() is None:
+        store.tasks.step(f"Look into file {n}", tool_name="read_file", args={"n": n}, result="nothing")
+        if store.tasks.get() is None:
             break
-    assert store.task() is None
+    assert store.tasks.get() is None
     assert not server.asked
 
 
@@ -285,7 +285,7 @@ def test_asyncio_does_not_wait_either(store: MemoryStore, server: Server):
 # No lock anywhere
 
 
-WRITES = "import sys; from memctl import open_store\ns = open_store(sys.argv[1], 'alice')\ns.add('Written meanwhile '+sys.argv[2])\ns.conversation().add('said meanwhile')"
+WRITES = "import sys; from memctl import open_store\ns = open_store(sys.argv[1], 'alice')\ns.add('Written meanwhile '+sys.argv[2])\ns.sessions.conversation().add('said meanwhile')"
 
 
 def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
@@ -296,11 +296,11 @@ def model_calls(store: MemoryStore) -> dict[str, Callable[[], object]]:
         "consolidate": store.consolidation.run,
         "suggest": lambda: store.strategies.suggest("search", "ValueError", message="no such index"),
         "task": lambda: (
-            store.start_task("Find the rota", session_id="t"),
-            store.complete_task("Done", session_id="t"),
+            store.tasks.start("Find the rota", session_id="t"),
+            store.tasks.complete("Done", session_id="t"),
         ),
         "session": lambda: store.end_session("talk"),
-        "window": lambda: store.compact_session("long"),
+        "window": lambda: store.sessions.compact("long"),
     }
 
 
@@ -309,13 +309,13 @@ def test_another_process_writes_while_a_model_is_asked(name: str, store: MemoryS
     for n in range(3):
         store.add(f"The payments database was slow on day {n} because of a long lock", kind="episode",
                   metadata={"target": "payments", "outcome": "failure"})  # fmt: skip
-        store.conversation("talk").extend(
+        store.sessions.conversation("talk").extend(
             [{"role": "user", "content": f"We moved shop {n}."}, {"role": "assistant", "content": "Noted."}]
         )
     words = "the database of the payments service and what we decided about its indexes on that day "
     for n in range(30):
         said = [{"role": "user", "content": f"{n}: {words * 40}"}, {"role": "assistant", "content": f"Decided, {n}."}]
-        store.conversation("long").extend(said)
+        store.sessions.conversation("long").extend(said)
     seen: list[int] = []
 
     def write() -> None:

@@ -16,8 +16,11 @@ from hypothesis import strategies as st
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
-from memctl.working import task_episodes, task_state, task_strategies, tasks
-from memctl.working.tasks import Task
+from memctl.tasks import episodes as task_episodes
+from memctl.tasks import rules as tasks
+from memctl.tasks import state as task_state
+from memctl.tasks import strategies as task_strategies
+from memctl.tasks.rules import Task
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -193,22 +196,22 @@ def test_the_same_task(one, other, same):
 
 
 def worked_through(store, session_id="main", request="Upgrade Postgres on payments-db", now=NOW):
-    store.start_task(
+    store.tasks.start(
         request, session_id=session_id, plan=("Dump", "Upgrade"), target="payments-db", tags=("db",), now=now
     )
-    store.step_task(
+    store.tasks.step(
         session_id=session_id,
         tool_name="pg_dump",
         args={"jobs": 1},
         error="TimeoutError: dump took longer than 60 s",
         now=now,
     )
-    store.step_task(
+    store.tasks.step(
         "Dump with four jobs", session_id=session_id, tool_name="pg_dump", args={"jobs": 4}, result="42 GB", now=now
     )
-    store.step_task("Upgrade", session_id=session_id, tool_name="pg_upgrade", result="ok", now=now)
-    store.note_task("No extension pins us to 15", decision=True, session_id=session_id, now=now)
-    return store.complete_task(
+    store.tasks.step("Upgrade", session_id=session_id, tool_name="pg_upgrade", result="ok", now=now)
+    store.tasks.note("No extension pins us to 15", decision=True, session_id=session_id, now=now)
+    return store.tasks.complete(
         "Upgraded to 16 in 4 minutes", lessons=["Dump in parallel"], session_id=session_id, now=now
     )
 
@@ -234,8 +237,8 @@ def test_a_task_from_start_to_strategy(store):
     assert store.strategies.suggest(
         "pg_dump", "TimeoutError", message="dump took longer than 60 s", arguments={"jobs": 1}, now=NOW
     ).arguments == {"jobs": 4}
-    assert store.task() is None
-    assert store.task_text() == ""
+    assert store.tasks.get() is None
+    assert store.tasks.text() == ""
     same_as_rebuilt(store)
 
 
@@ -261,9 +264,9 @@ def test_what_a_person_edited_is_left_alone(store):
 
 
 def test_a_failure_is_an_important_episode_with_its_causes(store):
-    store.start_task("Upgrade Postgres", trigger_type="alert", now=NOW)
-    store.step_task("Dump", error="disk full", now=NOW)
-    done = store.fail_task("The disk was full", now=NOW)
+    store.tasks.start("Upgrade Postgres", trigger_type="alert", now=NOW)
+    store.tasks.step("Dump", error="disk full", now=NOW)
+    done = store.tasks.fail("The disk was full", now=NOW)
     assert (done.episode.importance, done.episode.metadata["outcome"]) == (0.9, "failure")
     assert done.episode.metadata["trigger_type"] == "alert"
     assert done.episode.metadata["lessons"] == ["Dump: disk full"]
@@ -273,94 +276,94 @@ def test_a_failure_is_an_important_episode_with_its_causes(store):
 
 def test_a_chinese_task(opener):
     store = opener("xiaolin")
-    store.start_task("整理橘猫的疫苗记录", now=NOW)
-    store.step_task("找到病历", error="找不到文件：病历.pdf", now=NOW)
-    done = store.fail_task("病历文件丢失", now=NOW)
+    store.tasks.start("整理橘猫的疫苗记录", now=NOW)
+    store.tasks.step("找到病历", error="找不到文件：病历.pdf", now=NOW)
+    done = store.tasks.fail("病历文件丢失", now=NOW)
     assert done.episode.content == "整理橘猫的疫苗记录：失败。病历文件丢失"
     assert "# 失败的做法：整理橘猫的疫苗记录" in (store.folder.root / done.reflection).read_text("utf-8")
 
 
 def test_past_the_limit_it_is_archived_as_a_failure(store):
     store.settings = type(store.settings)(task_iterations=3)
-    store.start_task("Count to four", now=NOW)
+    store.tasks.start("Count to four", now=NOW)
     for n in range(3):
-        assert store.step_task(f"Count {n}", result="ok", now=NOW).closed is None
-    done = store.step_task("Count 3", result="ok", now=NOW)
+        assert store.tasks.step(f"Count {n}", result="ok", now=NOW).closed is None
+    done = store.tasks.step("Count 3", result="ok", now=NOW)
     assert done.closed.task.outcome == "failure"
     assert done.closed.episode.metadata["outcome_summary"] == "after 3 steps it was not done"
-    assert store.task() is None
+    assert store.tasks.get() is None
 
 
 def test_the_last_step_may_be_the_twentieth(store):
     store.settings = type(store.settings)(task_iterations=1)
-    store.start_task("Count to one", now=NOW)
-    store.step_task("Count", result="ok", now=NOW)
-    assert store.complete_task(now=NOW).task.outcome == "success"
+    store.tasks.start("Count to one", now=NOW)
+    store.tasks.step("Count", result="ok", now=NOW)
+    assert store.tasks.complete(now=NOW).task.outcome == "success"
 
 
 def test_one_task_a_session(store):
-    store.start_task("One", now=NOW)
+    store.tasks.start("One", now=NOW)
     with pytest.raises(ConflictError):
-        store.start_task("Two", now=NOW)
-    store.start_task("Two", session_id="other", now=NOW)
-    assert {task.session_id for task in store.tasks()} == {"main", "other"}
+        store.tasks.start("Two", now=NOW)
+    store.tasks.start("Two", session_id="other", now=NOW)
+    assert {task.session_id for task in store.tasks.all()} == {"main", "other"}
     with pytest.raises(NotFoundError):
-        store.step_task("x", session_id="third", now=NOW)
+        store.tasks.step("x", session_id="third", now=NOW)
 
 
 def test_a_task_lives_beside_the_conversation(store):
-    store.conversation().add("Upgrade it, please.", now=NOW)
-    store.start_task("Upgrade Postgres", now=NOW)
-    store.flush_sessions(now=NOW + timedelta(hours=2))
-    assert store.task().goal == "Upgrade Postgres", "an idle session keeps its task"
-    assert store.conversation().get() == []
-    assert "**Goal**: Upgrade Postgres" in store.task_text()
+    store.sessions.conversation().add("Upgrade it, please.", now=NOW)
+    store.tasks.start("Upgrade Postgres", now=NOW)
+    store.sessions.flush(now=NOW + timedelta(hours=2))
+    assert store.tasks.get().goal == "Upgrade Postgres", "an idle session keeps its task"
+    assert store.sessions.conversation().get() == []
+    assert "**Goal**: Upgrade Postgres" in store.tasks.text()
 
 
 def test_the_end_of_a_session_ends_its_task(store):
-    store.start_task("Upgrade Postgres", now=NOW)
-    store.step_task("Dump", result="42 GB", now=NOW)
+    store.tasks.start("Upgrade Postgres", now=NOW)
+    store.tasks.step("Dump", result="42 GB", now=NOW)
     store.end_session(now=NOW)
     (episode,) = episodes(store)
     assert episode.metadata["outcome"] == "partial"
-    assert store.session_ids() == []
+    assert store.sessions.ids() == []
 
 
 def test_memories_that_were_used_are_noted(store):
     memory = store.add("payments-db runs Postgres 15", now=NOW).memory
-    store.start_task("Upgrade Postgres", now=NOW)
-    task = store.note_task(used=[memory.memory_id[:20]], now=NOW)
+    store.tasks.start("Upgrade Postgres", now=NOW)
+    task = store.tasks.note(used=[memory.memory_id[:20]], now=NOW)
     assert task.memories_used == (memory.memory_id,)
     with pytest.raises(NotFoundError):
-        store.note_task(used=["nope"], now=NOW)
+        store.tasks.note(used=["nope"], now=NOW)
     with pytest.raises(UsageError):
-        store.note_task("  ", now=NOW)
+        store.tasks.note("  ", now=NOW)
 
 
 def test_feedback_is_an_episode_of_its_own(store):
     done = worked_through(store)
-    kept = store.feedback_on_task("Ask before you restart it", now=NOW)
+    kept = store.tasks.feedback("Ask before you restart it", now=NOW)
     assert (kept.importance, kept.kind, kept.source) == (0.9, "episode", "user_feedback")
     assert kept.metadata["user_feedback"] == "Ask before you restart it"
     assert kept.metadata["task_id"] == done.task.id
     assert kept.sources == (done.episode.memory_id,)
-    store.start_task("Next", now=NOW)
-    assert store.feedback_on_task("Faster, please", now=NOW).metadata["task_description"] == "Next"
-    assert store.feedback_on_task("Well done", task_id=done.task.id[:16], now=NOW).metadata["target"] == "payments-db"
+    store.tasks.start("Next", now=NOW)
+    assert store.tasks.feedback("Faster, please", now=NOW).metadata["task_description"] == "Next"
+    assert store.tasks.feedback("Well done", task_id=done.task.id[:16], now=NOW).metadata["target"] == "payments-db"
     for wrong in ({"task_id": "task_nope"}, {"session_id": "nobody"}):
         with pytest.raises(NotFoundError):
-            store.feedback_on_task("x", **wrong)
+            store.tasks.feedback("x", **wrong)
 
 
 def test_secrets_are_not_kept(store):
-    store.start_task("Log in", now=NOW)
-    store.step_task(
+    store.tasks.start("Log in", now=NOW)
+    store.tasks.step(
         "Log in", tool_name="login", args={"password": "hunter2xyz"}, error="denied for hunter2xyz", now=NOW
     )
-    store.step_task(
+    store.tasks.step(
         "Log in", tool_name="login", args={"password": "tr0ub4dor99"}, result="token is fine, tr0ub4dor99", now=NOW
     )
-    store.complete_task(now=NOW)
+    store.tasks.complete(now=NOW)
     whole = b"".join(path.read_bytes() for path in store.folder.root.rglob("*") if path.is_file())
     assert b"hunter2xyz" not in whole
     assert b"tr0ub4dor99" not in whole
@@ -397,7 +400,7 @@ for name in ("_write_new", "_move", "append"):
             os.kill(os.getpid(), signal.SIGKILL)
         return _inner(*args, **kwargs)
     setattr(atomic, name, wrapped)
-store.complete_task("Upgraded", approach="Dump first", now=now)
+store.tasks.complete("Upgraded", approach="Dump first", now=now)
 print("whole")
 """
 
@@ -408,36 +411,36 @@ def test_a_process_that_is_killed_while_it_archives_leaves_one_episode(at, tmp_p
     root.mkdir()
     (root / "memctl.yaml").write_text("model: none\n")
     with open_store(root, user="alice", create=True, environment=environment) as store:
-        store.start_task("Upgrade Postgres", now=NOW)
-        store.step_task("Dump", result="42 GB", now=NOW)
+        store.tasks.start("Upgrade Postgres", now=NOW)
+        store.tasks.step("Dump", result="42 GB", now=NOW)
     done = subprocess.run(
         [sys.executable, "-c", SCRIPT, str(root), str(at)], capture_output=True, text=True, check=False, timeout=60
     )
     assert done.returncode == -signal.SIGKILL or "whole" in done.stdout, done.stderr
     with open_store(root, user="alice", environment=environment) as store:
-        task = store.task(now=NOW)
+        task = store.tasks.get(now=NOW)
         if task is not None:  # it died before it had said that it is over
             assert task.is_open
-            store.complete_task("Upgraded", approach="Dump first", now=NOW)
+            store.tasks.complete("Upgraded", approach="Dump first", now=NOW)
         store.maintain(now=NOW)
         assert len(episodes(store)) == 1
         assert [s.mentions for s in strategies(store)] == [1]
-        assert store.task() is None
+        assert store.tasks.get() is None
         same_as_rebuilt(store)
 
 
 def test_a_process_that_died_finds_its_task_again(opener):
-    opener().start_task("Upgrade Postgres", plan=("Dump",), now=NOW)
+    opener().tasks.start("Upgrade Postgres", plan=("Dump",), now=NOW)
     again = opener()
-    assert again.task().goal == "Upgrade Postgres"
-    assert again.step_task(result="42 GB", now=NOW).task.steps[0].result == "42 GB"
+    assert again.tasks.get().goal == "Upgrade Postgres"
+    assert again.tasks.step(result="42 GB", now=NOW).task.steps[0].result == "42 GB"
 
 
 def test_maintain_finishes_what_was_closed(store):
-    store.start_task("Upgrade Postgres", now=NOW)
-    task = store.task()
+    store.tasks.start("Upgrade Postgres", now=NOW)
+    task = store.tasks.get()
     over = tasks.closed(task, "success", NOW, approach="Dump first")
-    store._change_task("main", lambda _: over, NOW)
+    store.tasks._change_task("main", lambda _: over, NOW)
     steps = store.maintain(now=NOW)
     assert steps[0].done == (f"task {task.id} is over: archived",)
     assert len(episodes(store)) == 1
@@ -545,10 +548,10 @@ def test_calls_under_way_count_as_steps_and_may_end(store):
 
 
 def test_context_and_arguments_are_kept(store):
-    store.start_task("Upgrade Postgres", context={"host": "db-1", "password": "hunter2-Xy9!"}, now=NOW)
-    assert "  - host: db-1" in store.task_text()
-    store.step_task("Dump", tool_name="pg_dump", args={"jobs": 4, "sql": "select 1; " * 100}, result="fine", now=NOW)
-    about = store.complete_task("Upgraded", now=NOW).episode.metadata
+    store.tasks.start("Upgrade Postgres", context={"host": "db-1", "password": "hunter2-Xy9!"}, now=NOW)
+    assert "  - host: db-1" in store.tasks.text()
+    store.tasks.step("Dump", tool_name="pg_dump", args={"jobs": 4, "sql": "select 1; " * 100}, result="fine", now=NOW)
+    about = store.tasks.complete("Upgraded", now=NOW).episode.metadata
     assert about["context"]["host"] == "db-1"
     assert "hunter2" not in str(about)
     assert about["steps"][0]["args"]["jobs"] == 4
@@ -558,10 +561,10 @@ def test_context_and_arguments_are_kept(store):
 
 def test_what_may_be_worth_knowing_becomes_a_candidate(store):
     store.add("payments-db runs Postgres 15", now=NOW)
-    store.start_task("Upgrade Postgres", target="payments-db", now=NOW)
-    store.note_task("Upgrades need twice the disk", knowledge=True, now=NOW)
-    store.note_task("payments-db runs Postgres 15", knowledge=True, now=NOW)
-    done = store.complete_task("Upgraded", approach="Dump first", now=NOW)
+    store.tasks.start("Upgrade Postgres", target="payments-db", now=NOW)
+    store.tasks.note("Upgrades need twice the disk", knowledge=True, now=NOW)
+    store.tasks.note("payments-db runs Postgres 15", knowledge=True, now=NOW)
+    done = store.tasks.complete("Upgraded", approach="Dump first", now=NOW)
     (candidate,) = done.knowledge
     assert (candidate.content, candidate.kind, candidate.status) == (
         "Upgrades need twice the disk",
@@ -576,42 +579,42 @@ def test_what_may_be_worth_knowing_becomes_a_candidate(store):
 
 
 def test_undo_brings_a_task_back_and_redo_ends_it_again(store):
-    store.start_task("Upgrade Postgres", plan=("Dump", "Upgrade"), now=NOW)
-    store.step_task("Dump", result="42 GB", now=NOW)
-    store.step_task("Upgrade", now=NOW)
-    before = store.task()
-    store.complete_task("Upgraded", now=NOW)
-    assert store.task() is None
+    store.tasks.start("Upgrade Postgres", plan=("Dump", "Upgrade"), now=NOW)
+    store.tasks.step("Dump", result="42 GB", now=NOW)
+    store.tasks.step("Upgrade", now=NOW)
+    before = store.tasks.get()
+    store.tasks.complete("Upgraded", now=NOW)
+    assert store.tasks.get() is None
     store.undo(now=NOW)
-    assert store.task() == before
+    assert store.tasks.get() == before
     assert episodes(store) == strategies(store) == []
     store.redo(now=NOW)
-    assert store.task() is None
+    assert store.tasks.get() is None
     assert len(episodes(store)) == 1
     store.undo(now=NOW)
-    store.step_task(result="ok", now=NOW)
-    store.complete_task("Upgraded after all", now=NOW)
+    store.tasks.step(result="ok", now=NOW)
+    store.tasks.complete("Upgraded after all", now=NOW)
     assert "after all" in episodes(store)[0].content
     same_as_rebuilt(store)
 
 
 def test_undo_leaves_the_next_task_alone(store):
-    store.start_task("One", now=NOW)
-    store.complete_task("Done", approach="Quickly", now=NOW)
-    store.start_task("Two", now=NOW)
+    store.tasks.start("One", now=NOW)
+    store.tasks.complete("Done", approach="Quickly", now=NOW)
+    store.tasks.start("Two", now=NOW)
     store.undo(now=NOW)
-    assert store.task().goal == "Two"
+    assert store.tasks.get().goal == "Two"
 
 
 def test_one_lesson_is_one_strategy(store):
     for day in range(4):
         now = NOW + timedelta(days=day)
-        store.start_task("Dump payments-db", session_id="a", now=now)
-        store.step_task(
+        store.tasks.start("Dump payments-db", session_id="a", now=now)
+        store.tasks.step(
             "Dump", session_id="a", tool_name="pg_dump", args={"jobs": 1}, error="TimeoutError: slow", now=now
         )
-        store.step_task("Dump again", session_id="a", tool_name="pg_dump", args={"jobs": 4}, result="fine", now=now)
-        store.complete_task("Dumped", session_id="a", now=now)
+        store.tasks.step("Dump again", session_id="a", tool_name="pg_dump", args={"jobs": 4}, result="fine", now=now)
+        store.tasks.complete("Dumped", session_id="a", now=now)
         worked_through(store, now=now)
     store.maintain(now=NOW + timedelta(days=5))
     found = [m for m in store.all() if m.kind == "strategy" and m.status == "active"]
@@ -645,18 +648,18 @@ class Scripted:
     ],
 )  # fmt: skip
 def test_a_model_says_how_it_was_done(answer, approach, noted, store):
-    store.start_task("Upgrade Postgres", now=NOW)
-    store.step_task("Dump", result="fine", now=NOW)
+    store.tasks.start("Upgrade Postgres", now=NOW)
+    store.tasks.step("Dump", result="fine", now=NOW)
     store.llm = Scripted(answer)
-    done = store.complete_task("Upgraded", now=NOW)
+    done = store.tasks.complete("Upgraded", now=NOW)
     assert done.episode.metadata["approach"] == approach
     assert noted in " ".join(done.notes)
 
 
 def test_no_model_is_asked_where_people_have_said_it(store):
-    store.start_task("Upgrade Postgres", now=NOW)
+    store.tasks.start("Upgrade Postgres", now=NOW)
     store.llm = Scripted()
-    store.complete_task("Upgraded", approach="Dump first", lessons=["Dump in parallel"], now=NOW)
+    store.tasks.complete("Upgraded", approach="Dump first", lessons=["Dump in parallel"], now=NOW)
     assert store.llm.asked == []
 
 
@@ -665,9 +668,9 @@ def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
 
     files.save(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW, timeout=1)
     with pytest.raises(InvalidDataError):
-        store.task()
-    assert store.sessions()[0].problem
+        store.tasks.get()
+    assert store.sessions.all()[0].problem
     store.maintain(now=NOW)
     with pytest.raises(MemctlError):
-        store.start_task("x", now=NOW)
+        store.tasks.start("x", now=NOW)
     assert replace(started(), id="y").id == "y"

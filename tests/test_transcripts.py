@@ -17,7 +17,7 @@ from memctl.core.kept import KeptMessage
 from memctl.errors import NotFoundError
 from memctl.files import transcripts
 from memctl.models import Filters, Memory
-from memctl.working.components import run_of
+from memctl.sessions.state import run_of
 
 NOW = datetime(2026, 3, 10, 9, tzinfo=UTC)
 DAY = timedelta(days=1)
@@ -32,7 +32,9 @@ TALK = (
 
 def talk(store: MemoryStore, session: str = "main", *, at: datetime = NOW, end: bool = True) -> list[str]:
     """A short conversation; the ids of its messages."""
-    added = store.conversation(session).extend([{"role": role, "content": text} for role, text in TALK], now=at)
+    added = store.sessions.conversation(session).extend(
+        [{"role": role, "content": text} for role, text in TALK], now=at
+    )
     if end:
         store.end_session(session, now=at)
     return [message.id for message in added]
@@ -69,7 +71,7 @@ def test_what_is_kept_since_when_and_how_large(store: MemoryStore) -> None:
 
 def test_a_run_of_two_months_is_whole_and_in_order(store: MemoryStore) -> None:
     last_of_march = datetime(2026, 3, 31, 23, 59, tzinfo=UTC)
-    chat = store.conversation("night")
+    chat = store.sessions.conversation("night")
     before = chat.add("Before midnight", now=last_of_march).id
     after = chat.add("After midnight", now=last_of_march + timedelta(minutes=2)).id
 
@@ -94,7 +96,7 @@ def test_neighbours_are_of_the_same_run(store: MemoryStore) -> None:
 
 def test_as_of_shows_what_was_received_by_then(store: MemoryStore) -> None:
     ids = talk(store)
-    late = store.conversation("late").add("Mei moved back from Lisbon", now=NOW + 5 * DAY).id
+    late = store.sessions.conversation("late").add("Mei moved back from Lisbon", now=NOW + 5 * DAY).id
 
     assert set(said(store, "Mei Lisbon", as_of=NOW + DAY)) <= set(ids)
     assert late in said(store, "Mei Lisbon", as_of=NOW + 6 * DAY)
@@ -108,7 +110,7 @@ def test_deleted_messages_are_in_no_answer_and_undo_brings_them_back(store: Memo
     ids = talk(store)
     assert set(ids) & set(said(store, "Mei Lisbon"))
 
-    assert store.delete_messages(ids[:2], now=NOW + DAY) == ids[:2]
+    assert store.sessions.delete_messages(ids[:2], now=NOW + DAY) == ids[:2]
     assert not set(ids[:2]) & set(said(store, "Mei Lisbon"))
     store.undo(now=NOW + DAY)
     assert set(ids[:2]) <= set(said(store, "Mei Lisbon"))
@@ -116,9 +118,9 @@ def test_deleted_messages_are_in_no_answer_and_undo_brings_them_back(store: Memo
 
 def test_nothing_is_learned_from_what_was_deleted_in_an_open_session(store: MemoryStore) -> None:
     ids = talk(store, end=False)
-    store.delete_messages(ids, now=NOW)
+    store.sessions.delete_messages(ids, now=NOW)
 
-    assert store.conversation().get() == []
+    assert store.sessions.conversation().get() == []
     store.end_session(now=NOW)
     assert store.all() == []
 
@@ -160,7 +162,7 @@ def test_what_was_learned_from_messages_is_named(store: MemoryStore) -> None:
 
 @pytest.mark.parametrize("session", ["", "main"], ids=["everything", "one session"])
 def test_what_is_said_during_a_pause_is_never_kept(session: str, store: MemoryStore) -> None:
-    chat = store.conversation()
+    chat = store.sessions.conversation()
     store.conversations.pause(session)
     chat.add("The surprise is a trip to Porto", now=NOW)
     store.conversations.pause(session, wanted=False)
@@ -175,7 +177,7 @@ def test_what_is_said_during_a_pause_is_never_kept(session: str, store: MemorySt
 
 
 def test_a_message_that_was_not_to_be_kept_is_not_kept_with_the_next(store: MemoryStore) -> None:
-    chat = store.conversation()
+    chat = store.sessions.conversation()
     chat.add("The surprise is a trip to Porto", now=NOW, keep=False)
     chat.add("What shall we cook tonight?", now=NOW)
 
@@ -183,7 +185,7 @@ def test_a_message_that_was_not_to_be_kept_is_not_kept_with_the_next(store: Memo
 
 
 def test_a_pause_outlives_the_session_and_the_process(store: MemoryStore, opener: Callable[..., MemoryStore]) -> None:
-    store.pause_session("diary")
+    store.sessions.pause("diary")
     talk(store, "diary")
     again = opener()
     talk(again, "diary", at=NOW + DAY)
@@ -191,7 +193,7 @@ def test_a_pause_outlives_the_session_and_the_process(store: MemoryStore, opener
 
     assert again.conversations.ids() == ids
     assert again.conversations.paused.sessions == ("diary",)
-    again.pause_session("diary", wanted=False)
+    again.sessions.pause("diary", wanted=False)
     assert again.conversations.paused == transcripts.Paused()
 
 
@@ -289,7 +291,7 @@ def test_an_old_conversation_that_is_imported_is_not_old(store: MemoryStore) -> 
 
 def test_what_was_deleted_goes_for_good_after_thirty_days(store: MemoryStore) -> None:
     ids = talk(store)
-    store.delete_messages(ids[:2], now=NOW)
+    store.sessions.delete_messages(ids[:2], now=NOW)
 
     assert step(store, NOW + 29 * DAY).done == ()
     assert "Mei" in texts(store)
@@ -307,7 +309,7 @@ def test_an_old_copy_brings_no_removed_message_back(store: MemoryStore) -> None:
     ids = talk(store)
     path = store.folder.root / transcripts.files(store.folder)[0]
     old = path.read_bytes()
-    store.delete_messages(ids, now=NOW)
+    store.sessions.delete_messages(ids, now=NOW)
     step(store, NOW + 31 * DAY)
     path.write_bytes(old + path.read_bytes())
 
@@ -320,7 +322,7 @@ def test_what_a_person_wrote_into_a_transcript_stays_beside_what_goes(store: Mem
     path.write_bytes(
         path.read_bytes() + b"not a message\n\n" + '{"id": "msg_hand", "role": "user", "text": "手写"}\n'.encode()
     )
-    store.delete_messages(ids[:1], now=NOW)
+    store.sessions.delete_messages(ids[:1], now=NOW)
     step(store, NOW + 31 * DAY)
 
     assert b"not a message\n\n" in path.read_bytes()
@@ -365,6 +367,6 @@ def test_the_sample_store_links_what_was_learned_to_what_was_said(user: str, tmp
         assert known == {end for memory in linked for end in memory.metadata["said"]}
         assert all(memory in store.conversations.learned_from(memory.metadata["said"][:1]) for memory in linked)
         assert store.conversations.summary().privacy == transcripts.UNMARKED
-        store.conversation().add("Hello", now=NOW)
+        store.sessions.conversation().add("Hello", now=NOW)
         assert store.conversations.summary().privacy == transcripts.PRIVATE
-        assert all(run_of(store.session(name)) for name in store.session_ids())
+        assert all(run_of(store.sessions.get(name)) for name in store.sessions.ids())

@@ -59,7 +59,7 @@ from pathlib import Path
 from memctl import open_store
 root, session, first = Path(sys.argv[1]), sys.argv[2], int(sys.argv[3])
 with open_store(root, "alice", environment={"XDG_CACHE_HOME": str(root / ".cache")}) as store:
-    conversation = store.conversation(session)
+    conversation = store.sessions.conversation(session)
     for number in range(first, first + 500):
         conversation.add(f"{session} {number}", now=datetime(2026, 11, 3, 9, tzinfo=UTC))
         print(number, flush=True)
@@ -88,9 +88,9 @@ def test_kills_while_messages_are_added(tmp_path: Path, seed: int) -> None:
         process.wait()
         first = int(rest[-1]) + 1 if rest else first
         with opened(tmp_path) as store:
-            first += store.conversation().get(1)[0].text == f"main {first}"
+            first += store.sessions.conversation().get(1)[0].text == f"main {first}"
     with opened(tmp_path) as store:
-        store.conversation().add(f"main {first}", now=NOW)
+        store.sessions.conversation().add(f"main {first}", now=NOW)
         assert said(store) == [f"main {number}" for number in range(first + 1)]
         same_as_rebuilt(store)
         assert not [problem for problem in doctor.examine(store) if problem.path.startswith("transcripts")]
@@ -117,7 +117,7 @@ def test_two_processes_add_to_one_session_and_to_two(tmp_path: Path) -> None:
 
 
 def test_a_line_that_was_cut_off(store: MemoryStore) -> None:
-    store.conversation().add("One.", now=NOW)
+    store.sessions.conversation().add("One.", now=NOW)
     file = store.folder.root / PATH
     for torn in (b'{"id": "msg_1", "sess', b"\0\0\0", b'{"i'):
         whole = file.read_bytes()
@@ -127,16 +127,16 @@ def test_a_line_that_was_cut_off(store: MemoryStore) -> None:
         doctor.mend(store, found, NOW)
         assert file.read_bytes() == whole
         file.write_bytes(whole + torn)
-        store.conversation().add("More.", now=NOW)
+        store.sessions.conversation().add("More.", now=NOW)
         assert file.read_bytes().startswith(whole)
         assert not [problem for problem in doctor.examine(store) if problem.path == PATH]
 
 
 def test_what_a_person_wrote_without_a_line_end_stays(store: MemoryStore) -> None:
-    store.conversation().add("One.", now=NOW)
+    store.sessions.conversation().add("One.", now=NOW)
     file = store.folder.root / PATH
     file.write_bytes(file.read_bytes() + b'{"id":"mine","role":"user","text":"By hand."}')
-    store.conversation().add("Two.", now=NOW)
+    store.sessions.conversation().add("Two.", now=NOW)
     assert said(store) == ["One.", "By hand.", "Two."]
 
 
@@ -144,7 +144,7 @@ def _until_full(store: MemoryStore) -> tuple[int, StorageError]:
     """Add messages until the disk is full: how many were acknowledged, and what the agent is told then."""
     for number in range(10_000):
         try:
-            store.conversation().add(f"Message {number} " + "x" * 5000, now=NOW)
+            store.sessions.conversation().add(f"Message {number} " + "x" * 5000, now=NOW)
         except StorageError as problem:
             return number, problem
     raise AssertionError("a disk without an end")
@@ -168,7 +168,7 @@ def test_a_full_disk(tmp_path: Path) -> None:
             shutil.rmtree(place / ".cache", ignore_errors=True)
             shutil.rmtree(store.folder.cache, ignore_errors=True)
         with opened(place) as store:
-            store.conversation().add(f"Message {number} " + "x" * 5000, now=NOW)
+            store.sessions.conversation().add(f"Message {number} " + "x" * 5000, now=NOW)
             assert [text.split()[1] for text in said(store)] == [str(each) for each in range(number + 1)]
     finally:
         subprocess.run(["umount", "-l", str(place)], check=False)
@@ -179,7 +179,10 @@ def test_a_full_disk(tmp_path: Path) -> None:
 
 def test_a_deletion_that_was_killed_half_way_is_finished_or_never_was(tmp_path: Path) -> None:
     with opened(tmp_path) as store:
-        ids = [m.id for m in store.conversation().extend([{"role": "user", "content": t} for t in "abcdef"], now=NOW)]
+        ids = [
+            m.id
+            for m in store.sessions.conversation().extend([{"role": "user", "content": t} for t in "abcdef"], now=NOW)
+        ]
     whole = tmp_path / "whole"
     shutil.copytree(tmp_path / "alice", whole)
     outcomes = set()
@@ -207,7 +210,7 @@ def test_a_deletion_that_was_killed_half_way_is_finished_or_never_was(tmp_path: 
 
 
 def test_deletions_read_well_and_become_final(store: MemoryStore) -> None:
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     ids = [conversation.add(text, now=NOW).id for text in ("One.", LONG, "Three.")]
     attachments = store.folder.root / transcripts.ATTACHMENTS
     assert len(list(attachments.iterdir())) == 1
@@ -239,7 +242,7 @@ def test_deletions_read_well_and_become_final(store: MemoryStore) -> None:
 
 def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     """Each finding has its file and line; repairing it a second time finds nothing to do."""
-    conversation = store.conversation()
+    conversation = store.sessions.conversation()
     for text in ("One.", LONG, "Three.", LONG + "More."):
         conversation.add(text, now=NOW)
     file = store.folder.root / PATH
@@ -302,7 +305,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
     with opened(root) as store:
         store.add("A memory.", now=NOW)
         for number, text in enumerate(("I live in Ulm.", "我对花生过敏。", "x" * 20_000, "ok")):
-            store.conversation().add(text, now=NOW + timedelta(minutes=number))
+            store.sessions.conversation().add(text, now=NOW + timedelta(minutes=number))
         file = store.folder.root / PATH
         file.write_bytes(spoilt(file.read_bytes(), dice))
         before = file.read_bytes()
@@ -315,7 +318,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         assert file.read_bytes() == before, "these only look"
         ids = [json.loads(found.raw)["id"] for found in store.index.all_messages()]
         for act in (
-            lambda: store.conversation().add("Another one.", now=NOW),
+            lambda: store.sessions.conversation().add("Another one.", now=NOW),
             lambda: store.conversations.delete(ids[:1], now=NOW),
             lambda: store.undo(now=NOW),
             lambda: doctor.mend(store, doctor.examine(store), NOW),

@@ -31,7 +31,7 @@ def alice(root: Path) -> MemoryStore:
 
 def say(store: MemoryStore, *texts: str, session: str = "main", now: datetime = NOW) -> list[str]:
     messages = [{"role": "user", "content": text} for text in texts]
-    return [message.id for message in store.conversation(session).extend(messages, now=now)]
+    return [message.id for message in store.sessions.conversation(session).extend(messages, now=now)]
 
 
 def texts(store: MemoryStore) -> list[str]:
@@ -116,7 +116,7 @@ def test_a_clone_without_transcripts_works(tmp_path: Path) -> None:
     with alice(tmp_path / "a") as store:
         said = ("The deploy of checkout failed with a timeout at noon.", "I raised the limit to 60 seconds.") * 3
         for number, text in enumerate(said):
-            store.conversation().add(text, ("user", "assistant")[number % 2], now=NOW)
+            store.sessions.conversation().add(text, ("user", "assistant")[number % 2], now=NOW)
         store.end_session(now=NOW)
     memctl(folder.root, "git", "commit", "-m", "all")
     (tmp_path / "b").mkdir()
@@ -180,7 +180,7 @@ def test_a_secret_in_a_transcript_is_in_no_commit(tmp_path: Path) -> None:
     memctl(folder.root, "git", "transcripts", "on")
     with alice(tmp_path) as store:
         message = {"role": "user", "content": "My key is AKIAIOSFODNN7EXAMPLQ."}
-        store.conversation().extend([message], now=NOW, allow_secret=True)
+        store.sessions.conversation().extend([message], now=NOW, allow_secret=True)
     told = memctl(folder.root, "git", "commit", "-m", "all", code=7)
     assert "transcripts/2026-11.jsonl:1" in told
 

@@ -11,6 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.context.tokens import estimate
+from memctl.core.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
 from memctl.core.messages import (
     Message,
     from_openai,
@@ -20,8 +21,7 @@ from memctl.core.messages import (
     to_state,
 )
 from memctl.errors import InvalidDataError
-from memctl.working import episodes, summary, topics, window
-from memctl.working.limits import AUTO, OFFLOAD, POLICIES, SUMMARIZE, TRUNCATE, Limits
+from memctl.sessions import episodes, summary, topics, window
 
 FORTY = Limits(messages=40, turns=20)
 SMALL = Limits(tokens=300, messages=16, turns=6, keep_last=4, auto_messages=12, output_characters=160)

@@ -105,7 +105,7 @@ def fill(store: MemoryStore, said: Sequence[str], sessions: int) -> float:
 
 
 def _present_run(store: MemoryStore) -> tuple[str, str]:
-    store.conversation().add("Good morning.", now=START - timedelta(days=1))
+    store.sessions.conversation().add("Good morning.", now=START - timedelta(days=1))
     (run,) = store.conversations.runs()
     return run.session, run.run
 
@@ -179,7 +179,7 @@ def endings(folder: Path, tries: int) -> list[Row]:
         for number in range(tries + 1):
             with AgentMemory(store, session_id=f"ending{number}", background=False) as agent:
                 messages = [{"role": ("user", "assistant")[at % 2], "content": next(said)} for at in range(SESSION_END)]
-                store.conversation(agent.session_id).extend(messages)
+                store.sessions.conversation(agent.session_id).extend(messages)
                 found.append(_timed(agent.on_session_end))
         counter = count()
         added = taken(lambda: store.add(f"A note, number {next(counter)} of {time.time_ns()}"), tries)

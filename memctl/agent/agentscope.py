@@ -183,7 +183,7 @@ class MemctlMiddleware(MiddlewareBase):
                 recorded.blocks[message.id] = len(message.content)
                 if new:
                     with self.toolbox.shared.turn:
-                        kept = self.memory.conversation(self._session_of(agent)).extend(self._masked(new))
+                        kept = self.memory.sessions.conversation(self._session_of(agent)).extend(self._masked(new))
                     recorded.ids[message.id] += [each.id for each in kept]
         except MemctlError as problem:
             _log.error("a message was not recorded: %s", problem.message)
@@ -202,14 +202,14 @@ class MemctlMiddleware(MiddlewareBase):
         """
         held = _State(AgentState(session_id=check_session_id(session_id)))
         with self.toolbox.shared.turn:
-            self.memory.load_session_if_exists(session_id, {COMPONENT: held})
+            self.memory.sessions.load_components(session_id, {COMPONENT: held})
         return held.state
 
     def _save_state(self, agent: Agent) -> None:
         held = _State(agent.state, self._masked)
         try:
             with self.toolbox.shared.turn:
-                self.memory.save_session(self._session_of(agent), {COMPONENT: held}, overwrite=True)
+                self.memory.sessions.save_components(self._session_of(agent), {COMPONENT: held}, overwrite=True)
         except MemctlError as problem:
             _log.error("the state of the agent was not kept: %s", problem.message)
 
@@ -226,7 +226,7 @@ class MemctlMiddleware(MiddlewareBase):
 
         exchange = [Utterance("user", said), Utterance("assistant", without_recalled(answer))]
         try:
-            self._learner.conversation(session_id).flush()
+            self._learner.sessions.conversation(session_id).flush()
             report = self._learner.extraction.run(exchange, command="agentscope")
         except MemctlError as problem:
             _log.error("an exchange was not learned from: %s", problem.message)

@@ -14,7 +14,7 @@ from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SK
 from memctl.models import Hit, Memory, QueryResult
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
-from memctl.usecases.closing import Closed
+from memctl.tasks.closing import Closed
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack

@@ -25,15 +25,15 @@ from memctl.context.service import ContextPack
 from memctl.conversations.derived import tells_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
+from memctl.maintenance import Step
 from memctl.providers import waiting
 from memctl.secrets import ALLOW, MASK, guarded
+from memctl.sessions.service import Ended
+from memctl.sessions.windows import MAIN
 from memctl.store import MemoryStore
-from memctl.usecases.closing import Closed
-from memctl.usecases.ending import Ended
-from memctl.usecases.maintaining import Step
-from memctl.usecases.sessions import MAIN
-from memctl.usecases.tasks import Stepped
-from memctl.working.tasks import Task
+from memctl.tasks.closing import Closed
+from memctl.tasks.rules import Task
+from memctl.tasks.service import Stepped
 
 T = TypeVar("T")
 
@@ -83,7 +83,7 @@ class AgentMemory:
         self.system, self.budget = system, budget
         self.toolbox = Toolbox(Shared(store, readable), tools=tools)
         self.problems: list[str] = []
-        self._conversation = store.conversation(session_id, keep=mode != AGENT)
+        self._conversation = store.sessions.conversation(session_id, keep=mode != AGENT)
         self._turn = self.toolbox.shared.turn
         self._worker = Worker(store, self.problems.append) if background else None
         self._calls: set[str] = set()
@@ -170,13 +170,15 @@ class AgentMemory:
         named = {"speaker": speaker} if speaker else None
         with self._turn:
             added = self._conversation.add(self._masked(message), now=now, metadata=named, keep=keep)
-            over = self.store.is_over(self._conversation.get(), budget=self.budget)
-        if self._worker and not self._began and self.store.waiting():
+            over = self.store.sessions.is_over(self._conversation.get(), budget=self.budget)
+        if self._worker and not self._began and self.store.sessions.waiting():
             self._later(self._learn, "learning")  # what an earlier process, or an idle session, left
         self._began = True
         if over:
             budget = self.budget
-            self._later(lambda store: store.conversation(self.session_id).flush(budget=budget, now=now), "window")
+            self._later(
+                lambda store: store.sessions.conversation(self.session_id).flush(budget=budget, now=now), "window"
+            )
         if self._worker and self.store.embedder and self.store.embedder.slow:
             self._later(lambda store: store.embed(), "vectors")
         return added
@@ -200,23 +202,23 @@ class AgentMemory:
         """The task at hand; a process that crashed finds it again, the steps of its calls noted as interrupted."""
         with self._turn:
             self._resume()
-            return self.store.task(self.session_id)
+            return self.store.tasks.get(self.session_id)
 
     def _resume(self) -> None:
         """Once after a start: steps of calls that another process made and did not finish have failed."""
         if not self._resumed:
             self._resumed = True
-            self.store.interrupt_steps(self.session_id, waited_for=self._calls)
+            self.store.tasks.interrupt_steps(self.session_id, waited_for=self._calls)
 
     def _past_limit(self) -> Closed | None:
         """What became of a task that ended by itself and that somebody still goes on with."""
-        return None if self.store.task(self.session_id) else self.store.task_past_limit(self.session_id)
+        return None if self.store.tasks.get(self.session_id) else self.store.tasks.past_limit(self.session_id)
 
     def on_task_start(self, request: str, **more: Any) -> Task:
         """A task begins; `more` as `MemoryStore.start_task` (goal, plan, target, tags, trigger_type …)."""
         with self._turn:
             self._limit = ""
-            return self.store.start_task(self._masked(request), session_id=self.session_id, **self._masked(more))
+            return self.store.tasks.start(self._masked(request), session_id=self.session_id, **self._masked(more))
 
     def on_task_step(self, description: str = "", **more: Any) -> Stepped:
         """A step begins or ends; `more` as `MemoryStore.step_task` (tool_name, args, result, error).
@@ -226,7 +228,7 @@ class AgentMemory:
         with self._turn:
             if over := self._past_limit():
                 return Stepped(over.task, over)
-            done = self.store.step_task(self._masked(description), session_id=self.session_id, **more)
+            done = self.store.tasks.step(self._masked(description), session_id=self.session_id, **more)
             if done.closed:
                 self._limit = f"the task ended as failed: {done.task.outcome_summary}"
                 self.problems.append(self._limit)
@@ -239,11 +241,11 @@ class AgentMemory:
 
         One that ended by itself, after too many steps, stays as it is; the `notes` of the answer say so.
         """
-        return self._closed(lambda **wait: self.store.complete_task(summary, **wait, **more))
+        return self._closed(lambda **wait: self.store.tasks.complete(summary, **wait, **more))
 
     def on_task_fail(self, reason: str, **more: Any) -> Closed:
         """The task failed: it becomes an episode, and teaches why. One that ended by itself stays as it is."""
-        return self._closed(lambda **wait: self.store.fail_task(reason, **wait, **more))
+        return self._closed(lambda **wait: self.store.tasks.fail(reason, **wait, **more))
 
     def _closed(self, close: Callable[..., Closed]) -> Closed:
         with self._turn:
@@ -276,12 +278,12 @@ class AgentMemory:
 
     def _note_reuse(self, pack: ContextPack) -> None:
         """The task at hand logs the memories it draws on (A)."""
-        if not pack.receipt or not self.store.task(self.session_id):
+        if not pack.receipt or not self.store.tasks.get(self.session_id):
             return
         with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail
             used = [name for name in self.store.judgements.receipt(pack.receipt).used if self._is_memory(name)]
             if used:
-                self.store.note_task(used=used, session_id=self.session_id)
+                self.store.tasks.note(used=used, session_id=self.session_id)
 
     def _is_memory(self, name: str) -> bool:
         """Whether a receipt names a memory that is there; it names messages too."""
@@ -376,9 +378,9 @@ class AgentMemory:
             self._later(self._learn, "learning")
 
     def _learn(self, store: MemoryStore) -> None:
-        for taught in store.teach_tasks():
+        for taught in store.tasks.teach():
             self.problems.extend(taught.notes)
-        for learned in store.learn_pending():
+        for learned in store.sessions.learn_pending():
             self.problems.extend(learned.notes)
 
 

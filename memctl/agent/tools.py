@@ -16,9 +16,9 @@ from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, 
 from memctl.files import knowledge
 from memctl.lifecycle.forgetting import FORGOTTEN
 from memctl.models import Filters
+from memctl.sessions.windows import MAIN
 from memctl.store import MemoryStore
 from memctl.usecases.saving import Meant, Saved
-from memctl.usecases.sessions import MAIN
 
 SOURCE = "agent"
 """Source of what an agent records."""
@@ -384,20 +384,20 @@ class Toolbox:
         """
         own = self.shared.own
         if action == "start":
-            own.start_task(text, session_id=session, plan=plan or ())
+            own.tasks.start(text, session_id=session, plan=plan or ())
         elif action == "step":
-            taken = own.step_task(text, session_id=session, tool_name=tool, args=arguments, result=result, error=error)
+            taken = own.tasks.step(text, session_id=session, tool_name=tool, args=arguments, result=result, error=error)
             if taken.closed:
                 return answers.closed(taken.closed)
         elif action == "note":
-            own.note_task(text, session_id=session)
+            own.tasks.note(text, session_id=session)
         elif action == "complete":
-            return answers.closed(own.complete_task(text, session_id=session, lessons=lessons or (), wait=False))
+            return answers.closed(own.tasks.complete(text, session_id=session, lessons=lessons or (), wait=False))
         elif action == "fail":
-            return answers.closed(own.fail_task(text, session_id=session, lessons=lessons or (), wait=False))
+            return answers.closed(own.tasks.fail(text, session_id=session, lessons=lessons or (), wait=False))
         elif action != "show":
             raise UsageError(f"there is no action {action!r}", hint=f"Actions: {', '.join(schemas.TASK_ACTIONS)}.")
-        return answers.state(own.task_text(session))
+        return answers.state(own.tasks.text(session))
 
     def read_offloaded(self, reference: str, offset: int = 0, full: bool = False) -> str:
         """A part of a content that was laid aside, from a character on.
@@ -406,7 +406,7 @@ class Toolbox:
             NotFoundError: it is gone with its session.
             UsageError: no such reference can be.
         """
-        return answers.part(reference, self.shared.own.read_offloaded(reference), offset, full=full)
+        return answers.part(reference, self.shared.own.sessions.read_offloaded(reference), offset, full=full)
 
 
 _ADVICE = ((RefusedError, "refused"), (UsageError, "not done"), (MemctlError, "failed"))

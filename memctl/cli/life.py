@@ -12,11 +12,11 @@ from memctl.cli.options import Category, DryRun, Kind, Now, OptionalIds, Since, 
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memctl.maintenance import Step
     from memctl.models import Memory
     from memctl.reflections.scope import Scope
     from memctl.reflections.service import Reflected
     from memctl.store import MemoryStore
-    from memctl.usecases.maintaining import Step
 
 NoModel = Annotated[bool, typer.Option("--no-model", help="Rules alone, even where a language model is configured.")]
 

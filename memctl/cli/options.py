@@ -393,7 +393,7 @@ def complete_policy(incomplete: str) -> list[str]:
 
 def complete_step(incomplete: str) -> list[str]:
     """Steps of `maintain`, for the shell."""
-    from memctl.usecases.maintaining import STEPS
+    from memctl.maintenance import STEPS
 
     return [name for name in STEPS if name.startswith(incomplete)]
 

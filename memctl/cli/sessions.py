@@ -12,18 +12,18 @@ from memctl.cli.options import AllowSecret, Now, current
 
 if TYPE_CHECKING:
     from memctl.core.messages import Message
+    from memctl.sessions.learning import Learned
+    from memctl.sessions.service import Ended, Flushed
+    from memctl.sessions.window import Compacted
+    from memctl.sessions.windows import SessionInfo
     from memctl.store import MemoryStore
-    from memctl.usecases.ending import Ended, Flushed
-    from memctl.usecases.episodes import Learned
-    from memctl.usecases.sessions import SessionInfo
-    from memctl.working.window import Compacted
 
 
 def complete_session(incomplete: str) -> list[str]:
     """Ids of sessions for the shell."""
     try:
         with options.opened(quiet=True) as store:
-            return [name for name in store.session_ids() if name.startswith(incomplete)]
+            return [name for name in store.sessions.ids() if name.startswith(incomplete)]
     except Exception:
         return []
 
@@ -37,7 +37,7 @@ def complete_role(incomplete: str) -> list[str]:
 
 def complete_window_policy(incomplete: str) -> list[str]:
     """Window policies for the shell."""
-    from memctl.working.limits import POLICIES
+    from memctl.core.limits import POLICIES
 
     return [name for name in POLICIES if name.startswith(incomplete)]
 
@@ -57,7 +57,7 @@ def list_sessions() -> None:
     Example: memctl session list
     """
     with options.opened() as store:
-        found = store.sessions()
+        found = store.sessions.all()
     if current.json:
         render.as_json([_info_json(info) for info in found])
         return
@@ -100,8 +100,8 @@ def show(
         if offload:
             _show_offloaded(store, offload)
             return
-        session = store.session(session_id)
-        conversation = store.conversation(session_id)
+        session = store.sessions.get(session_id)
+        conversation = store.sessions.conversation(session_id)
         messages, size = conversation.get(), conversation.size()
     shown = messages[-last:] if last else messages
     if current.json:
@@ -125,7 +125,7 @@ def _counted(number: int, what: str) -> str:
 
 
 def _show_offloaded(store: MemoryStore, reference: str) -> None:
-    text = store.read_offloaded(reference)
+    text = store.sessions.read_offloaded(reference)
     if current.json:
         render.as_json({"reference": reference, "text": text})
         return
@@ -166,7 +166,7 @@ def add(
     said = options.standard_input() if text == ["-"] else " ".join(text)
     message = _message(role, said, result_of, call, tool, arguments)
     with options.opened() as store:
-        conversation = store.conversation(session)
+        conversation = store.sessions.conversation(session)
         added = conversation.add(message, role, now=moment, allow_secret=allow_secret)
         size = conversation.size()
         if not current.json:
@@ -224,7 +224,7 @@ def compact(
     Example: memctl session compact --policy auto
     """
     with options.opened() as store:
-        done, notes = store.compact_session(session_id, policy=policy, use_model=not no_model, now=options.moment(now))
+        done, notes = store.sessions.compact(session_id, policy=policy, use_model=not no_model, now=options.moment(now))
     if current.json:
         render.as_json({"session": session_id, **_compacted_json(done), "notes": list(notes)})
         return
@@ -297,7 +297,7 @@ def flush(no_model: NoModel = False, now: Now = None) -> None:
     Example: memctl session flush
     """
     with options.opened() as store:
-        done = store.flush_sessions(use_model=not no_model, now=options.moment(now))
+        done = store.sessions.flush(use_model=not no_model, now=options.moment(now))
     if current.json:
         render.as_json(_flushed_json(done))
         return
@@ -340,7 +340,7 @@ def delete(
                 raise RefusedError("a session cannot be brought back, so this must be confirmed", hint="Add --yes.")
             if not typer.confirm(f"Remove session {render.clean(session_id)} and learn nothing from it?"):
                 raise RefusedError("nothing was removed")
-        store.delete_session(session_id)
+        store.sessions.delete(session_id)
     if current.json:
         render.as_json({"session": session_id, "deleted": True})
         return

@@ -35,7 +35,7 @@ def show() -> None:
     """
     with options.opened() as store:
         store.refresh()
-        found = store.unverified()
+        found = store.local_state.unverified()
         where = {"key": str(store.folder.signer.key_file), "folder": store.folder.signer.folder_id}
     if current.json:
         render.as_json({**where, **_as_json(found)})
@@ -59,14 +59,14 @@ def adopt(
 
     with options.opened() as store:
         store.refresh()
-        found = store.unverified()
+        found = store.local_state.unverified()
         if not current.json:
             _list(found)
         if found.entries and not dry_run:
             if not yes and not sys.stdin.isatty():
                 raise RefusedError("to believe what came with a folder must be confirmed", hint="Add --yes.")
             yes or typer.confirm("Do you know where all of this comes from, and adopt it?", abort=True, err=True)
-            found = store.adopt()
+            found = store.local_state.adopt()
     if current.json:
         render.as_json(_as_json(found) | {"dry_run": dry_run})
     if found.entries and not dry_run:

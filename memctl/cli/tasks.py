@@ -11,13 +11,13 @@ from memctl.cli.options import Now, complete_id, current
 from memctl.cli.sessions import NoModel, SessionOption
 
 if TYPE_CHECKING:
-    from memctl.usecases.closing import Closed
-    from memctl.working.tasks import Task
+    from memctl.tasks.closing import Closed
+    from memctl.tasks.rules import Task
 
 
 def complete_trigger(incomplete: str) -> list[str]:
     """Triggers of tasks for the shell."""
-    from memctl.working.tasks import TRIGGERS
+    from memctl.tasks.rules import TRIGGERS
 
     return [name for name in TRIGGERS if name.startswith(incomplete)]
 
@@ -51,7 +51,7 @@ def start(
     Example: memctl task start "Upgrade Postgres" --plan "Dump" --plan "Upgrade" --target payments-db
     """
     with options.opened() as store:
-        task = store.start_task(
+        task = store.tasks.start(
             " ".join(goal), session_id=session, plan=plan or (), trigger_type=trigger, target=target, tags=tag or (),
             now=options.moment(now),
         )  # fmt: skip
@@ -60,8 +60,8 @@ def start(
 
 
 def _say_task(task: Task, limit: int) -> None:
-    from memctl.working.task_state import to_state
-    from memctl.working.tasks import rendered
+    from memctl.tasks.rules import rendered
+    from memctl.tasks.state import to_state
 
     if current.json:
         render.as_json(to_state(task))
@@ -88,7 +88,7 @@ def step(
     Example: memctl task step "Run the tests" --tool pytest --result "212 passed"
     """
     with options.opened() as store:
-        done = store.step_task(
+        done = store.tasks.step(
             " ".join(description or ()), session_id=session, tool_name=tool, args=_object(arguments), result=result,
             error=error, now=options.moment(now),
         )  # fmt: skip
@@ -132,7 +132,7 @@ def note(
     Example: memctl task note "Two tables have no primary key" --key schema
     """
     with options.opened() as store:
-        task = store.note_task(
+        task = store.tasks.note(
             " ".join(text or ()), key=key, session_id=session, decision=decision, knowledge=knowledge,
             used=used or (), now=options.moment(now),
         )  # fmt: skip
@@ -154,7 +154,7 @@ def complete(
     Example: memctl task complete "Upgraded in 4 minutes" --lesson "Dump with --jobs 4"
     """
     with options.opened() as store:
-        done = store.complete_task(
+        done = store.tasks.complete(
             " ".join(summary or ()), session_id=session, approach=approach, lessons=lesson or (), partial=partial,
             use_model=not no_model, now=options.moment(now),
         )  # fmt: skip
@@ -173,7 +173,7 @@ def fail(
     Example: memctl task fail "The disk was full"
     """
     with options.opened() as store:
-        done = store.fail_task(
+        done = store.tasks.fail(
             " ".join(reason), session_id=session, lessons=lesson or (), use_model=not no_model,
             now=options.moment(now),
         )  # fmt: skip
@@ -227,9 +227,9 @@ def show(session: SessionOption = "main") -> None:
     from memctl.errors import NotFoundError
 
     with options.opened() as store:
-        task = store.task(session)
+        task = store.tasks.get(session)
         limit = store.settings.task_iterations
-        own = task is None or store.session(session).own
+        own = task is None or store.sessions.get(session).own
     if not own:
         render.warn(f"this user did not write session {session} on this machine: no model is given this task")
     if task is None:
@@ -243,10 +243,10 @@ def list_tasks() -> None:
 
     Example: memctl task list
     """
-    from memctl.working.task_state import to_state
+    from memctl.tasks.state import to_state
 
     with options.opened() as store:
-        found = store.tasks()
+        found = store.tasks.all()
         limit = store.settings.task_iterations
     if current.json:
         render.as_json([to_state(task) for task in found])
@@ -266,7 +266,7 @@ def feedback(
     Example: memctl task feedback "Next time ask before you restart it"
     """
     with options.opened() as store:
-        memory = store.feedback_on_task(" ".join(text), task_id=task, session_id=session, now=options.moment(now))
+        memory = store.tasks.feedback(" ".join(text), task_id=task, session_id=session, now=options.moment(now))
     if current.json:
         render.as_json(render.memory_json(memory))
         return

@@ -83,7 +83,7 @@ def show(
     """
     with options.opened() as store:
         if not which:
-            _say_summary(store.conversations.summary(store.messages_in_use(), now=options.moment(now)))
+            _say_summary(store.conversations.summary(store.sessions.messages_in_use(), now=options.moment(now)))
             return
         messages, asked, others = _chosen(store, which, around)
         messages = messages[-last:] if last else messages
@@ -219,7 +219,7 @@ def delete(
         learned = store.conversations.learned_from(wanted)
         if not dry_run:
             _confirm(len(wanted), yes)
-            wanted = store.delete_messages(wanted, now=options.moment(now))
+            wanted = store.sessions.delete_messages(wanted, now=options.moment(now))
     _say_deleted(wanted, learned, dry_run)
 
 
@@ -306,7 +306,7 @@ def resume(session: Session = "") -> None:
 def _pause(session: str, wanted: bool) -> None:
     with options.opened() as store:
         if session:
-            store.pause_session(session, wanted)
+            store.sessions.pause(session, wanted)
         else:
             store.conversations.pause(wanted=wanted)
         paused, keeping = store.conversations.paused, store.settings.keep_messages

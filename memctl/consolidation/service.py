@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
-from memctl.consolidation import duplicates
+from memctl.consolidation import duplicates, summaries
 from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
 from memctl.consolidation.plan import plan as planned
@@ -20,7 +20,6 @@ from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.secrets import MASK
-from memctl.usecases import summaries
 from memctl.view import View
 
 

@@ -135,7 +135,7 @@ class ContextPack:
     def anthropic(self) -> dict[str, Any]:
         """`system` and `messages` of a request to Anthropic's Messages API."""
         from memctl.context.anthropic import converted
-        from memctl.working.summary import tongue
+        from memctl.sessions.summary import tongue
 
         said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
         return converted(self.messages, tongue(said))
@@ -207,7 +207,7 @@ class Contexts:
         total = store.settings.context_tokens if budget is None else budget
         _check(task, total, memory_tokens)
         if session:
-            messages, task_state = store.conversation(session).openai(), store.task_text(session)
+            messages, task_state = store.sessions.conversation(session).openai(), store.tasks.text(session)
         counter = tokens.load(tokenizer or store.settings.tokenizer)
         room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
         found = self._recalled(question if recall else "", messages, now, room)
@@ -249,7 +249,7 @@ class Contexts:
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
         whole."""
-        from memctl.working.summary import tongue
+        from memctl.sessions.summary import tongue
 
         said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
         kept = frozenset(sessions.offloaded(self._store.folder, session)) if session else frozenset()

@@ -9,12 +9,13 @@ from datetime import datetime
 from memctl.engine import Engine
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.files.journal import Operation
-from memctl.history import past, reopening, stacks
+from memctl.history import past, stacks
 from memctl.history.past import Key
 from memctl.history.stacks import Step
 from memctl.history.states import present_value
 from memctl.housekeeping import MAINTENANCE
 from memctl.models import Change
+from memctl.tasks import reopening
 from memctl.view import View
 
 

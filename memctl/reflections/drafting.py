@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from memctl.consolidation.summaries import ATTEMPTS, POINT, TEXT, flat, point_fault
 from memctl.context.fence import fenced
 from memctl.models import Memory
 from memctl.providers.base import LLM
 from memctl.reflections.extractive import Draft, Point, assembled, language
-from memctl.usecases.summaries import ATTEMPTS, POINT, TEXT, flat, point_fault
 
 MOST_MEMORIES = 60
 """Memories that are shown to a model at once; of more, the rules' draft is taken."""

@@ -20,12 +20,12 @@ from memctl.lifecycle import adding, forgetting, guarding
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.reflections.service import reflection_path, with_detail
+from memctl.sessions.service import Sessions
 from memctl.usecases.asking import Asking
-from memctl.usecases.sessions import Sessions
 from memctl.view import View
 
 
-class Changing(Sessions, Asking):
+class Changing(Asking):
     """Changes a person asks for."""
 
     def put(
@@ -129,7 +129,7 @@ class Changing(Sessions, Asking):
         given = [each for each in ids if self.index.messages(each)]
         wanted = [self.full_id(each) for each in ids if each not in given]
         said = self.messages_saying(ids, now=now) if messages else []
-        self.drop_from_windows([*given, *said], now)
+        Sessions(self).drop_messages([*given, *said], now)
         gone: list[Memory] = []
 
         def decide(view: View) -> Change:
@@ -228,7 +228,7 @@ class Changing(Sessions, Asking):
             return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
         if said := [memory.memory_id for memory in self._named_messages(ids)]:
             decide(self.view())  # what is refused must take nothing out of a window
-            self.drop_from_windows(said, now)
+            Sessions(self).drop_messages(said, now)
         self._healed(lambda: self.gateway.purge(decide, now))
         for path in self.spare_indexes:
             if path != self.index.path:

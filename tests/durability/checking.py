@@ -177,7 +177,7 @@ def check(
             store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)
             explained = {problem.path for problem in doctor.examine(store)}
             assert set(left_over(store.folder.root)) <= explained, "litter that doctor does not explain"
-            store.flush_sessions(now=LATER)
+            store.sessions.flush(now=LATER)
             assert left_over(store.folder.root) == [], "litter that stays"
             same_as_rebuilt(store)
 

@@ -42,9 +42,9 @@ def template(root: Path) -> None:
         made = [Memory(DUPLICATE, "Alice likes tea!"), Memory(CANDIDATE, "Bob likes jam.", status="candidate")]
         store.add_many([replace(memory, created_at=NOW - timedelta(days=9)) for memory in made], now=NOW)
         for session in ("chat", "other"):
-            store.conversation(session).extend([{"role": r, "content": c} for r, c in SAID], now=NOW)
-        store.start_task("Mend the checkout", session_id="job", plan=["look", "mend"], now=NOW)
-        store.step_task("look", session_id="job", now=NOW)
+            store.sessions.conversation(session).extend([{"role": r, "content": c} for r, c in SAID], now=NOW)
+        store.tasks.start("Mend the checkout", session_id="job", plan=["look", "mend"], now=NOW)
+        store.tasks.step("look", session_id="job", now=NOW)
         (root / "manual.md").write_text("# Manual\n\nPress the button.\n")
         store.documents.add(root / "manual.md", now=NOW)
         (root / "more.md").write_text("# More\n\nPress it twice.\n")
@@ -54,7 +54,7 @@ def template(root: Path) -> None:
 
 def _compact(store: MemoryStore) -> None:
     store.settings = replace(store.settings, conversation_messages=2, conversation_keep_last=1)
-    store.compact_session("chat", now=LATER)
+    store.sessions.compact("chat", now=LATER)
 
 
 def _import(store: MemoryStore) -> None:
@@ -106,16 +106,16 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
         "search", "TimeoutError", original={"timeout": 5}, fixed={"timeout": 10}, now=NOW
     ),
     "extract": lambda store: store.extraction.run("user: My sister lives in Ulm and I am allergic to nuts.", now=NOW),
-    "message": lambda store: store.conversation("chat").add("And now?", now=LATER),
-    "first message": lambda store: store.conversation("new").add("Hello.", now=LATER),
+    "message": lambda store: store.sessions.conversation("chat").add("And now?", now=LATER),
+    "first message": lambda store: store.sessions.conversation("new").add("Hello.", now=LATER),
     "compact a session": _compact,
     "end a session": lambda store: store.end_session("chat", now=LATER),
-    "delete a session": lambda store: store.delete_session("chat", now=LATER),
-    "clear a session": lambda store: store.conversation("chat").clear(now=LATER),
-    "start a task": lambda store: store.start_task("Another", session_id="new", now=LATER),
-    "step of a task": lambda store: store.step_task("mend", session_id="job", now=LATER),
-    "complete a task": lambda store: store.complete_task("It works again.", session_id="job", now=LATER),
-    "fail a task": lambda store: store.fail_task("No way.", session_id="job", now=LATER),
+    "delete a session": lambda store: store.sessions.delete("chat", now=LATER),
+    "clear a session": lambda store: store.sessions.conversation("chat").clear(now=LATER),
+    "start a task": lambda store: store.tasks.start("Another", session_id="new", now=LATER),
+    "step of a task": lambda store: store.tasks.step("mend", session_id="job", now=LATER),
+    "complete a task": lambda store: store.tasks.complete("It works again.", session_id="job", now=LATER),
+    "fail a task": lambda store: store.tasks.fail("No way.", session_id="job", now=LATER),
     "query": lambda store: store.query("tea", now=NOW),
     "settle": lambda store: settling.settle(store.folder),
     "reindex": lambda store: store.reindex(),
@@ -237,8 +237,8 @@ def between(before: Path, after: Path, target: Path) -> None:
 
 def settle(store: MemoryStore) -> None:
     """Finish what a crash in a session left, as the next `maintain` would."""
-    store.finish_closed_tasks(LATER)
-    store.flush_sessions(now=LATER)
+    store.tasks.finish_closed(LATER)
+    store.sessions.flush(now=LATER)
 
 
 def copy(source: Path, target: Path) -> None:

@@ -221,7 +221,7 @@ def test_what_was_done_is_recorded_in_order_and_once(made):
     mw.memory.add("Alice prefers green tea to coffee")
     model = Scripted(uses("retrieve_from_memory", keywords=["tea"]), "Green tea.", "You are welcome.")
     run(mw, model, "What do I drink?", "Thanks.")
-    said = mw.memory.conversation("monday").get()
+    said = mw.memory.sessions.conversation("monday").get()
     assert [message.role for message in said] == ["user", "assistant", "tool", "assistant", "user", "assistant"]
     assert "green tea" not in said[2].whole_text, "what memory answered is not what was said"
     (kept,) = mw.memory.conversations.runs("monday")
@@ -235,7 +235,7 @@ def test_a_question_is_on_disk_before_the_model_answers(made):
 
     class Looking(Scripted):
         async def _call_api(self, *given, **more):
-            self.seen = [m.text for m in mw.memory.conversation("monday").get()]
+            self.seen = [m.text for m in mw.memory.sessions.conversation("monday").get()]
             raise RuntimeError("no model")
 
     model = Looking()
@@ -254,7 +254,7 @@ def test_what_stands_in_the_context_is_not_recalled_again(made):
 def test_the_mode_agent_records_nothing_by_itself(made):
     mw = made(mode="agent")
     run(mw, Scripted("Noted."), "I live in Porto.")
-    assert (known(mw), mw.memory.conversations.runs(), mw.memory.session_ids()) == (set(), [], [])
+    assert (known(mw), mw.memory.conversations.runs(), mw.memory.sessions.ids()) == (set(), [], [])
 
 
 def test_a_secret_is_masked_and_costs_no_reply(made):
@@ -264,7 +264,7 @@ def test_a_secret_is_masked_and_costs_no_reply(made):
     assert answers == ["ok"]
     everything = "".join(p.read_text("utf-8", "replace") for p in mw.memory.folder.root.rglob("*.json*") if p.is_file())
     assert secret not in everything
-    assert agent.state.session_id in mw.memory.session_ids()
+    assert agent.state.session_id in mw.memory.sessions.ids()
 
 
 def test_short_term_memory_goes_on_in_the_next_program(made):

@@ -79,7 +79,7 @@ def work(store: MemoryStore, what: str, number: int, **when: Any) -> bool:
         "reflect": lambda: store.reflections.write([store.get(chosen)], **when),
         "decay": lambda: store.decay.run(**when),
         "query": lambda: store.query("thing", **when),
-        "message": lambda: store.conversation("main").add(f"said {number}", **when),
+        "message": lambda: store.sessions.conversation("main").add(f"said {number}", **when),
     }
     before = len(store.history.operations())
     if not known and what not in ("add", "query", "message"):
@@ -132,7 +132,7 @@ def test_jumps_between_commands(steps: list[tuple[str, timedelta]]) -> None:
                 )
             if all(what != "undo" for what, _ in steps):  # what was taken back was never there, and leaves its id
                 in_order(store)
-            said = [message.text for message in store.conversation("main").get()]
+            said = [message.text for message in store.sessions.conversation("main").get()]
             assert said == [f"said {n}" for n, (what, _) in enumerate(steps) if what == "message"]
             if all(what not in ("undo", "redo", "decay") for what, _ in steps):
                 back_and_forth(store, lambda: now)

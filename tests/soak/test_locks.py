@@ -184,10 +184,10 @@ def test_a_session_whose_holder_hangs(store: MemoryStore) -> None:
     store.settings = replace(store.settings, lock_timeout=0.0)
     with sessions.locked(store.folder, "main", timeout=0):
         with pytest.raises(LockedError, match="held by"):
-            store.conversation("main").add("Hello")
+            store.sessions.conversation("main").add("Hello")
         store.add("A memory")
         assert [problem.code for problem in examine(store)] == [LOCKED]
-    store.conversation("main").add("Hello")
+    store.sessions.conversation("main").add("Hello")
 
 
 # On another machine

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
@@ -16,15 +16,14 @@ from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
-from memctl.lifecycle import adding
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
-from memctl.usecases.sessions import Sessions
+from memctl.sessions.windows import Windows
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
     from memctl.core.messages import Message
-    from memctl.working.episodes import Draft
+    from memctl.sessions.episodes import Draft
 
 
 _NOT_OWN = "left in the queue: this user did not write session {} on this machine (`memctl state` shows what waits)"
@@ -52,12 +51,12 @@ def _from(made: Memory, messages: Sequence[Message]) -> Memory:
     return replace(made, metadata={**made.metadata, SAID: [ids[0], ids[-1]]}) if ids else made
 
 
-class Episodes(Sessions):
+class Learning(Windows):
     """What becomes of messages that wait in the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:
         """What waits to become an episode: session and queue id, oldest first."""
-        return queue.waiting(self.folder)
+        return queue.waiting(self._engine.folder)
 
     def learn_pending(
         self, *, session_id: str = "", use_model: bool = True, now: datetime | None = None
@@ -68,13 +67,13 @@ class Episodes(Sessions):
         bears the queue's id, and is written only if there is none and the queue still holds it.
         """
         now = now or times.utc_now()
-        waiting = queue.waiting(self.folder, check_session_id(session_id) if session_id else "")
+        waiting = queue.waiting(self._engine.folder, check_session_id(session_id) if session_id else "")
         return [self._learn(owner, name, use_model, now) for owner, name in waiting]
 
     def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
         """Learn by rules from what waits, so that a session that begins knows it: from all of it, or from that of some
         sessions where there is a language model, for which the rest waits."""
-        for session_id in dict.fromkeys(sessions) if self.has_llm else [""]:
+        for session_id in dict.fromkeys(sessions) if self._engine.has_llm else [""]:
             self.learn_pending(session_id=session_id, use_model=False, now=now)
 
     def _learn(self, session_id: str, name: str, use_model: bool, now: datetime) -> Learned:
@@ -82,10 +81,10 @@ class Episodes(Sessions):
 
         try:
             # A process that died may have left in the session what it had queued: it leaves first.
-            session = files.load_if_exists(self.folder, session_id)
+            session = files.load_if_exists(self._engine.folder, session_id)
             if session is not None and session.own:
-                self._change_session(session_id, lambda session: session, now)
-            queued = queue.read(self.folder, session_id, name)
+                self.change(session_id, lambda session: session, now)
+            queued = queue.read(self._engine.folder, session_id, name)
             messages = [cleaned(Message.read(state), without_recalled) for state in queued.messages] if queued else []
         except InvalidDataError as problem:
             return Learned(name, session_id, notes=(f"left in the queue: {problem.message}",))
@@ -94,27 +93,27 @@ class Episodes(Sessions):
         if not queued.own:
             return Learned(name, session_id, notes=(_NOT_OWN.format(session_id),))
         self.bring_queued(queued, now)
-        self.refresh()
-        if self.view().imported(name):
-            queue.remove(self.folder, session_id, name)
+        self._engine.refresh()
+        if self._engine.view().imported(name):
+            queue.remove(self._engine.folder, session_id, name)
             return Learned(name, session_id)
         return self._made(queued, messages, use_model, now)
 
     def _made(self, queued: Queued, messages: Sequence[Message], use_model: bool, now: datetime) -> Learned:
         """The facts and the episode of what waited; only then does it leave the queue."""
-        from memctl.working import episodes
+        from memctl.sessions import episodes
 
         name, session_id = queued.queue_id, queued.session_id
         said = episodes.spoken(messages)
         learned = Learned(name, session_id)
         if said:
-            enough = queued.reason == queue.EVICTED or len(said) >= self.settings.session_least_messages
+            enough = queued.reason == queue.EVICTED or len(said) >= self._engine.settings.session_least_messages
             draft, notes = self._draft(messages, use_model) if enough else (None, ())
             facts, more = self._facts(said, queued.at, use_model)
             made = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
             episode = self._write_episode(_from(made, messages), session_id, name, now) if made else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
-        queue.remove(self.folder, session_id, name)
+        queue.remove(self._engine.folder, session_id, name)
         return learned
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
@@ -127,38 +126,29 @@ class Episodes(Sessions):
         ]
         if not any(utterance.role == USER for utterance in told):
             return 0, ()
-        report = Extraction(self).run(told, now=at, use_model=use_model, command="session")
+        report = Extraction(self._engine).run(told, now=at, use_model=use_model, command="session")
         return sum(report.counted(outcome) for outcome in (ADDED, UPDATED, CANDIDATE_KEPT)), report.notes
 
     def _write_episode(self, made: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
         """Write an episode, unless it is there; None where it was, or what it is made from was purged."""
-        whole = self._completed(made, now)
+        whole = self._engine.completed(made, now)
         written: list[Memory] = []
 
         def decide(view: View) -> Change:
-            done = view.imported(name) or not queue.is_waiting(self.folder, session_id, name)
+            done = view.imported(name) or not queue.is_waiting(self._engine.folder, session_id, name)
             written[:] = [] if done else view.unused([whole])
             return Change("session", tuple(written))
 
-        self._apply(decide, now, on_secret=MASK)
+        self._engine._apply(decide, now, on_secret=MASK)
         return written[0] if written else None
-
-    def _completed(self, memory: Memory, now: datetime) -> Memory:
-        """A record made by rules, complete and checked; in the store's first category where it has not that one."""
-        category = memory.category if memory.category in self.settings.categories else self.settings.categories[0]
-        given = frozenset({"kind", "importance", "category"})
-        drawn = self.gateway.ids(now, datetime.now(UTC))
-        return adding.check(
-            adding.completed(replace(memory, category=category), now, drawn, given), self.settings.categories
-        )
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:
         """A model's episode, the best of at most three; else the rules'."""
-        from memctl.working import episodes
+        from memctl.sessions import episodes
 
         ruled = episodes.by_rules(messages)
         try:
-            model = self.llm if use_model else None
+            model = self._engine.llm if use_model else None
             if model is None:
                 return ruled, ()
             best, rating, complaint = ruled, episodes.GOOD_ENOUGH, ""

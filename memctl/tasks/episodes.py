@@ -11,8 +11,9 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from memctl.models import CANDIDATE, Memory
-from memctl.working.summary import NUMBER, shortened, telling, tongue
-from memctl.working.tasks import (
+from memctl.sessions.summary import NUMBER, shortened, telling, tongue
+from memctl.sessions.topics import key_topics
+from memctl.tasks.rules import (
     COMPLETED,
     FAILED,
     FAILURE,
@@ -25,7 +26,6 @@ from memctl.working.tasks import (
     Task,
     cut,
 )
-from memctl.working.topics import key_topics
 
 IMPORTANCE = {SUCCESS: 0.8, PARTIAL: 0.8, FAILURE: 0.9}
 FEEDBACK_IMPORTANCE = 0.9

@@ -12,6 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
+from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
 from memctl.files import sessions as files
@@ -19,15 +20,15 @@ from memctl.files.sessions import Session
 from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
+from memctl.sessions.service import Sessions
+from memctl.sessions.state import task_of, with_task
+from memctl.sessions.windows import MAIN
 from memctl.strategies.service import Recorded, Strategies
-from memctl.usecases.ending import Ending
-from memctl.usecases.sessions import MAIN
 from memctl.view import View
-from memctl.working.components import task_of, with_task
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
-    from memctl.working.task_strategies import Proposal
-    from memctl.working.tasks import Task
+    from memctl.tasks.rules import Task
+    from memctl.tasks.strategies import Proposal
 
 
 @dataclass(frozen=True)
@@ -51,18 +52,22 @@ class Closed:
     notes: tuple[str, ...] = ()
 
 
-class Closing(Ending):
+class Closing:
     """What becomes of tasks that are over."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine, self._sessions = engine, Sessions(engine)
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
         """Archive a task that was closed by a process which died before it could."""
-        session = files.load_if_exists(self.folder, session_id)
+        session = files.load_if_exists(self._engine.folder, session_id)
         task = task_of(session) if session and session.own else None
         return self._archive(task, now) if task and not task.is_open else None
 
-    def finish_closed_tasks(self, now: datetime | None = None) -> list[Closed]:
+    def finish_closed(self, now: datetime | None = None) -> list[Closed]:
         """Archive what a process that died left closed in any session; part of `maintain`."""
-        found = (self._closed_or_none(session_id, now or times.utc_now()) for session_id in files.ids(self.folder))
+        now = now or times.utc_now()
+        found = (self._closed_or_none(session_id, now) for session_id in self._sessions.ids())
         return [closed for closed in found if closed]
 
     def _closed_or_none(self, session_id: str, now: datetime) -> Closed | None:
@@ -77,16 +82,17 @@ class Closing(Ending):
         Args:
             untold: what a language model shall say later.
         """
-        from memctl.working import task_episodes, task_strategies
+        from memctl.tasks import episodes as task_episodes
+        from memctl.tasks import strategies as task_strategies
 
         recoveries = tuple(self._recorded_recoveries(task, now))
         told = bool(recoveries) and not untold and task_episodes.told_by_recoveries(task)
         taught = [found.memory.memory_id for found in recoveries] if told else []
         drafted = task_episodes.waiting_for_model(task_episodes.episode_of(task, taught), untold)
-        episode = self._completed(drafted, now)
+        episode = self._engine.completed(drafted, now)
         proposal = None if told else task_strategies.strategy_of(task)
-        noted = [self._completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
-        blank = self._completed(_strategy_record(proposal), now) if proposal else None
+        noted = [self._engine.completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
+        blank = self._engine.completed(_strategy_record(proposal), now) if proposal else None
         result: list[Closed] = []
 
         def decide(view: View) -> Change:
@@ -104,16 +110,16 @@ class Closing(Ending):
             result[:] = [Closed(task, written, strategy, detail.path, recoveries, candidates)]
             return Change("task", (written, *candidates, strategy), files=(detail,))
 
-        self._apply(decide, now, on_secret=MASK)
+        self._engine._apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
         return result[0]
 
     def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
         """The error-recovery strategies that the steps show: a call failed, the same tool called otherwise did not."""
-        from memctl.working.task_episodes import recoveries
+        from memctl.tasks.episodes import recoveries
 
-        self.refresh()
-        if self.view().imported(task.id):
+        self._engine.refresh()
+        if self._engine.view().imported(task.id):
             return []
         found = []
         for failed, mended in recoveries(task):
@@ -122,7 +128,7 @@ class Closing(Ending):
             told = message.strip() if error == kind.strip() else failed.error
             try:
                 found.append(
-                    Strategies(self).record(
+                    Strategies(self._engine).record(
                         failed.tool_name, error, message=told, original=failed.args, fixed=mended.args, now=now
                     )
                 )
@@ -135,7 +141,7 @@ class Closing(Ending):
             held = task_of(session)
             return with_task(session, None) if held and held.id == task.id else session
 
-        self._change_session(task.session_id or MAIN, clear, now)
+        self._sessions.change(task.session_id or MAIN, clear, now)
 
 
 # Strategies of tasks
@@ -143,8 +149,8 @@ class Closing(Ending):
 
 def _strategy_record(proposal: Proposal) -> Memory:
     """A new strategy, without its sources."""
-    from memctl.working.task_episodes import SOURCE
-    from memctl.working.task_strategies import strategy_confidence
+    from memctl.tasks.episodes import SOURCE
+    from memctl.tasks.strategies import strategy_confidence
 
     return Memory(
         "",
@@ -167,7 +173,7 @@ def strategy_change(
 
     What a person edited is never overwritten: the new text is laid beside it.
     """
-    from memctl.working.task_strategies import strategy_body, strategy_confidence
+    from memctl.tasks.strategies import strategy_body, strategy_confidence
 
     held = _known(view, proposal, now)
     sources = (*(held.sources if held else ()), episode.memory_id)
@@ -189,7 +195,7 @@ def strategy_change(
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     """The strategy there is of the same kind of task, with the same verdict."""
     from memctl.entries import memory_of
-    from memctl.working.task_strategies import STRATEGY_TAG, same_task
+    from memctl.tasks.strategies import STRATEGY_TAG, same_task
 
     description = proposal.description
     found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)

@@ -15,16 +15,15 @@ from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
+from memctl.sessions.state import noting_task, task_of, with_task
+from memctl.sessions.windows import MAIN
 from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_text
-from memctl.usecases.closing import Closed
-from memctl.usecases.ending import Ended
-from memctl.usecases.sessions import MAIN
-from memctl.usecases.teaching import Teaching
+from memctl.tasks.closing import Closed
+from memctl.tasks.teaching import Teaching
 from memctl.view import View
-from memctl.working.components import noting_task, task_of, with_task
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
-    from memctl.working.tasks import Task
+    from memctl.tasks.rules import Task
 
 _NEVER = times.from_value(0)
 
@@ -40,7 +39,7 @@ class Stepped:
 class Tasks(Teaching):
     """Tasks of agents."""
 
-    def start_task(
+    def start(
         self,
         request: str,
         *,
@@ -68,15 +67,15 @@ class Tasks(Teaching):
             UsageError: there is no request, or no such trigger.
             RefusedError: it holds what looks like a secret, and the setting `secrets` is `refuse`.
         """
-        from memctl.working import tasks
+        from memctl.tasks import rules as tasks
 
         now = now or times.utc_now()
         request, goal, trigger_summary, target = (
-            guarded(text, self.settings.secrets, "the task", can_insist=False)
+            guarded(text, self._engine.settings.secrets, "the task", can_insist=False)
             for text in (request, goal, trigger_summary, target)
         )
         plan, tags = (
-            guarded(list(texts), self.settings.secrets, "the plan", can_insist=False) for texts in (plan, tags)
+            guarded(list(texts), self._engine.settings.secrets, "the plan", can_insist=False) for texts in (plan, tags)
         )
         self._finish_closed(session_id, now)
         task = tasks.start(
@@ -94,32 +93,32 @@ class Tasks(Teaching):
                 )
             return with_task(session, task)
 
-        self._change_session(session_id, begin, now)
+        self._sessions.change(session_id, begin, now)
         return task
 
-    def task(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
+    def get(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
         """The task at hand of a session; None where there is none."""
         self._finish_closed(session_id, now or times.utc_now())
-        session = files.load_if_exists(self.folder, session_id)
+        session = files.load_if_exists(self._engine.folder, session_id)
         return task_of(session) if session else None
 
-    def task_text(self, session_id: str = MAIN) -> str:
+    def text(self, session_id: str = MAIN) -> str:
         """The task at hand as Markdown for a prompt, in B's form; empty where there is none."""
-        from memctl.working.tasks import rendered
+        from memctl.tasks.rules import rendered
 
-        session = files.load_if_exists(self.folder, session_id)
+        session = files.load_if_exists(self._engine.folder, session_id)
         task = task_of(session) if session and session.own else None
-        return rendered(task, self.settings.task_iterations) if task and task.is_open else ""
+        return rendered(task, self._engine.settings.task_iterations) if task and task.is_open else ""
 
-    def tasks(self) -> list[Task]:
+    def all(self) -> list[Task]:
         """The tasks at hand in all sessions, the one that moved last first."""
-        found = [info.task for info in self.sessions() if info.task and info.task.is_open]
+        found = [info.task for info in self._sessions.all() if info.task and info.task.is_open]
         return sorted(found, key=lambda task: (task.updated_at or task.started_at or _NEVER, task.id), reverse=True)
 
     def _need_task(self, session_id: str, now: datetime) -> Task:
-        found = self.task(session_id, now=now)
+        found = self.get(session_id, now=now)
         if found is None:
-            others = [task.session_id for task in self.tasks()]
+            others = [task.session_id for task in self.all()]
             hint = f"Tasks at hand: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
             raise NotFoundError(f"session {session_id} has no task", hint=hint)
         return found
@@ -134,10 +133,10 @@ class Tasks(Teaching):
             moved[:] = [move(task)]
             return with_task(session, moved[0])
 
-        self._change_session(session_id, decide, now)
+        self._sessions.change(session_id, decide, now)
         return moved[0]
 
-    def step_task(
+    def step(
         self,
         description: str = "",
         *,
@@ -164,21 +163,21 @@ class Tasks(Teaching):
             NotFoundError: the session has no task.
             UsageError: there is no step to begin or to finish, or both a result and an error are given.
         """
-        from memctl.working import tasks
+        from memctl.tasks import rules as tasks
 
         now = now or times.utc_now()
         if result is not None and error is not None:
             raise UsageError("a step ends with a result or with an error, not with both")
-        description = guarded(description, self.settings.secrets, "the step", can_insist=False)
+        description = guarded(description, self._engine.settings.secrets, "the step", can_insist=False)
         secret = held_secrets(plain(args or {}))
         given = redacted(plain(args or {}), secret)
         told = {"result": redacted_text(result or "", secret), "error": redacted_text(error or "", secret)}
         ends = result is not None or error is not None
         begins = not ends or bool(description.strip() or tool_name or given)
-        limit, held = self.settings.task_iterations, self._need_task(session_id, now)
+        limit, held = self._engine.settings.task_iterations, self._need_task(session_id, now)
         if tasks.is_exhausted(held, limit) and (begins or not (call_id or tasks.is_under_way(held))):
             words = tasks.exhausted_reason(held, limit)
-            closed = self.close_task(
+            closed = self.close(
                 "failure", summary=words, session_id=session_id, ended_by=tasks.STEP_LIMIT, wait=False, now=now
             )
             return Stepped(closed.task, closed)
@@ -198,15 +197,15 @@ class Tasks(Teaching):
         Args:
             waited_for: ids of calls whose results are to come.
         """
-        from memctl.working import tasks
+        from memctl.tasks import rules as tasks
 
         now = now or times.utc_now()
-        held = self.task(session_id, now=now)
+        held = self.get(session_id, now=now)
         if held is None or tasks.interrupted(held, now, waited_for) == held:
             return held
         return self._change_task(session_id, lambda task: tasks.interrupted(task, now, waited_for), now)
 
-    def note_task(
+    def note(
         self,
         text: str = "",
         *,
@@ -222,12 +221,12 @@ class Tasks(Teaching):
         Raises:
             NotFoundError: the session has no task, or there is no such memory.
         """
-        from memctl.working import tasks
+        from memctl.tasks import rules as tasks
 
         now = now or times.utc_now()
         told = redacted_text(text)
-        self.refresh()
-        ids = [self.full_id(memory_id) for memory_id in used]
+        self._engine.refresh()
+        ids = [self._engine.full_id(memory_id) for memory_id in used]
 
         def move(task: Task) -> Task:
             task = tasks.drew_on(task, now, ids) if ids else task
@@ -241,7 +240,7 @@ class Tasks(Teaching):
 
     # Their end
 
-    def complete_task(
+    def complete(
         self,
         summary: str = "",
         *,
@@ -254,12 +253,12 @@ class Tasks(Teaching):
         now: datetime | None = None,
     ) -> Closed:
         """End a task that is done (or done in part): it becomes an episode, and teaches what worked."""
-        return self.close_task(
+        return self.close(
             "partial" if partial else "success", summary=summary, session_id=session_id, approach=approach,
             lessons=lessons, use_model=use_model, wait=wait, now=now,
         )  # fmt: skip
 
-    def fail_task(
+    def fail(
         self,
         reason: str,
         *,
@@ -270,11 +269,11 @@ class Tasks(Teaching):
         now: datetime | None = None,
     ) -> Closed:
         """End a task that failed: it becomes an episode, and teaches why."""
-        return self.close_task(
+        return self.close(
             "failure", summary=reason, session_id=session_id, lessons=lessons, use_model=use_model, wait=wait, now=now
         )
 
-    def close_task(
+    def close(
         self,
         outcome: str,
         *,
@@ -299,11 +298,11 @@ class Tasks(Teaching):
             RefusedError: somebody else wrote the session.
             UsageError: there is no such outcome.
         """
-        from memctl.working import task_episodes
-        from memctl.working.tasks import closed
+        from memctl.tasks import episodes as task_episodes
+        from memctl.tasks.rules import closed
 
         now = now or times.utc_now()
-        self._need_own(session_id)
+        self._sessions.need_own(session_id)
         held = self._need_task(session_id, now)
         told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
         said_how = redacted_text(approach)
@@ -315,44 +314,39 @@ class Tasks(Teaching):
                 raise ConflictError("the task was changed by someone else in the meantime", hint="Try again.")
             return with_task(noting_task(session, held), taught)
 
-        self._change_session(session_id, close, now)
-        later = use_model and not wait and self.has_llm
+        self._sessions.change(session_id, close, now)
+        later = use_model and not wait and self._engine.has_llm
         return replace(self._archive(taught, now, task_episodes.untold(over) if later else ()), notes=notes)
 
     def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
-        from memctl.working import task_episodes
-        from memctl.working.tasks import rendered
+        from memctl.tasks import episodes as task_episodes
+        from memctl.tasks.rules import rendered
 
         if not task_episodes.untold(over):
             return over, ()
-        state = rendered(over, self.settings.task_iterations)
+        state = rendered(over, self._engine.settings.task_iterations)
         about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
         said, notes = self._lessons(about)
         return (task_episodes.with_lessons(over, said) if said else over), notes
 
-    def end_session(
+    def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
-    ) -> Ended:
-        """As `Ending.end_session`; a task at hand ends with it, `partial` where a step of it worked, else as failed.
-
-        Raises:
-            NotFoundError: there is no such session.
-        """
+    ) -> None:
+        """End the task at hand of a session that ends: `partial` where a step of it worked, else as failed."""
         now = now or times.utc_now()
-        task = self.task(session_id, now=now)
+        task = self.get(session_id, now=now)
         if task:
             done = any(step.status == "completed" for step in task.steps)
             zh = any("\u4e00" <= character <= "\u9fff" for character in task.original_request)
             words = "会话结束时任务尚未完成" if zh else "The session ended before the task was done"
             outcome = "partial" if done else "failure"
-            self.close_task(outcome, summary=words, session_id=session_id, use_model=use_model, wait=wait, now=now)
-        return super().end_session(session_id, use_model=use_model, wait=wait, now=now)
+            self.close(outcome, summary=words, session_id=session_id, use_model=use_model, wait=wait, now=now)
 
-    def task_past_limit(self, session_id: str = MAIN) -> Closed | None:
+    def past_limit(self, session_id: str = MAIN) -> Closed | None:
         """The session's last task with what became of it, where it took too many steps and none was begun since."""
-        from memctl.working import tasks
+        from memctl.tasks import rules as tasks
 
-        held = self.task(session_id)
+        held = self.get(session_id)
         episode = None if held else self._episode_if_any("", session_id)
         if episode is None or episode.metadata.get("ended_by") != tasks.STEP_LIMIT:
             return None
@@ -366,9 +360,7 @@ class Tasks(Teaching):
 
     # The user's word
 
-    def feedback_on_task(
-        self, text: str, *, task_id: str = "", session_id: str = MAIN, now: datetime | None = None
-    ) -> Memory:
+    def feedback(self, text: str, *, task_id: str = "", session_id: str = MAIN, now: datetime | None = None) -> Memory:
         """The user's word on a task, at hand or over: an episode of its own, and important.
 
         Args:
@@ -381,21 +373,21 @@ class Tasks(Teaching):
         now = now or times.utc_now()
         if not text.strip():
             raise UsageError("feedback needs some text", hint='memctl task feedback "Next time ask before deleting"')
-        whole = self._completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
+        whole = self._engine.completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
         written: list[Memory] = []
 
         def decide(view: View) -> Change:
             written[:] = view.unused([whole])
             return Change("task feedback", tuple(written))
 
-        self._apply(decide, now, on_secret=MASK)
+        self._engine._apply(decide, now, on_secret=MASK)
         return written[0]
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
         """The episode of the user's word on a task: made from the task's own, where that is written."""
-        from memctl.working.task_episodes import feedback_episode
+        from memctl.tasks.episodes import feedback_episode
 
-        task = self.task(session_id, now=now)
+        task = self.get(session_id, now=now)
         if task and task_id in ("", task.id):
             return feedback_episode(task.id, task.original_request, text, task.session_id, {"target": task.target})
         episode = self._episode_of(task_id, session_id)
@@ -417,10 +409,10 @@ class Tasks(Teaching):
         return found
 
     def _episode_if_any(self, task_id: str, session_id: str) -> Memory | None:
-        self.refresh()
+        self._engine.refresh()
         found = [
             memory
-            for memory in self.view().all()
+            for memory in self._engine.view().all()
             if memory.kind == "episode" and memory.external_id.startswith("task_")
             and (memory.external_id.startswith(task_id) if task_id else memory.session_id == session_id)
         ]  # fmt: skip

@@ -13,27 +13,27 @@ from memctl.errors import ProviderError, UsageError
 from memctl.files import queue
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.usecases.sessions import MAIN, Sessions, identified, new_ids
-from memctl.working.components import messages_of, with_messages
+from memctl.sessions.state import messages_of, with_messages
+from memctl.sessions.windows import MAIN, Windows, identified, new_ids
 
 if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+    from memctl.core.limits import Limits
     from memctl.core.messages import Message
-    from memctl.working.limits import Limits
-    from memctl.working.window import Compacted, Summarize
+    from memctl.sessions.window import Compacted, Summarize
 
 
-class Compacting(Sessions):
+class Compacting(Windows):
     """Conversations within limits."""
 
-    def conversation_limits(self, budget: int | None = None) -> Limits:
+    def limits(self, budget: int | None = None) -> Limits:
         """The limits of a conversation, from the settings.
 
         Args:
             budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
         """
-        from memctl.working.limits import Limits
+        from memctl.core.limits import Limits
 
-        s = self.settings
+        s = self._engine.settings
         half = (budget or s.context_tokens) // 2
         chosen = s.conversation_tokens or half
         return Limits(
@@ -45,12 +45,12 @@ class Compacting(Sessions):
 
     def is_over(self, messages: Sequence[Message], policy: str = "", *, budget: int | None = None) -> bool:
         """Whether a conversation is to be compacted; `budget` as for `conversation_limits`."""
-        from memctl.working import window
+        from memctl.sessions import window
 
-        limits = self.conversation_limits(budget)
-        return window.is_over(window.size(messages, self._count), limits, policy or self.settings.window_policy)
+        limits = self.limits(budget)
+        return window.is_over(window.size(messages, self._count), limits, policy or self._engine.settings.window_policy)
 
-    def compact_session(
+    def compact(
         self,
         session_id: str = MAIN,
         *,
@@ -72,14 +72,14 @@ class Compacting(Sessions):
             NotFoundError: there is no such session.
             UsageError: there is no such policy.
         """
-        from memctl.working.limits import POLICIES
+        from memctl.core.limits import POLICIES
 
-        policy = policy or self.settings.window_policy
+        policy = policy or self._engine.settings.window_policy
         if policy not in POLICIES:
             raise UsageError(f"there is no window policy {policy!r}", hint=f"Policies: {', '.join(POLICIES)}.")
         now = now or times.utc_now()
-        messages = messages_of(files.load(self.folder, session_id))
-        limits = self.conversation_limits(budget)
+        messages = messages_of(files.load(self._engine.folder, session_id))
+        limits = self.limits(budget)
         drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
         done: list[Compacted] = []
 
@@ -91,19 +91,19 @@ class Compacting(Sessions):
             if compacted.messages == found:
                 return session
             for text in compacted.offloads.values():
-                files.offload(self.folder, session.session_id, text)
+                files.offload(self._engine.folder, session.session_id, text)
             if compacted.evicted:
                 session = self._enqueue(session, compacted.evicted, queue.EVICTED, now)
             return with_messages(session, compacted.messages)
 
-        self._change_session(session_id, decide, now)
+        self.change(session_id, decide, now)
         return done[0], notes
 
     def _compacted(
         self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits, summarize: Summarize
     ) -> Compacted:
         """What a compaction makes of messages."""
-        from memctl.working import window
+        from memctl.sessions import window
 
         return window.compact(
             messages, limits, policy, self._count, summarize,
@@ -112,7 +112,7 @@ class Compacting(Sessions):
 
     def _summarizing(self, drafts: Mapping[str, str]) -> Summarize:
         """Summaries by rules; a model's where there is one of just these messages."""
-        from memctl.working import summary
+        from memctl.sessions import summary
 
         def summarize(previous: str, gone: Sequence[Message], budget: int) -> str:
             return drafts.get(_key(previous, gone)) or summary.by_rules(previous, _clean(gone), budget, self._count)
@@ -126,7 +126,7 @@ class Compacting(Sessions):
 
         Only where a model is configured, and rules leave more than half (B).
         """
-        from memctl.working import summary, window
+        from memctl.sessions import summary, window
 
         wanted: list[tuple[str, Sequence[Message], int]] = []
 
@@ -135,18 +135,18 @@ class Compacting(Sessions):
             return ""
 
         try:
-            if self.llm is None:
+            if self._engine.llm is None:
                 return {}, ()
             self._compacted(session_id, messages, policy, limits, remember)
             if not wanted or not window.needs_model(wanted[0][1], limits, self._count):
                 return {}, ()
             previous, gone, budget = wanted[0]
-            answer = self.llm.complete(summary.asked(previous, _clean(gone), budget))
+            answer = self._engine.llm.complete(summary.asked(previous, _clean(gone), budget))
             text = summary.from_model(answer, previous, gone, budget, self._count)
         except ProviderError as problem:
             return {}, (f"summarized by rules: {problem.message}",)
         if not text:
-            return {}, (f"summarized by rules: the answer of {self.llm.name} was no good",)
+            return {}, (f"summarized by rules: the answer of {self._engine.llm.name} was no good",)
         return {_key(previous, gone): text}, ()
 
 

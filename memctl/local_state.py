@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from memctl import times
+from memctl.engine import Engine
 from memctl.files import adopting, recovery
 from memctl.files.adopting import Adopted
-from memctl.usecases.sessions import Sessions
+from memctl.sessions.service import Sessions
 
 
-class LocalState(Sessions):
-    """Local state that came with the folder."""
+class LocalState:
+    """Local state that came with the folder, as `store.local_state`."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def unverified(self) -> Adopted:
         """What this machine's user did not write, and is not believed: what `adopt` would take, and what it cannot."""
-        return adopting.plan(self.folder)
+        return adopting.plan(self._engine.folder)
 
     def adopt(self) -> Adopted:
         """Believe what this machine's user did not write: the log, receipts, the trash, drafts, sessions, queues.
@@ -24,9 +28,9 @@ class LocalState(Sessions):
         Raises:
             LockedError, StorageError: something cannot be written; to adopt again goes on.
         """
-        with self.gateway.locked():
-            done = adopting.adopt(self.folder, session_timeout=self.settings.lock_timeout)
-            recovery.recover(self.folder)
-        self.keep_earlier(times.utc_now())
-        self.refresh()
+        with self._engine.gateway.locked():
+            done = adopting.adopt(self._engine.folder, session_timeout=self._engine.settings.lock_timeout)
+            recovery.recover(self._engine.folder)
+        Sessions(self._engine).keep_earlier(times.utc_now())
+        self._engine.refresh()
         return done

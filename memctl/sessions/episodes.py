@@ -16,9 +16,9 @@ from memctl.core import provenance
 from memctl.core.messages import SYSTEM, USER, Message, ToolCall
 from memctl.core.recalled import forgets
 from memctl.models import Memory
+from memctl.sessions.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
+from memctl.sessions.topics import key_topics
 from memctl.tagged import as_json
-from memctl.working.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
-from memctl.working.topics import key_topics
 
 LONGEST = {"en": 200, "zh": 50}
 """Characters of a summary (C, and formulas)."""

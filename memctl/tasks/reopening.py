@@ -13,7 +13,7 @@ from memctl.files.layout import UserFolder
 from memctl.files.sessions import Session
 from memctl.history.stacks import UNDO
 from memctl.models import Memory
-from memctl.working.components import task_before, task_of, with_task
+from memctl.sessions.state import task_before, task_of, with_task
 
 COMMAND = "task"
 """Command of the change that the end of a task makes."""

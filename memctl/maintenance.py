@@ -11,10 +11,12 @@ from memctl import housekeeping, times
 from memctl.consolidation.service import Consolidation
 from memctl.decay import policies
 from memctl.decay.service import Decay
+from memctl.engine import Engine
 from memctl.errors import RefusedError, UsageError
 from memctl.models import Change, Memory
 from memctl.secrets import ALLOW
-from memctl.usecases.tasks import Tasks
+from memctl.sessions.service import Sessions
+from memctl.tasks.service import Tasks
 from memctl.view import View
 
 SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, TRANSCRIPTS, COMPACT = STEPS = (
@@ -41,10 +43,13 @@ class Step:
     refused: str = ""
 
 
-class Maintaining(Tasks):
+class Maintenance:
     """The maintenance of a user's folder."""
 
-    def maintain(
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+
+    def run(
         self,
         *,
         skip: Sequence[str] = (),
@@ -82,12 +87,12 @@ class Maintaining(Tasks):
     def _flush(self, dry_run: bool, use_model: bool, now: datetime) -> list[str]:
         """End idle sessions, and learn from what left the windows."""
         if dry_run:
-            idle = [f"session {session_id} is idle: to be ended" for session_id in self.idle_sessions(now)]
-            return [*idle, *(f"session {owner}: {name} waits" for owner, name in self.waiting())]
-        over = [f"task {closed.task.id} is over: archived" for closed in self.finish_closed_tasks(now)]
-        taught = self.teach_tasks(now=now) if use_model else []
+            idle = [f"session {session_id} is idle: to be ended" for session_id in Sessions(self._engine).idle(now)]
+            return [*idle, *(f"session {owner}: {name} waits" for owner, name in Sessions(self._engine).waiting())]
+        over = [f"task {closed.task.id} is over: archived" for closed in Tasks(self._engine).finish_closed(now)]
+        taught = Tasks(self._engine).teach(now=now) if use_model else []
         over += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
-        flushed = self.flush_sessions(use_model=use_model, now=now)
+        flushed = Sessions(self._engine).flush(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
         told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
         new = [
@@ -98,21 +103,21 @@ class Maintaining(Tasks):
 
     def _expire(self, dry_run: bool, now: datetime) -> list[str]:
         """What every write does first, told for once."""
-        self.refresh()
-        due = housekeeping.housekeeping(self.view(), now)
+        self._engine.refresh()
+        due = housekeeping.housekeeping(self._engine.view(), now)
         if not dry_run:
-            self._apply(lambda view: Change(housekeeping.MAINTENANCE), now)
+            self._engine._apply(lambda view: Change(housekeeping.MAINTENANCE), now)
         gone = [f"{memory_id} has expired: to the trash" for memory_id in due.removes]
         return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
 
     def _fade(self, dry_run: bool, allow_mass_change: bool, now: datetime) -> list[str]:
-        report = Decay(self).run(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
+        report = Decay(self._engine).run(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
         if report.refused:
             raise RefusedError(report.refused)
         return [f"{f.memory.memory_id} archived: {f.reason}" for f in report.faded]
 
     def _consolidate(self, dry_run: bool, allow_mass_change: bool, use_model: bool, now: datetime) -> list[str]:
-        report = Consolidation(self).run(
+        report = Consolidation(self._engine).run(
             dry_run=dry_run, now=now, allow_mass_change=allow_mass_change, use_model=use_model
         )
         if report.refused:
@@ -129,45 +134,47 @@ class Maintaining(Tasks):
         return [*merged, *made, *report.notes]
 
     def _clear_archive(self, dry_run: bool, now: datetime) -> list[str]:
-        days = self.settings.archived_days
+        days = self._engine.settings.archived_days
 
         def decide(view: View) -> Change:
             gone[:] = policies.long_archived(view.all(), now, days)
             return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now)
 
         gone: list[Memory] = []
-        self.refresh()
-        self._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        self._engine.refresh()
+        self._engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
         """Delete messages that the settings keep no longer; what was deleted long ago goes for good."""
         from memctl.conversations.retention import announcement, counted
 
-        retention, days = self.conversations.retention, self.settings.transcript_deleted_days
-        plan = retention.plan(self.messages_in_use(), now)
+        retention, days = self._engine.conversations.retention, self._engine.settings.transcript_deleted_days
+        plan = retention.plan(Sessions(self._engine).messages_in_use(), now)
         done = []
         if plan.due and plan.begins and plan.begins <= now:
             done.append(f"{counted(len(plan.due))}: deleted; `memctl undo` brings them back for {days:g} days")
             if not dry_run:
-                self.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
+                self._engine.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
         done += self._clear_deleted(dry_run, now)
         if not dry_run:
-            with self.gateway.locked():
+            with self._engine.gateway.locked():
                 retention.announce(now)
         return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
 
     def _clear_deleted(self, dry_run: bool, now: datetime) -> list[str]:
         from memctl.conversations.retention import counted
 
-        days = self.settings.transcript_deleted_days
-        with nullcontext() if dry_run else self.gateway.locked():
-            messages, attachments = self.conversations.finish_deletions(now - timedelta(days=days), dry_run=dry_run)
+        days = self._engine.settings.transcript_deleted_days
+        with nullcontext() if dry_run else self._engine.gateway.locked():
+            messages, attachments = self._engine.conversations.finish_deletions(
+                now - timedelta(days=days), dry_run=dry_run
+            )
         done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
         return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self._healed(self.index.compact)
+        freed = 0 if dry_run else self._engine._healed(self._engine.index.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 

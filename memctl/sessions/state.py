@@ -13,7 +13,7 @@ from memctl.files.sessions import Session
 
 if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
     from memctl.core.messages import Message
-    from memctl.working.tasks import Task
+    from memctl.tasks.rules import Task
 
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
 """Components memctl writes: the conversation, what it notes of it, and the task at hand."""
@@ -55,7 +55,7 @@ def task_of(session: Session) -> Task | None:
     Raises:
         InvalidDataError: the component is broken.
     """
-    from memctl.working.task_state import from_state
+    from memctl.tasks.state import from_state
 
     state = session.components.get(TASK)
     return None if state is None else from_state(state)
@@ -63,7 +63,7 @@ def task_of(session: Session) -> Task | None:
 
 def with_task(session: Session, task: Task | None) -> Session:
     """The session at another task, or at none."""
-    from memctl.working.task_state import to_state
+    from memctl.tasks.state import to_state
 
     return session.with_component(TASK, to_state(task) if task else None)
 
@@ -102,14 +102,14 @@ def _noting(session: Session, name: str, value: Any) -> Session:
 
 def noting_task(session: Session, task: Task) -> Session:
     """The session with a task noted as it was before it was closed: taking that back brings it back."""
-    from memctl.working.task_state import to_state
+    from memctl.tasks.state import to_state
 
     return _noting(session, _BEFORE, to_state(task))
 
 
 def task_before(session: Session, task_id: str) -> Task | None:
     """A task of this id as it was before it was closed; None where the session does not know any more."""
-    from memctl.working.task_state import from_state
+    from memctl.tasks.state import from_state
 
     own = session.components.get(OWN)
     state = own.get(_BEFORE) if isinstance(own, Mapping) else None

@@ -14,67 +14,19 @@ from typing import TYPE_CHECKING, Any
 from memctl import times
 from memctl.conversations.derived import confirms_forgetting
 from memctl.core import kept
-from memctl.errors import ConflictError, UsageError
+from memctl.errors import UsageError
 from memctl.files import sessions as files
-from memctl.files.layout import check_session_id
 from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
-from memctl.usecases.ending import Ending
-from memctl.usecases.sessions import MAIN, identified
-from memctl.working.components import MEMORY, messages_of, run_of, with_messages
+from memctl.sessions.state import messages_of, run_of, with_messages
+from memctl.sessions.windows import identified
 
 if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
     from memctl.background import Worker
     from memctl.core.messages import Message
-    from memctl.working.window import Compacted, Size
-
-
-class Conversations(Ending):
-    """Conversations of agents."""
-
-    def conversation(self, session_id: str = MAIN, *, background: bool = False, keep: bool = True) -> Conversation:
-        """The messages of a session, which begins with its first message.
-
-        Args:
-            background: whether a thread makes room after a message that needs it; else the next flush does.
-            keep: whether the messages are recorded: they go into the transcript too, where they can be found when
-                they have left the window, and memories are learned from them. Else they are in the window alone.
-
-        Raises:
-            UsageError: it can be no session's id.
-        """
-        return Conversation(self, check_session_id(session_id), background=background, keep=keep)
-
-    def pause_session(self, session_id: str, wanted: bool = True) -> None:
-        """Stop keeping what is said in a session, or go on with it. The window goes on as before."""
-        self.conversations.pause(check_session_id(session_id), wanted=wanted)
-
-    def delete_messages(self, message_ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
-        """Delete messages from the transcripts, and from the windows and queues that hold them: nothing is learned from
-        them any more. `undo` brings them back into the transcripts.
-
-        Returns:
-            the ids that were deleted from the transcripts.
-        """
-        now = now or times.utc_now()
-        self.drop_from_windows(message_ids, now)
-        return self.conversations.delete(message_ids, now=now)
-
-    def create_session(self, session_id: str, *, now: datetime | None = None) -> Conversation:
-        """A new session with an empty file.
-
-        Raises:
-            ConflictError: there is one of this id.
-        """
-        now = now or times.utc_now()
-
-        def begin(before: Session) -> Session:
-            if before.digest:
-                raise ConflictError(f"there is a session {session_id!r} already", hint="`memctl session list`.")
-            return before.with_component(MEMORY, {"messages": []})
-
-        self._change_session(session_id, begin, now)
-        return self.conversation(session_id)
+    from memctl.engine import Engine
+    from memctl.sessions.service import Sessions
+    from memctl.sessions.window import Compacted, Size
 
 
 class Conversation:
@@ -84,8 +36,11 @@ class Conversation:
     and processes may use one session. Messages are added durably, and in the order of the calls.
     """
 
-    def __init__(self, store: Conversations, session_id: str, *, background: bool = False, keep: bool = True) -> None:
-        self.store, self.session_id, self.background, self.keep = store, session_id, background, keep
+    def __init__(
+        self, engine: Engine, sessions: Sessions, session_id: str, *, background: bool = False, keep: bool = True
+    ) -> None:
+        self._engine, self._sessions = engine, sessions
+        self.session_id, self.background, self.keep = session_id, background, keep
         self._worker: Worker[Any] | None = None
 
     def add(
@@ -122,18 +77,18 @@ class Conversation:
     ) -> list[Message]:
         """Add several messages at once: all of them or, where one is refused, none."""
         now = now or times.utc_now()
-        policy = self.store.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
         added: list[Message] = []
         whole: list[Message] = []
-        begins = not files.path_of(self.store.folder, self.session_id).is_file()
+        begins = not files.path_of(self._engine.folder, self.session_id).is_file()
 
-        recorded = keep and self.keep and not self.store.conversations.is_paused(self.session_id)
+        recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 
         def decide(session: Session) -> Session:
-            session = self.store._begun(session, now, durable=recorded)
+            session = self._sessions._begun(session, now, durable=recorded)
             held = kept.with_derived_ids(messages_of(session), self.session_id)
-            ids = self.store._sent_again(session, new) if recorded else []
+            ids = self._sessions._sent_again(session, new) if recorded else []
             again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
             whole[:] = identified([*held, *again, *new[len(again) :]])
             whole[len(held) :] = [
@@ -141,28 +96,28 @@ class Conversation:
                 for each in whole[len(held) :]
             ]
             added[:] = whole[len(whole) - len(new) :]
-            self.store._kept(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
+            self._sessions._kept(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
             return with_messages(session, whole)
 
-        idle = self.store.close_idle(now) if begins else []
-        self.store._change_session(self.session_id, decide, now)
+        idle = self._sessions.close_idle(now) if begins else []
+        self._sessions.change(self.session_id, decide, now)
         if begins:
-            self.store._learn_without_model([ended.session_id for ended in idle], now)
-        if self.background and self.store.is_over(whole):
+            self._sessions._learn_without_model([ended.session_id for ended in idle], now)
+        if self.background and self._sessions.is_over(whole):
             self._later(now)
         return added
 
     def get(self, last: int | None = None) -> list[Message]:
         """The messages, or the last so many; none where the session has not begun."""
-        session = files.load_if_exists(self.store.folder, self.session_id)
-        found = list(messages_of(self.store._settled(session))) if session else []
+        session = files.load_if_exists(self._engine.folder, self.session_id)
+        found = list(messages_of(self._sessions._settled(session))) if session else []
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
     def openai(self) -> list[dict[str, Any]]:
         """The messages as OpenAI's API wants them; none of a session that somebody else wrote."""
         from memctl.core.messages import to_openai
 
-        session = files.load_if_exists(self.store.folder, self.session_id)
+        session = files.load_if_exists(self._engine.folder, self.session_id)
         if session is not None and not session.own:
             return []
         return [each for message in self.get() for each in to_openai(message)]
@@ -175,7 +130,7 @@ class Conversation:
         Returns:
             what was deleted; nothing where there was no such message.
         """
-        from memctl.working.window import units
+        from memctl.sessions.window import units
 
         gone: list[Message] = []
 
@@ -190,8 +145,8 @@ class Conversation:
             return with_messages(session, [found[place] for place in places if place not in going])
 
         now = now or times.utc_now()
-        self.store._change_session(self.session_id, decide, now)
-        self.store.conversations.delete([message_id for message in gone for message_id in message.ids], now=now)
+        self._sessions.change(self.session_id, decide, now)
+        self._engine.conversations.delete([message_id for message in gone for message_id in message.ids], now=now)
         return gone
 
     def clear(self, *, now: datetime | None = None) -> int:
@@ -207,19 +162,19 @@ class Conversation:
         def decide(session: Session) -> Session:
             gone[:] = [len(messages_of(session))]
             runs[:] = [run_of(session)]
-            files.clear_offloaded(self.store.folder, self.session_id)
+            files.clear_offloaded(self._engine.folder, self.session_id)
             return with_messages(session, [])
 
-        self.store._change_session(self.session_id, decide, now)
-        self.store._drop_waiting(self.session_id)
-        self.store.conversations.delete_run(runs[0], now=now)
+        self._sessions.change(self.session_id, decide, now)
+        self._sessions._drop_waiting(self.session_id)
+        self._engine.conversations.delete_run(runs[0], now=now)
         return gone[0]
 
     def size(self) -> Size:
         """How many messages, turns and tokens it has."""
-        from memctl.working.window import size
+        from memctl.sessions.window import size
 
-        return size(self.get(), self.store._count)
+        return size(self.get(), self._sessions._count)
 
     def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
         """Make room now, if there is need; None where there is none. Waits for the thread.
@@ -228,9 +183,9 @@ class Conversation:
             budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
         """
         self._wait()
-        if not self.store.is_over(self.get(), budget=budget):
+        if not self._sessions.is_over(self.get(), budget=budget):
             return None
-        return self.store.compact_session(self.session_id, budget=budget, now=now)[0]
+        return self._sessions.compact(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
         """Wait for the thread, though not for ever, and end it."""
@@ -240,14 +195,15 @@ class Conversation:
 
     def _later(self, now: datetime) -> None:
         from memctl.background import Worker
+        from memctl.sessions.compacting import Compacting
 
         if self._worker is None:
-            self._worker = Worker(self.store, lambda problem: None)  # the next flush meets the same, and says so
-        self._worker.submit(lambda store: store.compact_session(self.session_id, now=now), "window")
+            self._worker = Worker(self._engine, lambda problem: None)  # the next flush meets the same, and says so
+        self._worker.submit(lambda engine: Compacting(engine).compact(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
         if self._worker:
-            self._worker.wait(self.store.settings.llm_timeout)
+            self._worker.wait(self._engine.settings.llm_timeout)
 
 
 def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapping[str, Any] | None) -> Message:

@@ -21,7 +21,7 @@ from memctl.files import sessions as files
 from memctl.files.layout import check_session_id
 from memctl.files.queue import Queued
 from memctl.files.sessions import Session
-from memctl.working.components import (
+from memctl.sessions.state import (
     in_run,
     messages_of,
     noting_queued,
@@ -33,8 +33,8 @@ from memctl.working.components import (
 
 if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
     from memctl.core.messages import Count, Message
-    from memctl.working.tasks import Task
-    from memctl.working.window import Size
+    from memctl.sessions.window import Size
+    from memctl.tasks.rules import Task
 
 MAIN = "main"
 """The session that is meant where none is named."""
@@ -69,47 +69,50 @@ class SessionInfo:
     problem: str = ""
 
 
-class Sessions(Engine):
+class Windows:
     """The sessions of agents, as files."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     # Looking
 
-    def session_ids(self) -> list[str]:
-        return files.ids(self.folder)
+    def ids(self) -> list[str]:
+        return files.ids(self._engine.folder)
 
-    def sessions(self) -> list[SessionInfo]:
+    def all(self) -> list[SessionInfo]:
         """All sessions, the one used last first; one that cannot be read says why."""
-        found = [self._info(session_id) for session_id in files.ids(self.folder)]
+        found = [self._info(session_id) for session_id in files.ids(self._engine.folder)]
         oldest = datetime.min.replace(tzinfo=UTC)
         return sorted(found, key=lambda info: (info.active_at or oldest, info.session_id), reverse=True)
 
     def _info(self, session_id: str) -> SessionInfo:
-        from memctl.working.window import Size, size
+        from memctl.sessions.window import Size, size
 
         try:
-            session = files.load(self.folder, session_id)
+            session = files.load(self._engine.folder, session_id)
             messages = messages_of(session)
             task = task_of(session)
         except MemctlError as problem:
             return SessionInfo(session_id, Size(0, 0, 0), None, problem=problem.message)
-        waiting = len(queue.waiting(self.folder, session_id))
+        waiting = len(queue.waiting(self._engine.folder, session_id))
         return SessionInfo(session_id, size(messages, self._count), session.saved_at, waiting, task, session.own)
 
-    def session(self, session_id: str) -> Session:
+    def get(self, session_id: str) -> Session:
         """A session as it stands in its file.
 
         Raises:
             NotFoundError: there is none.
         """
-        return files.load(self.folder, session_id)
+        return files.load(self._engine.folder, session_id)
 
-    def _need_own(self, session_id: str) -> None:
+    def need_own(self, session_id: str) -> None:
         """Go on only if this machine's user wrote a session: what a stranger put there is no source of memories.
 
         Raises:
             RefusedError: somebody else wrote it.
         """
-        session = files.load_if_exists(self.folder, session_id)
+        session = files.load_if_exists(self._engine.folder, session_id)
         if session is not None and not session.own:
             raise RefusedError(
                 f"this user did not write session {session.session_id} on this machine: nothing is learned from it",
@@ -123,19 +126,19 @@ class Sessions(Engine):
             NotFoundError: it is gone with its session.
             UsageError: no such reference can be.
         """
-        return files.read_offloaded(self.folder, reference)
+        return files.read_offloaded(self._engine.folder, reference)
 
     @cached_property
     def _count(self) -> Count:
         from memctl.context import tokens
 
-        return tokens.load(self.settings.tokenizer).count
+        return tokens.load(self._engine.settings.tokenizer).count
 
     # Components of others (system E)
 
-    def load_session_if_exists(self, session_id: str, components: Mapping[str, StateModule]) -> bool:
+    def load_components(self, session_id: str, components: Mapping[str, StateModule]) -> bool:
         """Give each component the state a session holds under its name; False where there is no such session."""
-        session = files.load_if_exists(self.folder, session_id)
+        session = files.load_if_exists(self._engine.folder, session_id)
         if session is None:
             return False
         for name, component in components.items():
@@ -145,7 +148,7 @@ class Sessions(Engine):
                 component.load_state(state)
         return True
 
-    def save_session(
+    def save_components(
         self,
         session_id: str,
         components: Mapping[str, StateModule],
@@ -172,7 +175,7 @@ class Sessions(Engine):
                 after = after.with_component(name, state)
             return self._with_kept(before, after, now)
 
-        saved = self._change_session(session_id, put, now, foreign=True)
+        saved = self.change(session_id, put, now, foreign=True)
         self._loaded |= {(session_id, name): files.digest(state) for name, state in states.items()}
         return saved
 
@@ -207,7 +210,7 @@ class Sessions(Engine):
 
     # Changing a session
 
-    def _change_session(
+    def change(
         self, session_id: str, decide: Callable[[Session], Session], now: datetime, *, foreign: bool = False
     ) -> Session:
         """Change a session under its lock, after finishing what a crash cut short.
@@ -219,21 +222,21 @@ class Sessions(Engine):
         def settled(before: Session) -> Session:
             return decide(self._settled(before))
 
-        timeout = self.settings.lock_timeout
-        changed, moved = files.change(self.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
-        self.gateway.moved_aside += moved
+        timeout = self._engine.settings.lock_timeout
+        changed, moved = files.change(self._engine.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
+        self._engine.gateway.moved_aside += moved
         return changed
 
     def _settled(self, session: Session) -> Session:
         """The session without messages that are in the queue already: a process died before it could take them out."""
         if not session.digest:
             return session
-        waiting = [name for _, name in queue.waiting(self.folder, session.session_id)]
+        waiting = [name for _, name in queue.waiting(self._engine.folder, session.session_id)]
         noted = queued_in(session)
         left = {
             message_id
             for name in waiting
-            if name not in noted and (queued := queue.read(self.folder, session.session_id, name))
+            if name not in noted and (queued := queue.read(self._engine.folder, session.session_id, name))
             for message_id in _ids_in(queued)
         }
         if left:
@@ -246,11 +249,11 @@ class Sessions(Engine):
         is written, and after `_begun`."""
         if self._keeps(session.session_id):
             found = (kept.kept(message, session.session_id, run_of(session), now) for message in new)
-            self.conversations.keep([message for message in found if message], now)
+            self._engine.conversations.keep([message for message in found if message], now)
 
     def _keeps(self, session_id: str) -> bool:
         """Whether what is said in a session is kept: the setting, unless it is paused."""
-        return self.settings.keep_messages and not self.conversations.is_paused(session_id)
+        return self._engine.settings.keep_messages and not self._engine.conversations.is_paused(session_id)
 
     def _begun(self, session: Session, now: datetime, *, durable: bool = False) -> Session:
         """The session in a run; call it with its lock held. What stands in one without a run is from another program,
@@ -268,16 +271,17 @@ class Sessions(Engine):
         if session.own and self._keeps(session.session_id):
             run = self._brought(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
-        there = files.path_of(self.folder, session.session_id).exists()  # somebody else's, which is moved aside later
-        return session if there or not durable else files.write(self.folder, session, now)
+        # Somebody else's is moved aside later.
+        there = files.path_of(self._engine.folder, session.session_id).exists()
+        return session if there or not durable else files.write(self._engine.folder, session, now)
 
     def keep_earlier(self, now: datetime) -> None:
         """Keep the messages of sessions that have no run yet: those of earlier versions, and of other programs."""
-        for session_id in files.ids(self.folder):
+        for session_id in files.ids(self._engine.folder):
             try:
-                session = files.load_if_exists(self.folder, session_id)
+                session = files.load_if_exists(self._engine.folder, session_id)
                 if session and session.own and not run_of(session) and messages_of(session):
-                    self._change_session(session_id, lambda session: self._begun(session, now), now)
+                    self.change(session_id, lambda session: self._begun(session, now), now)
             except (InvalidDataError, LockedError):
                 continue  # `memctl session list` and `doctor` say why
 
@@ -285,18 +289,20 @@ class Sessions(Engine):
         """The messages of a session from before it had a run: those that wait in the queue, those in its window."""
         from memctl.core.messages import Message
 
-        waiting = (queue.read(self.folder, session.session_id, name) for name in self._waiting_of(session.session_id))
+        waiting = (
+            queue.read(self._engine.folder, session.session_id, name) for name in self._waiting_of(session.session_id)
+        )
         evicted = [each for each in waiting if each and each.own and not each.kept and each.reason == queue.EVICTED]
         return [*(Message.read(state) for each in evicted for state in each.messages), *messages_of(session)]
 
     def _waiting_of(self, session_id: str) -> list[str]:
-        return [name for _, name in queue.waiting(self.folder, session_id)]
+        return [name for _, name in queue.waiting(self._engine.folder, session_id)]
 
     def _brought(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
         """Keep messages of another program or an earlier version, each once; returns the run they are in."""
         whole = identified(kept.with_derived_ids(messages, session_id))
         found = (kept.kept(message, session_id, run, now) for message in whole if not message.is_unrecorded)
-        return self.conversations.bring([message for message in found if message], now) or run
+        return self._engine.conversations.bring([message for message in found if message], now) or run
 
     def bring_queued(self, queued: Queued, now: datetime) -> None:
         """Keep the messages that wait in the queue since a version of memctl that had no transcripts."""
@@ -312,13 +318,13 @@ class Sessions(Engine):
         window = [each for message in messages_of(session) for each in message.ids]
         if not run_of(session) or not self._keeps(session.session_id) or (not window and queued_in(session)):
             return []
-        left = self.conversations.unacknowledged(run_of(session), window, len(new))
+        left = self._engine.conversations.unacknowledged(run_of(session), window, len(new))
         same = [(each.role, each.text) for each in left] == [_said(message) for message in new[: len(left)]]
         return [each.message_id for each in left] if same else []
 
-    def drop_from_windows(self, message_ids: Sequence[str], now: datetime) -> None:
+    def drop_messages(self, message_ids: Sequence[str], now: datetime) -> None:
         """Take messages, with the calls and results that belong to them, out of every window and out of the queue."""
-        from memctl.working.window import units
+        from memctl.sessions.window import units
 
         if not message_ids:
             return
@@ -329,27 +335,27 @@ class Sessions(Engine):
             going = {at for unit in units(found) if any(gone & set(found[at].ids) for at in unit) for at in unit}
             return with_messages(session, [message for at, message in enumerate(found) if at not in going])
 
-        for session_id in files.ids(self.folder):
-            session = files.load_if_exists(self.folder, session_id)
+        for session_id in files.ids(self._engine.folder):
+            session = files.load_if_exists(self._engine.folder, session_id)
             if session and session.own and any(gone & set(message.ids) for message in messages_of(session)):
-                self._change_session(session_id, decide, now)
-        for session_id, name in queue.waiting(self.folder):
+                self.change(session_id, decide, now)
+        for session_id, name in queue.waiting(self._engine.folder):
             self._drop_queued(session_id, name, gone)
 
     def _drop_queued(self, session_id: str, name: str, gone: set[str]) -> None:
         from memctl.core.messages import Message
 
-        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
-            queued = queue.read(self.folder, session_id, name)
+        with files.locked(self._engine.folder, session_id, timeout=self._engine.settings.lock_timeout):
+            queued = queue.read(self._engine.folder, session_id, name)
             if queued is None or not queued.own or not gone & _ids_in(queued):
                 return
             kept_states = tuple(state for state in queued.messages if not gone & set(Message.read(state).ids))
-            queue.put(self.folder, replace(queued, messages=kept_states))
+            queue.put(self._engine.folder, replace(queued, messages=kept_states))
 
     def _drop_waiting(self, session_id: str) -> None:
         """Take out of the queue what waits of a session: nothing is learned from it."""
-        for _, name in queue.waiting(self.folder, session_id):
-            queue.remove(self.folder, session_id, name)
+        for _, name in queue.waiting(self._engine.folder, session_id):
+            queue.remove(self._engine.folder, session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
         """Queue messages that leave a session, to be learned from; those that are not recorded are left out. It is
@@ -357,42 +363,42 @@ class Sessions(Engine):
         messages = [message for message in messages if not message.is_unrecorded]
         if not messages:
             return session
-        name = queue.id_of(self.folder, session.session_id, [i for m in messages for i in m.ids], now)
+        name = queue.id_of(self._engine.folder, session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
-        queue.put(self.folder, Queued(name, session.session_id, now, states, reason, session.own))
+        queue.put(self._engine.folder, Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
-    def delete_session(self, session_id: str, *, now: datetime | None = None) -> bool:
+    def delete(self, session_id: str, *, now: datetime | None = None) -> bool:
         """Remove a session, what was laid aside for it, and what waits of it: nothing is learned from it.
 
         Raises:
             NotFoundError: there is none.
         """
         session_id = check_session_id(session_id)
-        with files.locked(self.folder, session_id, timeout=self.settings.lock_timeout):
-            waiting = queue.waiting(self.folder, session_id)
-            there = files.path_of(self.folder, session_id).is_file()
+        with files.locked(self._engine.folder, session_id, timeout=self._engine.settings.lock_timeout):
+            waiting = queue.waiting(self._engine.folder, session_id)
+            there = files.path_of(self._engine.folder, session_id).is_file()
             if not there and not waiting:
-                files.load(self.folder, session_id)  # says which there are
+                files.load(self._engine.folder, session_id)  # says which there are
             run = self._readable_run(session_id)
-            files.delete(self.folder, session_id)
+            files.delete(self._engine.folder, session_id)
             self._drop_waiting(session_id)
         if run:
-            self.conversations.delete_run(run, now=now)
+            self._engine.conversations.delete_run(run, now=now)
         return there or bool(waiting)
 
     def messages_in_use(self) -> set[str]:
         """The runs of open sessions, the names of those whose files cannot be read, and the ids of messages from which
         nothing was learned yet: none of it may be deleted for its age."""
         found: set[str] = set()
-        for session_id in files.ids(self.folder):
+        for session_id in files.ids(self._engine.folder):
             try:
-                found.add(run_of(files.load(self.folder, session_id)) or session_id)
+                found.add(run_of(files.load(self._engine.folder, session_id)) or session_id)
             except MemctlError:
                 found.add(session_id)
-        for owner, name in queue.waiting(self.folder):
+        for owner, name in queue.waiting(self._engine.folder):
             try:
-                queued = queue.read(self.folder, owner, name)
+                queued = queue.read(self._engine.folder, owner, name)
             except MemctlError:
                 found.add(owner)
                 continue
@@ -402,7 +408,7 @@ class Sessions(Engine):
     def _readable_run(self, session_id: str) -> str:
         """The run of a session; empty where it has none, or its file cannot be read."""
         try:
-            session = files.load_if_exists(self.folder, session_id)
+            session = files.load_if_exists(self._engine.folder, session_id)
         except MemctlError:
             return ""
         return run_of(session) if session and session.own else ""

@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.working.summary import shortened, tongue
+from memctl.sessions.summary import shortened, tongue
 
 PENDING, IN_PROGRESS, COMPLETED, FAILED = STATUSES = ("pending", "in_progress", "completed", "failed")
 SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")

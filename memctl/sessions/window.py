@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from memctl.core.limits import AUTO, OFFLOAD, SUMMARIZE, Limits
 from memctl.core.messages import (
     ASSISTANT,
     SYSTEM,
@@ -26,7 +27,6 @@ from memctl.core.messages import (
     text_block,
     with_output,
 )
-from memctl.working.limits import AUTO, OFFLOAD, SUMMARIZE, Limits
 
 Summarize = Callable[[str, Sequence[Message], int], str]
 """From the summary before, the messages that go, and a budget of tokens to the summary; empty for none."""

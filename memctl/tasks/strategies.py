@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.models import Memory
-from memctl.working.summary import shortened, telling, tongue
-from memctl.working.task_episodes import approach_of
-from memctl.working.tasks import FAILURE, Task, one_line
+from memctl.sessions.summary import shortened, telling, tongue
+from memctl.tasks.episodes import approach_of
+from memctl.tasks.rules import FAILURE, Task, one_line
 
 WORKED, AVOID = "worked", "avoid"
 STRATEGY_TAG = "task_strategy"

@@ -16,11 +16,11 @@ from memctl.errors import ProviderError
 from memctl.files import reflections
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
-from memctl.usecases.closing import Closing, reflected
+from memctl.tasks.closing import Closing, reflected
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
-    from memctl.working.task_episodes import Said
+    from memctl.tasks.episodes import Said
 
 
 @dataclass(frozen=True)
@@ -34,22 +34,22 @@ class Taught:
 class Teaching(Closing):
     """A language model's word on tasks that are over."""
 
-    def teach_tasks(self, *, now: datetime | None = None) -> list[Taught]:
+    def teach(self, *, now: datetime | None = None) -> list[Taught]:
         """Ask the language model about the tasks that wait for it; nothing where none is configured.
 
         Their episodes and strategies then say what it said, where nobody else had; what a person has changed meanwhile
         stays as it is. They go on waiting where it does not answer.
         """
-        from memctl.working.task_episodes import is_waiting
+        from memctl.tasks.episodes import is_waiting
 
-        if not self.has_llm:
+        if not self._engine.has_llm:
             return []
-        self.refresh()
-        waiting = [memory for memory in self.view().all() if is_waiting(memory)]
+        self._engine.refresh()
+        waiting = [memory for memory in self._engine.view().all() if is_waiting(memory)]
         return [self._teach(episode, now or times.utc_now()) for episode in waiting]
 
     def _teach(self, episode: Memory, now: datetime) -> Taught:
-        from memctl.working import task_episodes
+        from memctl.tasks import episodes as task_episodes
 
         try:
             said, notes = self._asked_for_lessons(episode.metadata)
@@ -65,13 +65,13 @@ class Teaching(Closing):
             strategies, files = _with_strategies(view, held, result[0], now) if said else ([], [])
             return Change("task", (*result, *strategies), files=tuple(files))
 
-        self._apply(decide, now, on_secret=MASK)
+        self._engine._apply(decide, now, on_secret=MASK)
         return Taught(result[0], notes)
 
     def _lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
         """As `_asked_for_lessons`, with a note where the model does not answer."""
         try:
-            return self._asked_for_lessons(about) if self.llm is not None else (None, ())
+            return self._asked_for_lessons(about) if self._engine.llm is not None else (None, ())
         except ProviderError as problem:
             return None, (f"lessons by rules: {problem.message}",)
 
@@ -82,17 +82,17 @@ class Teaching(Closing):
             ProviderError: it does not answer.
         """
         from memctl.tagged import as_json
-        from memctl.working import task_episodes
+        from memctl.tasks import episodes as task_episodes
 
-        assert self.llm is not None
+        assert self._engine.llm is not None
         shown = {name: value for name, value in about.items() if name != task_episodes.UNTOLD}
         asked = [
             {"role": "system", "content": task_episodes.LESSONS_TASK},
             {"role": "user", "content": as_json("task", shown)},
         ]
-        answer = self.llm.complete(asked, task_episodes.LESSONS)
+        answer = self._engine.llm.complete(asked, task_episodes.LESSONS)
         said = task_episodes.said_by_model(answer, "\n".join(_texts(shown)))
-        return said, () if said else (f"lessons by rules: the answer of {self.llm.name} was no good",)
+        return said, () if said else (f"lessons by rules: the answer of {self._engine.llm.name} was no good",)
 
 
 def _texts(value: object) -> list[str]:
@@ -112,14 +112,14 @@ def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -
 
 def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
     from memctl.entries import memory_of
-    from memctl.working.task_strategies import STRATEGY_TAG
+    from memctl.tasks.strategies import STRATEGY_TAG
 
     found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG,)), now)
     return [m for m in map(memory_of, found) if m.status == ACTIVE and episode.memory_id in m.sources]
 
 
 def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, FileEdit]:
-    from memctl.working.task_strategies import WORKED, Proposal, retold, strategy_body
+    from memctl.tasks.strategies import WORKED, Proposal, retold, strategy_body
 
     about = strategy.metadata
     verdict, description = str(about.get("verdict")), str(about.get("task_description", ""))

@@ -1,0 +1,1 @@
+"""Tasks: what an agent is at, from its request to what it taught."""
