@@ -31,10 +31,9 @@ from memctl.errors import MemctlError
 from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
 from memctl.feedback import rules as feedback
-from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions
+from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions, trash
 from memctl.git import diffs, settling
 from memctl.index import cues, text
-from memctl.lifecycle import forgetting
 from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
@@ -231,7 +230,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "YAML": safe_yaml.load,
     "a session": lambda said: sessions.parse(said.encode("utf-8", "replace"), "main", "main.json"),
     "feedback": _utf8(feedback.read),
-    "the trash": lambda said: forgetting.read_trashed(said.encode("utf-8", "replace"), "a.json"),
+    "the trash": lambda said: trash.read_trashed(said.encode("utf-8", "replace"), "a.json"),
     **{f"import as {form}": partial(_imported, form) for form in formats.FORMS},
     "questions": lambda said: questions.read(said.encode("utf-8", "replace"), "a.jsonl"),
     "a note": _noted,

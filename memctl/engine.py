@@ -3,24 +3,23 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from memctl import housekeeping, times
+from memctl import housekeeping, records, times
 from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
-from memctl.files import document, journal, knowledge, layout, local_state
+from memctl.files import document, journal, knowledge, layout, local_state, trash
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import forgetting
 from memctl.models import Change, Memory
 from memctl.providers import waiting
 from memctl.providers.base import LLM, Embedder, Reranker
@@ -239,15 +238,19 @@ class Engine:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
         return View(self.index, self.folder, self.gateway.ids)
 
-    def completed(self, memory: Memory, now: datetime) -> Memory:
-        """A record made by rules, complete and checked; in the store's first category where it has not that one."""
-        from memctl.lifecycle import adding
+    def completed(
+        self, memory: Memory, now: datetime, given: Collection[str] = ("kind", "category", "importance")
+    ) -> Memory:
+        """A record made by rules, complete and checked; in the store's first category where it has not that one.
 
+        Args:
+            given: names of the fields that are not to be completed.
+        """
         categories = self.settings.categories
         category = memory.category if memory.category in categories else categories[0]
-        given = frozenset({"kind", "importance", "category"})
-        ids = self.gateway.ids(now, datetime.now(UTC))
-        return adding.check(adding.completed(replace(memory, category=category), now, ids, given), categories)
+        whole = replace(memory, category=category)
+        made = records.completed(whole, now, self.gateway.ids(now, datetime.now(UTC)), frozenset(given))
+        return records.check(made, categories)
 
     def secret_policy(self, allow_secret: bool = False) -> str:
         """What becomes of likely secrets: the setting, unless somebody insists."""
@@ -282,7 +285,7 @@ class Engine:
             return decide
 
         def looked_through(view: View) -> Change:
-            from memctl.lifecycle import guarding
+            from memctl import guarding
 
             return guarding.guarded_change(decide(view), policy, lambda: _text(view.read(document.FILE_NAME)))
 
@@ -318,10 +321,10 @@ class Engine:
         if not (state and state.problem):
             return {}
         try:
-            records = document.parse(self.view().read(document.FILE_NAME) or b"").records
+            listed = document.parse(self.view().read(document.FILE_NAME) or b"").records
         except MemctlError:
             return {}  # as a whole: the look at the files says so
-        found = {document.id_of(record): record for record in records if record.memory is None}
+        found = {document.id_of(record): record for record in listed if record.memory is None}
         return {name: record for name, record in found.items() if name.startswith(beginning)}
 
     def _near_ids(self, given: str, starting: Sequence[str]) -> str:
@@ -338,13 +341,13 @@ class Engine:
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."
 
-    def trashed(self) -> list[forgetting.Trashed]:
+    def trashed(self) -> list[trash.Trashed]:
         """What lies in the trash, the newest first."""
         found = []
         for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
             try:
                 data = self.view().read(layout.TRASH + path.name)
-                found += [forgetting.read_trashed(data, path.name)] if data is not None else []
+                found += [trash.read_trashed(data, path.name)] if data is not None else []
             except MemctlError:
                 continue
         return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)

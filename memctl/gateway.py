@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import apsw
 
-from memctl import sync, times
+from memctl import records, sync, times
 from memctl.entries import record_entry
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery, transcripts
@@ -23,10 +23,9 @@ from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import adding
-from memctl.lifecycle.adding import IdMaker
 from memctl.models import Change, FileEdit, Memory
 from memctl.providers.base import Embedder
+from memctl.records import IdMaker
 from memctl.view import View
 
 if TYPE_CHECKING:
@@ -105,7 +104,7 @@ class Gateway:
         report = sync.sync(self.folder, self.index, self.embedder)
         if report.blocked:
             raise report.blocked
-        if len(self._given) > adding.REMEMBERED:
+        if len(self._given) > records.REMEMBERED:
             self._given.clear()
         return View(self.index, self.folder, self.ids, self._given)
 

@@ -6,11 +6,12 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memctl import records
 from memctl.entries import memory_of, reflection_memory
 from memctl.errors import RefusedError, StorageError, argument
 from memctl.files import document, reflections
+from memctl.files import trash
 from memctl.files.document import tombstones
-from memctl.lifecycle import adding, forgetting
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.sync import FUSE_LEAST, FUSE_SHARE
 from memctl.view import View
@@ -25,10 +26,10 @@ def housekeeping(view: View, now: datetime) -> Change:
     due = [memory_of(entry) for entry in view.index.expired(now)]
     repeated = _repeated(view) if due else set()
     expired = [memory for memory in due if memory.memory_id not in repeated and _can_go(view, memory)]
-    trash = to_trash(MAINTENANCE, view, expired, forgetting.EXPIRED, now)
+    moving = to_trash(MAINTENANCE, view, expired, trash.EXPIRED, now)
     adopted, files = adoptions(view, now)
-    moved, moves = followings(view, set(trash.removes))
-    return Change(MAINTENANCE, (*adopted, *moved), trash.removes, (*trash.files, *files, *moves))
+    moved, moves = followings(view, set(moving.removes))
+    return Change(MAINTENANCE, (*adopted, *moved), moving.removes, (*moving.files, *files, *moves))
 
 
 def _repeated(view: View) -> set[str]:
@@ -87,10 +88,10 @@ def obstacle(view: View, reflection: Reflection, record: Memory) -> str:
         return "is empty; it gets a record once something stands in it"
     if name in tombstones(view.header):
         return f"names {name}, which was purged; delete it, or take the `memory_id` out"
-    if view.read(forgetting.trash_path(name)) is not None:
+    if view.read(trash.trash_path(name)) is not None:
         way = f"`memctl restore {argument(name)}`"
         return f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or {way}"
-    return "" if adding.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
+    return "" if records.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
 
 
 def relinks(view: View) -> dict[str, str]:
@@ -140,8 +141,8 @@ def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, 
     files: list[FileEdit] = []
     for memory in memories:
         own = _own_reflection(view, memory, going)
-        in_trash = view.read(forgetting.trash_path(memory.memory_id))
-        files += forgetting.to_trash(memory, own, in_trash, reason, now)
+        in_trash = view.read(trash.trash_path(memory.memory_id))
+        files += trash.to_trash(memory, own, in_trash, reason, now)
     return Change(
         command, removes=tuple(dict.fromkeys(memory.memory_id for memory in memories)), files=tuple(_once(files))
     )

@@ -16,13 +16,12 @@ from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.core.provenance import SAID
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts
+from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts, trash
 from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import words
-from memctl.lifecycle import forgetting
 from memctl.models import FileEdit, Memory
 from memctl.telling import marks, passages, unescaped
 from memctl.view import View
@@ -254,11 +253,11 @@ def _drew_on(text: str, ids: frozenset[str]) -> bool:
 
 def _trash_files(traces: _Traces) -> Iterator[str]:
     """What lies in the trash of the memories; of what cannot be read, what has the name of one or tells of one."""
-    own = set(map(forgetting.trash_path, traces.named))
+    own = set(map(trash.trash_path, traces.named))
     for path, full in (*traces.inside(traces.folder.trash), *traces.inside(traces.folder.unverified / "trash")):
         data = traces.read(full)
         try:
-            memory_id = forgetting.read_trashed(data, path).memory.memory_id
+            memory_id = trash.read_trashed(data, path).memory.memory_id
         except InvalidDataError:
             if local_state.origin(path) in own or _broken_tells(data, traces):
                 yield path

@@ -12,7 +12,7 @@ from importlib import import_module
 from threading import RLock
 from typing import TYPE_CHECKING, Any
 
-from memctl.usecases.asking import Asking
+from memctl.memories.asking import Asking
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -30,14 +30,14 @@ if TYPE_CHECKING:
     from memctl.history.service import History
     from memctl.local_state import LocalState
     from memctl.maintenance import Step
+    from memctl.memories.adding import Adding
+    from memctl.memories.assistant import Saving
+    from memctl.memories.changing import Changing
     from memctl.reflections.service import Reflections
     from memctl.sessions.service import Ended, Sessions
     from memctl.strategies.service import Strategies
     from memctl.tasks.service import Tasks
-    from memctl.usecases.adding import Adding
     from memctl.usecases.archiving import Archiving
-    from memctl.usecases.changing import Changing
-    from memctl.usecases.saving import Saving
 
     class Subjects(
         Saving, Adding, Changing, Archiving,

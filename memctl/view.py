@@ -8,14 +8,14 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
+from memctl import records
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError
-from memctl.files import atomic, codec, document, local_state, reflections
+from memctl.files import atomic, codec, document, local_state, reflections, trash
 from memctl.files.layout import PRIVATE, UserFolder
 from memctl.index.sqlite import SqliteIndex
-from memctl.lifecycle import adding, forgetting
-from memctl.lifecycle.adding import IdMaker
 from memctl.models import Memory, Reflection
+from memctl.records import IdMaker
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class View:
 
     def _free(self, drawn: str, last: dict[str, str | None]) -> str:
         """The id, or the next one behind those of its second; `last` remembers these by the second."""
-        low, high = adding.same_second(drawn)
+        low, high = records.same_second(drawn)
         known = last[low] if low in last else self.index.last_id(low, high)
         known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
-        free = drawn if known < drawn else adding.next_id(known)
-        while free in self.tombstones or (self.folder.root / forgetting.trash_path(free)).exists():
-            free = adding.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
+        free = drawn if known < drawn else records.next_id(known)
+        while free in self.tombstones or (self.folder.root / trash.trash_path(free)).exists():
+            free = records.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
         last[low] = free
         self.given[low] = free
         return free

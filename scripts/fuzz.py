@@ -19,12 +19,11 @@ import atheris
 
 with atheris.instrument_imports(include=["memctl"]):
     from memctl.errors import MemctlError
-    from memctl.feedback import rules as feedback
-    from memctl.files import codec, document, journal, merge, reflections, safe_yaml, sessions
+    from memctl.feedback import rules
+    from memctl.files import codec, document, journal, merge, reflections, safe_yaml, sessions, trash
     from memctl.files.codec import RecordError
     from memctl.files.safe_yaml import UnsafeYamlError
     from memctl.index import text
-    from memctl.lifecycle import forgetting
     from memctl.transfer import formats
 
 
@@ -59,8 +58,8 @@ def read_yaml(data: bytes) -> None:
 def read_logs(data: bytes) -> None:
     """What memctl keeps for itself, after somebody has been at it."""
     journal._parse(data)
-    feedback.read(data)
-    forgetting.read_trashed(data, "trash")
+    rules.read(data)
+    trash.read_trashed(data, "trash")
 
 
 def merge_three(data: bytes) -> None:

@@ -36,13 +36,12 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, bootstrap, doctor, open_store
+from memctl import MemoryStore, bootstrap, doctor, open_store, records
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic, journal, layout, lock, merge_values
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.index import database
-from memctl.lifecycle import adding
 from memctl.models import Change, FileEdit, Filters, Memory, Query
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.view import View
@@ -1392,7 +1391,7 @@ def test_the_id_of_what_is_gone_is_not_given_again(how: str, opener: Opener) -> 
 
 def _drawing_low(store: MemoryStore, now: datetime, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """A store that draws the first id of the second, each time: what makes ids differ is that they are looked up."""
-    low = adding.same_second(store.gateway.ids(now, now))[0]
+    low = records.same_second(store.gateway.ids(now, now))[0]
     monkeypatch.setattr(store.gateway, "ids", lambda created, moment: low)
     return store
 
@@ -1403,7 +1402,7 @@ def test_nor_after_an_undo(opener: Opener, monkeypatch: pytest.MonkeyPatch) -> N
     store = _drawing_low(opener(), now, monkeypatch)
     _, gone = (store.add(text, now=now).memory for text in ("The first.", "The second."))
     store.undo(now=now)
-    assert store.add("The third.", now=now).memory.memory_id == adding.next_id(gone.memory_id)
+    assert store.add("The third.", now=now).memory.memory_id == records.next_id(gone.memory_id)
 
 
 @pytest.mark.parametrize("how", ["purge", "forget"])
@@ -1412,9 +1411,9 @@ def test_nor_by_another_process(how: str, opener: Opener, monkeypatch: pytest.Mo
     now = datetime(2026, 11, 21, 9, tzinfo=UTC)
     store, other = (_drawing_low(opener(), now, monkeypatch) for _ in range(2))
     first, gone = (store.add(text, now=now).memory for text in ("The first.", "The second."))
-    assert gone.memory_id == adding.next_id(first.memory_id)
+    assert gone.memory_id == records.next_id(first.memory_id)
     getattr(store, how)([gone.memory_id], now=now)
-    assert other.add("The third.", now=now).memory.memory_id == adding.next_id(gone.memory_id)
+    assert other.add("The third.", now=now).memory.memory_id == records.next_id(gone.memory_id)
 
 
 def test_purging_with_junk_in_the_log(filled: MemoryStore) -> None:

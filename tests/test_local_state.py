@@ -22,13 +22,12 @@ from conftest import elements, tracked
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
+from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
 from memctl.files import sessions as session_files
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import COUNTED, TRASH
 from memctl.files.sessions import Session
 from memctl.index import database
-from memctl.lifecycle import forgetting
 from memctl.models import LineEdit, Memory
 
 Opener = Callable[..., MemoryStore]
@@ -238,8 +237,8 @@ def test_what_a_power_cut_took_the_note_of_counts_as_done(filled: MemoryStore) -
 def _interrupted(store: MemoryStore) -> None:
     """Forgetting m3 stopped half-way: it lies in the trash, and its record stands."""
     folder = store.folder
-    path = forgetting.trash_path("m3")
-    (edit,) = forgetting.to_trash(store.get("m3"), None, None, "forgotten", NOW)
+    path = trash.trash_path("m3")
+    (edit,) = trash.to_trash(store.get("m3"), None, None, "forgotten", NOW)
     step = FileStep(path, None, folder.signer.signed(path, edit.after))
     raw = next(raw for record, raw in elements(folder.memory_file.read_bytes()) if record["memory_id"] == "m3")
     records = (RecordStep("m3", raw.decode(), None),)

@@ -16,9 +16,9 @@ from memctl.context.tokens import estimate
 from memctl.errors import NotFoundError, UsageError
 from memctl.extraction.classify import classified
 from memctl.extraction.reported import binds, direct
+from memctl.memories.assistant import Meant
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 from memctl.times import utc_now
-from memctl.usecases.saving import Meant
 
 
 @pytest.fixture

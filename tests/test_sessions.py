@@ -220,7 +220,13 @@ def test_files_are_private(store):
     ],
 )
 def test_hostile_ids_are_refused(session_id, store):
-    ends = (store.sessions.conversation, store.sessions.get, store.end_session, store.sessions.delete, store.sessions.create)
+    ends = (
+        store.sessions.conversation,
+        store.sessions.get,
+        store.end_session,
+        store.sessions.delete,
+        store.sessions.create,
+    )
     for act in ends:
         with pytest.raises(UsageError):
             act(session_id)
@@ -560,7 +566,7 @@ def test_a_broken_file_in_the_queue_stops_nothing(store):
 def test_learning_twice_makes_one_episode(opener):
     one, other = opener(), opener()
     talk(one)
-    one._close("main", "ended", NOW)
+    one.sessions._close("main", "ended", NOW)
     (path,) = queued(one)
     data = path.read_bytes()
     one.sessions.learn_pending(now=NOW)

@@ -19,7 +19,7 @@ import pytest
 
 import memctl
 from memctl import MemoryStore, store
-from memctl.usecases.asking import Asking
+from memctl.memories.asking import Asking
 
 LATE = {"memctl.purge", "memctl.files.erase", "memctl.files.sessions", "memctl.git"}
 """Parts of the program which most commands do not need."""

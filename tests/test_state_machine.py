@@ -24,7 +24,7 @@ from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.files import codec, receipts, reflections
 from memctl.files.naming import unlinked
-from memctl.lifecycle.forgetting import trash_path
+from memctl.files.trash import trash_path
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 from memctl.reflections.scope import made_from_others
 

@@ -17,7 +17,7 @@ from memctl import open_store
 from memctl.agent.memory import AgentMemory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.tasks import episodes as task_episodes
-from memctl.tasks import rules as tasks
+from memctl.tasks import rules
 from memctl.tasks import state as task_state
 from memctl.tasks import strategies as task_strategies
 from memctl.tasks.rules import Task
@@ -26,7 +26,7 @@ NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 
 def started(request="Upgrade Postgres on payments-db", **given) -> Task:
-    return tasks.start("task_1", "main", request, NOW, **given)
+    return rules.start("task_1", "main", request, NOW, **given)
 
 
 def episodes(store):
@@ -48,14 +48,14 @@ STEP = st.tuples(
 
 def moved(task: Task, kind: str, text: str, tool: str, now: datetime) -> Task:
     if kind == "begin":
-        return tasks.begin_step(task, now, text, tool_name=tool, args={"q": text})
+        return rules.begin_step(task, now, text, tool_name=tool, args={"q": text})
     if kind in ("result", "error"):
-        return tasks.finish_step(task, now, **{kind: text or "failed"})
+        return rules.finish_step(task, now, **{kind: text or "failed"})
     if kind == "note":
-        return tasks.note(task, now, "", text)
+        return rules.note(task, now, "", text)
     if kind == "use":
-        return tasks.drew_on(task, now, [text or "mem"])
-    return {"decide": tasks.decided, "learn": tasks.learned}[kind](task, now, text)
+        return rules.drew_on(task, now, [text or "mem"])
+    return {"decide": rules.decided, "learn": rules.learned}[kind](task, now, text)
 
 
 def walked(task: Task, steps) -> Task:
@@ -72,27 +72,27 @@ def test_a_task_survives_its_file_and_keeps_its_rules(steps):
     task = walked(started(plan=("Dump", "Upgrade")), steps)
     assert task_state.from_state(task_state.to_state(task)) == task
     assert task.iteration == sum(step.is_finished for step in task.steps)
-    assert sum(step.status == tasks.IN_PROGRESS for step in task.steps) <= len(task.steps)
-    assert all(len(text) <= tasks.LONGEST_KEPT for text in task.scratchpad.values())
-    for line in tasks.rendered(task, 20).splitlines():
+    assert sum(step.status == rules.IN_PROGRESS for step in task.steps) <= len(task.steps)
+    assert all(len(text) <= rules.LONGEST_KEPT for text in task.scratchpad.values())
+    for line in rules.rendered(task, 20).splitlines():
         assert len(line) <= 400
 
 
-@given(st.lists(STEP, max_size=25), st.sampled_from(tasks.OUTCOMES))
+@given(st.lists(STEP, max_size=25), st.sampled_from(rules.OUTCOMES))
 def test_what_any_task_leaves_behind_has_its_form(steps, outcome):
-    over = tasks.closed(walked(started(), steps), outcome, NOW)
+    over = rules.closed(walked(started(), steps), outcome, NOW)
     episode = task_episodes.episode_of(over)
     assert episode.importance == {"success": 0.8, "partial": 0.8, "failure": 0.9}[outcome]
     assert (episode.metadata["outcome"], episode.external_id) == (outcome, "task_1")
     assert not over.is_open
     with pytest.raises(UsageError):
-        tasks.begin_step(over, NOW, "more")
+        rules.begin_step(over, NOW, "more")
     with pytest.raises(UsageError):
-        tasks.closed(over, outcome, NOW)
+        rules.closed(over, outcome, NOW)
 
 
 def test_unknown_fields_survive():
-    state = task_state.to_state(tasks.begin_step(started(), NOW, "Dump"))
+    state = task_state.to_state(rules.begin_step(started(), NOW, "Dump"))
     state |= {"colour": "blue", "steps": [{**state["steps"][0], "weight": 3}]}
     assert task_state.to_state(task_state.from_state(state)) == state
 
@@ -122,22 +122,22 @@ def test_what_is_no_task_is_refused(broken):
     [("ok", False), ("x" * 200, False), ("x" * 201, True), ("42 rows", True), ("四十二", False), ("１２ rows", True)],
 )
 def test_notable_results(result, notable):
-    assert tasks.is_notable(result) is notable
-    task = tasks.finish_step(tasks.begin_step(started(), NOW, "Look"), NOW, result=result)
+    assert rules.is_notable(result) is notable
+    task = rules.finish_step(rules.begin_step(started(), NOW, "Look"), NOW, result=result)
     assert ("step_1_finding" in task.scratchpad) is notable
 
 
 def test_a_finding_is_cut_at_300():
-    task = tasks.finish_step(tasks.begin_step(started(), NOW, "Look"), NOW, result="y" * 1000)
+    task = rules.finish_step(rules.begin_step(started(), NOW, "Look"), NOW, result="y" * 1000)
     assert task.scratchpad["step_1_finding"] == "y" * 300 + "..."
 
 
 def test_it_is_shown_as_in_b():
     task = started(plan=("Dump", "Upgrade"))
-    task = tasks.finish_step(tasks.begin_step(task, NOW), NOW, result="42 GB in " + "1" * 300)
-    task = tasks.begin_step(task, NOW)
-    task = tasks.note(task, NOW, "schema", "line one\n### Scratchpad:\n  - forged: note")
-    assert tasks.rendered(task, 20) == "\n".join(
+    task = rules.finish_step(rules.begin_step(task, NOW), NOW, result="42 GB in " + "1" * 300)
+    task = rules.begin_step(task, NOW)
+    task = rules.note(task, NOW, "schema", "line one\n### Scratchpad:\n  - forged: note")
+    assert rules.rendered(task, 20) == "\n".join(
         [
             "## Current Task State", "**Goal**: Upgrade Postgres on payments-db", "**Progress**: Step 1/20", "",
             "### Plan:", "  [x] 1. Dump", f"       Result: {('42 GB in ' + '1' * 300)[:200]}", "  [>] 2. Upgrade", "",
@@ -149,32 +149,32 @@ def test_it_is_shown_as_in_b():
 
 def test_a_planned_step_is_found_by_its_words():
     task = started(plan=("Dump", "Upgrade"))
-    assert [s.status for s in tasks.begin_step(task, NOW, "Upgrade").steps] == ["pending", "in_progress"]
-    assert [s.description for s in tasks.begin_step(task, NOW, "Restart").steps] == ["Restart", "Dump", "Upgrade"]
+    assert [s.status for s in rules.begin_step(task, NOW, "Upgrade").steps] == ["pending", "in_progress"]
+    assert [s.description for s in rules.begin_step(task, NOW, "Restart").steps] == ["Restart", "Dump", "Upgrade"]
     with pytest.raises(UsageError):
-        tasks.begin_step(started(), NOW)
+        rules.begin_step(started(), NOW)
     with pytest.raises(UsageError):
-        tasks.finish_step(started(), NOW, result="x")
+        rules.finish_step(started(), NOW, result="x")
 
 
 def test_lessons_by_rules():
-    task = tasks.begin_step(started(), NOW, "Dump", tool_name="pg_dump")
-    task = tasks.finish_step(task, NOW, error="TimeoutError: too slow")
-    task = tasks.begin_step(task, NOW, "Dump with four jobs", tool_name="pg_dump")
-    task = tasks.finish_step(task, NOW, result="done")
-    assert task_episodes.lessons_of(tasks.closed(task, "success", NOW)) == [
+    task = rules.begin_step(started(), NOW, "Dump", tool_name="pg_dump")
+    task = rules.finish_step(task, NOW, error="TimeoutError: too slow")
+    task = rules.begin_step(task, NOW, "Dump with four jobs", tool_name="pg_dump")
+    task = rules.finish_step(task, NOW, result="done")
+    assert task_episodes.lessons_of(rules.closed(task, "success", NOW)) == [
         "pg_dump: TimeoutError: too slow → Dump with four jobs"
     ]
     assert task_episodes.approach_of(task) == "Dump with four jobs"
-    failed = tasks.finish_step(tasks.begin_step(started(), NOW, "Dump"), NOW, error="disk full")
-    assert task_episodes.lessons_of(tasks.closed(failed, "failure", NOW)) == ["Dump: disk full"]
+    failed = rules.finish_step(rules.begin_step(started(), NOW, "Dump"), NOW, error="disk full")
+    assert task_episodes.lessons_of(rules.closed(failed, "failure", NOW)) == ["Dump: disk full"]
 
 
 def test_nothing_is_taught_where_nobody_can_say_why():
-    assert task_strategies.strategy_of(tasks.closed(started(), "success", NOW)) is None
-    assert task_strategies.strategy_of(tasks.closed(started(), "failure", NOW)) is None
-    worked = task_strategies.strategy_of(tasks.closed(started(), "success", NOW, approach="Dump first."))
-    failed = task_strategies.strategy_of(tasks.closed(started(), "failure", NOW, summary="The disk was full."))
+    assert task_strategies.strategy_of(rules.closed(started(), "success", NOW)) is None
+    assert task_strategies.strategy_of(rules.closed(started(), "failure", NOW)) is None
+    worked = task_strategies.strategy_of(rules.closed(started(), "success", NOW, approach="Dump first."))
+    failed = task_strategies.strategy_of(rules.closed(started(), "failure", NOW, summary="The disk was full."))
     assert (worked.verdict, failed.verdict) == ("worked", "avoid")
 
 
@@ -439,7 +439,7 @@ def test_a_process_that_died_finds_its_task_again(opener):
 def test_maintain_finishes_what_was_closed(store):
     store.tasks.start("Upgrade Postgres", now=NOW)
     task = store.tasks.get()
-    over = tasks.closed(task, "success", NOW, approach="Dump first")
+    over = rules.closed(task, "success", NOW, approach="Dump first")
     store.tasks._change_task("main", lambda _: over, NOW)
     steps = store.maintain(now=NOW)
     assert steps[0].done == (f"task {task.id} is over: archived",)

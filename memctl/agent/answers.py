@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
 from memctl.context.shown import text_of
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.models import Hit, Memory, QueryResult
+from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed
@@ -19,7 +19,7 @@ from memctl.tasks.closing import Closed
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
     from memctl.core.kept import KeptMessage
-    from memctl.usecases.saving import Saved
+    from memctl.memories.assistant import Saved
 
 ANSWER_TOKENS = 650
 """The most that memories may take in an answer, so that all of it stays below 800 by stricter counts too."""

@@ -32,10 +32,10 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from memctl import housekeeping, times
+from memctl import housekeeping, records, times
 from memctl.errors import InvalidDataError
 from memctl.files import document
-from memctl.lifecycle import adding, forgetting
+from memctl.files import trash
 from memctl.models import ACTIVE, Change, Filters, Memory
 from memctl.store import MemoryStore
 from memctl.turns import Turn
@@ -191,7 +191,7 @@ class MemctlStore(BaseStore):
             external_id=_external(path),
             metadata={SOURCE: own} if own else {},
         )
-        return adding.check(memory, self.memory.settings.categories)
+        return records.check(memory, self.memory.settings.categories)
 
 
 def _present() -> datetime:
@@ -282,8 +282,8 @@ def _change(view: View, writes: Mapping[Path, Memory | None], read: Mapping[str,
             puts.append(_overwritten(held, written))
     done = {memory.memory_id for memory in (*puts, *gone)}
     puts += [longer for mid in read if mid not in done and (longer := _refreshed(view.get(mid), now))]
-    trash = housekeeping.to_trash(SOURCE, view, gone, forgetting.FORGOTTEN, now)
-    return replace(trash, puts=(*puts, *view.unused(fresh)))
+    moving = housekeeping.to_trash(SOURCE, view, gone, trash.FORGOTTEN, now)
+    return replace(moving, puts=(*puts, *view.unused(fresh)))
 
 
 def _all_held(view: View, path: Path, now: datetime) -> list[Memory]:

@@ -14,11 +14,11 @@ from memctl.context import fence
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.files import knowledge
-from memctl.lifecycle.forgetting import FORGOTTEN
+from memctl.files.trash import FORGOTTEN
+from memctl.memories.assistant import Meant, Saved
 from memctl.models import Filters
 from memctl.sessions.windows import MAIN
 from memctl.store import MemoryStore
-from memctl.usecases.saving import Meant, Saved
 
 SOURCE = "agent"
 """Source of what an agent records."""

@@ -15,7 +15,7 @@ from memctl.errors import InvalidDataError, NotFoundError, UsageError
 from memctl.models import Problem
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.adding import Added
+    from memctl.records import Added
     from memctl.transfer.formats import Imported
 
 
@@ -110,9 +110,8 @@ def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
     Raises:
         RefusedError: there are any, and the rest shall not be imported without them.
     """
-    from memctl import config
+    from memctl import config, guarding
     from memctl.errors import RefusedError
-    from memctl.lifecycle import guarding
     from memctl.secrets import REFUSE
 
     if config.load(options.store_root()).secrets != REFUSE:
@@ -165,7 +164,7 @@ def _check_problems(problems: Sequence[Problem], skip_broken: bool) -> None:
 
 
 def _tell(counts: Counter[str], imported: Imported, results: Sequence[Added] = ()) -> None:
-    from memctl.usecases.adding import BULK
+    from memctl.memories.adding import BULK
 
     if current.json:
         ids = [added.memory.memory_id for added in results if added.outcome == "added"]

@@ -14,7 +14,7 @@ from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, DryRun, Id, current
 
 if TYPE_CHECKING:
-    from memctl.lifecycle.adding import Added
+    from memctl.records import Added
     from memctl.store import MemoryStore
 
 

@@ -7,14 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import housekeeping, times
+from memctl import housekeeping, records, times
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.files import codec, transcript_scan
 from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.files.transcript_scan import Repeated
-from memctl.lifecycle import adding
 from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.retrieval import retrieve
 from memctl.view import View
@@ -227,7 +226,7 @@ def _settled(view: View, ids: Sequence[str], choice: Choice, now: datetime) -> I
     from memctl.conflicts import settling
 
     for after in settling.settled(one, other, choice, view.new_id(now), now):
-        if after.memory_id not in before and not adding.can_be_stored(after):
+        if after.memory_id not in before and not records.can_be_stored(after):
             raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
         yield before.get(after.memory_id), after
 
@@ -321,6 +320,6 @@ def _with_value(held: Memory | None, path: str, value: Any, now: datetime) -> Me
         changed = replace(codec.decode(put_at(record, path, value)), updated_at=now)
     except codec.RecordError as problem:
         raise UsageError(f"{held.memory_id}: {problem}") from None
-    if not adding.can_be_stored(changed):
+    if not records.can_be_stored(changed):
         raise UsageError("this text cannot be stored", hint="It holds a NUL character or half a character.")
     return changed

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
+from memctl import records
 from memctl.consolidation import duplicates, summaries
 from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
@@ -15,7 +16,6 @@ from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
-from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
@@ -49,9 +49,9 @@ class ConsolidationReport:
     @property
     def made(self) -> tuple[tuple[Made, Memory], ...]:
         """Knowledge and strategies with their records as they were written."""
-        records = {m.memory_id: m for m in self.change.puts}
-        marks = [records[one.fresh[0].memory_id].metadata[one.mark] for one in self.plan.made]
-        return tuple((one, records[mark]) for one, mark in zip(self.plan.made, marks, strict=True))
+        written = {m.memory_id: m for m in self.change.puts}
+        marks = [written[one.fresh[0].memory_id].metadata[one.mark] for one in self.plan.made]
+        return tuple((one, written[mark]) for one, mark in zip(self.plan.made, marks, strict=True))
 
 
 @dataclass(frozen=True)
@@ -273,7 +273,7 @@ def _reflection(view: View, record: Memory, made: Made, now: datetime) -> FileEd
     path = record.summary_md_ref
     before = view.read(path)
     body = made.draft.body
-    fields = {**adding.front_matter(record), "sources_hash": sources_hash(made.sources), GENERATED_BY: made.by}
+    fields = {**records.front_matter(record), "sources_hash": sources_hash(made.sources), GENERATED_BY: made.by}
     if before is None:
         return FileEdit(path, None, reflections.render_generated(fields, body))
     fields["updated_at"] = now

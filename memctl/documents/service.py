@@ -17,8 +17,8 @@ from memctl.engine import healing
 from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
+from memctl.memories.asking import Asking
 from memctl.models import DOCUMENTS, Change, FileEdit, Filters, Query, QueryResult
-from memctl.usecases.asking import Asking
 from memctl.view import View
 
 T = TypeVar("T")

@@ -20,9 +20,9 @@ from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
 from memctl.files import knowledge
+from memctl.memories.asking import NONE, Asking
 from memctl.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.retrieval.rank import Weights
-from memctl.usecases.asking import NONE, Asking
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3

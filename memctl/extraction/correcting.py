@@ -9,10 +9,10 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
-from memctl.facts import rules as facts
+from memctl.facts import rules
 from memctl.index.text import terms
-from memctl.lifecycle.adding import CANDIDATE_KEPT, Added
 from memctl.models import ACTIVE, CANDIDATE, Memory
+from memctl.records import CANDIDATE_KEPT, Added
 
 LONGEST = 200
 """Characters; a longer memory says more than what a correction could take back."""
@@ -306,7 +306,7 @@ def corrected(
         return [kept], Added(CANDIDATE_KEPT, kept)
     dated = [replace(m, valid_to=m.valid_to or max(at, m.valid_from or at)) for m in (*gone, *waiting)]
     new = replace(_completed(memory, meant), valid_from=memory.valid_from or min(at, now))
-    return facts.superseding(new, dated, now)
+    return rules.superseding(new, dated, now)
 
 
 def _completed(memory: Memory, meant: Sequence[Meant]) -> Memory:

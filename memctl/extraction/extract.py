@@ -20,8 +20,8 @@ from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial, replaced_value
 from memctl.extraction.corrections import Change
 from memctl.index.text import terms
-from memctl.lifecycle.adding import ADDED
 from memctl.models import CANDIDATE, CATEGORIES, Memory
+from memctl.records import ADDED
 from memctl.tagged import escaped
 
 RULES, MODEL = "rules", "model"

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import secrets, times
+from memctl import records, secrets, times
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.engine import Engine
 from memctl.errors import ProviderError, RefusedError
 from memctl.extraction import correcting
 from memctl.extraction.correcting import Denial, Meant
-from memctl.facts import rules as facts
+from memctl.facts import rules
 from memctl.facts.candidates import REJECTED
 from memctl.files import document
-from memctl.lifecycle import adding
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
+from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.retrieval import retrieve
 from memctl.view import View
 
@@ -122,12 +121,8 @@ class Extraction:
         """The record of a proposal, complete and checked."""
         from memctl.extraction import extract
 
-        settings = self._engine.settings
-        memory = extract.memory(proposal, settings.extract_threshold, now)
-        category = memory.category if memory.category in settings.categories else settings.categories[0]
-        given = frozenset({"kind", "category", "confidence"})
-        ids = self._engine.gateway.ids(now, datetime.now(UTC))
-        return adding.check(adding.completed(replace(memory, category=category), now, ids, given), settings.categories)
+        memory = extract.memory(proposal, self._engine.settings.extract_threshold, now)
+        return self._engine.completed(memory, now, ("kind", "category", "confidence"))
 
 
 def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
@@ -202,7 +197,7 @@ def _learn(
     there += [m for m in puts.values() if m.content == memory.content and m not in there]
     same = [m for m in there if m.status in (ACTIVE, CANDIDATE) and (not memory.key or _same_fact(m, memory))]
     if same:  # the same sentence: perhaps the same conversation once more, so nothing is surer than before
-        again = adding.mention(same[0], now)
+        again = records.mention(same[0], now)
         return [again], Added(MENTIONED, again)
     if corrected := next((m for m in there if _said_before(m, memory, at)), None):
         return [], Added(MENTIONED, corrected)
@@ -212,7 +207,7 @@ def _learn(
             waiting = [m for m in _with_key(view, memory.category, memory.key, puts) if _waits(m, memory)]
             return correcting.corrected(proposal, memory, meant, waiting, tuple(puts), threshold, now)
     if memory.key:
-        return facts.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
+        return rules.extracted(memory, _with_key(view, memory.category, memory.key, puts), now, threshold)
     return [memory], Added(CANDIDATE_KEPT if memory.status == CANDIDATE else ADDED, memory)
 
 

@@ -9,8 +9,8 @@ from datetime import datetime
 from typing import Any
 
 from memctl.errors import UsageError
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added, mention
 from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
+from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added, mention
 
 OVERWRITE, APPEND, MERGE = MODES = ("overwrite", "append", "merge")
 

@@ -8,13 +8,12 @@ from datetime import datetime
 
 from memctl import secrets, times
 from memctl.errors import NotFoundError, UsageError
-from memctl.feedback import preferences
-from memctl.feedback import rules as feedback
+from memctl.feedback import preferences, rules
 from memctl.feedback.rules import Feedback
 from memctl.files import atomic, receipts
 from memctl.files.receipts import Receipt
+from memctl.memories.asking import Asking
 from memctl.models import Change, Memory
-from memctl.usecases.asking import Asking
 from memctl.view import View
 
 
@@ -58,7 +57,7 @@ class Judgements:
             RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
             UsageError: not a judgement, or the memory was not in that answer.
         """
-        feedback.check(judgement, feedback.MEMORY_WORDS)
+        rules.check(judgement, rules.MEMORY_WORDS)
         self._engine.refresh()
         reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
@@ -100,7 +99,7 @@ class Judgements:
             RefusedError: as for `feedback`.
             UsageError: no memory is named, or one that was not in the answer.
         """
-        feedback.check(outcome, feedback.OUTCOME_WORDS)
+        rules.check(outcome, rules.OUTCOME_WORDS)
         self._engine.refresh()
         reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt)
@@ -142,14 +141,14 @@ class Judgements:
 
         def decide(view: View) -> Change:
             result[:] = [_judged(view, ids, judgement, reason, answer, now)]
-            return Change("feedback", result[0].after, lines=(feedback.line(result[0].feedback),))
+            return Change("feedback", result[0].after, lines=(rules.line(result[0].feedback),))
 
         self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return result[0]
 
     def all(self) -> tuple[list[Feedback], list[int]]:
-        """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""
-        return feedback.read(atomic.read(self._engine.folder.feedback_log) or b"")
+        """All feedback, oldest first, and the numbers of the lines of `rules.jsonl` that cannot be read."""
+        return rules.read(atomic.read(self._engine.folder.feedback_log) or b"")
 
     def preference_pairs(self) -> list[preferences.Pair]:
         """Pairs of a better and a worse text, for preference training (DPO)."""
@@ -174,4 +173,4 @@ def _judged(
         # Not the words of messages: feedback is under git, and what was said is private.
         texts={memory.memory_id: memory.content for memory in before} if answer else None,
     )
-    return Judged(given, before, tuple(feedback.judged(memory, given.score, now) for memory in before), messages)
+    return Judged(given, before, tuple(rules.judged(memory, given.score, now) for memory in before), messages)

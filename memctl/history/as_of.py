@@ -12,10 +12,10 @@ from memctl.files import codec, document
 from memctl.history.states import Past
 from memctl.index.protocol import Entry, FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
+from memctl.memories.asking import Asking
 from memctl.models import IndexState, Memory, Query, QueryResult
 from memctl.selection import Selection
 from memctl.selection import select as selected
-from memctl.usecases.asking import Asking
 
 
 def query(engine: Asking, asked: Query, then: Past) -> QueryResult:

@@ -9,13 +9,12 @@ from datetime import datetime
 from memctl import times
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, quoted
-from memctl.files import document, reflections
+from memctl.files import document, reflections, trash
 from memctl.files.document import tombstones
 from memctl.history import differences
 from memctl.history.differences import FileChange, RecordChange
 from memctl.history.past import FILE, RECORD, Key
 from memctl.history.states import SHARED, Past, present_value
-from memctl.lifecycle import forgetting
 from memctl.models import ACTIVE, Change, FileEdit, Memory
 from memctl.secrets import ALLOW
 from memctl.view import View
@@ -100,6 +99,6 @@ def _reflection_back(view: View, then: Past, memory: Memory) -> list[FileEdit]:
 
 
 def _out_of_trash(view: View, memory: Memory) -> list[FileEdit]:
-    path = forgetting.trash_path(memory.memory_id)
+    path = trash.trash_path(memory.memory_id)
     data = view.read(path)
     return [] if data is None else [FileEdit(path, data, None)]

@@ -22,9 +22,9 @@ from memctl.history.stacks import REDO, UNDO
 from memctl.history.states import FEEDBACK, SHARED, Past, present_value
 from memctl.history.undoing import Taken
 from memctl.housekeeping import MAINTENANCE
+from memctl.memories.asking import Asking
 from memctl.models import Memory, Query, QueryResult
 from memctl.selection import Selection
-from memctl.usecases.asking import Asking
 from memctl.view import View
 
 LOG = "the log"

@@ -6,18 +6,17 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memctl import times
+from memctl import records, times
 from memctl.core import provenance
 from memctl.errors import MemctlError, NotFoundError, ProviderError
 from memctl.files import codec, reflections
-from memctl.lifecycle import adding
+from memctl.memories.asking import Asking
 from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
 from memctl.reflections.scope import Scope, made_from_others, scope_of
 from memctl.secrets import MASK
-from memctl.usecases.asking import Asking
 from memctl.view import View
 
 GENERATED_BY = "generated_by"
@@ -197,7 +196,7 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected,
     path = record.summary_md_ref
     before = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
-    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": _listed(record.sources)}
+    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": _listed(record.sources)}
     fields |= {"sources_hash": digest, GENERATED_BY: subject.by if digest in subject.drafts else ""}
     if current is not None and reflections.hand_edited(current):
         return _proposal(view, record, current, draft, {**fields, "updated_at": now}, before)
@@ -340,7 +339,7 @@ def with_detail(
     present = reflections.parse(before, path) if before else None
     given, text = reflections.given_front(text)
     sources = [before or reflections.with_own_fields_left_out(front), given]
-    fields = adding.front_matter(linked)
+    fields = records.front_matter(linked)
     for source in filter(None, sources):
         fields |= reflections.parse(source, path).fields
     fields.pop("generated_hash", None)

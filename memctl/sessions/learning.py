@@ -119,7 +119,7 @@ class Learning(Windows):
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
         from memctl.core.messages import USER
         from memctl.extraction.extract import Utterance
-        from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, UPDATED
+        from memctl.records import ADDED, CANDIDATE_KEPT, UPDATED
 
         told = [
             Utterance(message.role, message.text, message.time or at, message.id, message.speaker) for message in said

@@ -14,10 +14,10 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
+from memctl import records
 from memctl.errors import UsageError
 from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
 from memctl.index.text import likeness, terms
-from memctl.lifecycle import adding
 from memctl.models import Memory
 from memctl.strategies import wording
 from memctl.strategies.fixes import (
@@ -293,7 +293,7 @@ def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, tongue: 
         subcategory=SUBCATEGORY,
         tags=tags(failed.tool, failed.error_type),
         confidence=CONFIDENCE,
-        importance=adding.IMPORTANCE[KIND],
+        importance=records.IMPORTANCE[KIND],
         source="task_result",
         created_at=now,
         metadata={name: value for name, value in metadata.items() if value != ""},

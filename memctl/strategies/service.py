@@ -7,14 +7,13 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl import records, times
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
-from memctl.lifecycle import adding
-from memctl.lifecycle.adding import ADDED, MENTIONED
 from memctl.models import Change, FileEdit, Filters, Memory
+from memctl.records import ADDED, MENTIONED
 from memctl.reflections import extractive
 from memctl.reflections.service import Reflected, sources_hash
 from memctl.secrets import MASK
@@ -323,7 +322,7 @@ def _prepared(failed: Failure, mended: Mapping[str, Any], explanations: Mapping[
 
 def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Recorded, Change]:
     failed, tongue = given.failed, _tongue(view, given, now)
-    new = adding.check(rules.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
+    new = records.check(rules.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
     fresh = rules.read(new)
     if fresh is None:
         raise UsageError("the arguments cannot be kept as a fix pattern")
@@ -335,7 +334,7 @@ def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime)
         return Recorded(MENTIONED, again, body), Change("strategy record", (again,))
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
-    data = reflections.render_generated(adding.front_matter(linked), body)
+    data = reflections.render_generated(records.front_matter(linked), body)
     change = Change("strategy record", (linked,), files=(FileEdit(path, view.read(path), data),))
     return Recorded(ADDED, linked, body), change
 
@@ -420,7 +419,7 @@ def _report(view: View, tool: str, title: str, categories: Sequence[str], now: d
     kept = held.metadata.get("title") if held else ""
     draft = report.draft(found, told, title or (kept if isinstance(kept, str) else ""), tool)
     memories = [strategy.memory for strategy in found]
-    record = adding.check(_report_record(view, held, draft, memories, scope, now), categories)
+    record = records.check(_report_record(view, held, draft, memories, scope, now), categories)
     return _written(view, record, draft.body, sources_hash(memories), now)
 
 
@@ -465,7 +464,7 @@ def _written(view: View, record: Memory, body: str, digest: str, now: datetime) 
     path = record.summary_md_ref
     current = view.reflection(path)
     named = list(record.sources) if len(record.sources) <= _MOST_NAMED else []
-    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": named}
+    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": named}
     fields |= {"sources_hash": digest} | ({"updated_at": now} if current else {})
     if current and current.body.strip() == body.strip():
         return Reflected("unchanged", record, path, body), Change(_REPORTING)

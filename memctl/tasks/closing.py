@@ -11,13 +11,12 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memctl import times
+from memctl import records, times
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
 from memctl.files import sessions as files
 from memctl.files.sessions import Session
-from memctl.lifecycle import adding
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
 from memctl.sessions.service import Sessions
@@ -160,7 +159,7 @@ def _strategy_record(proposal: Proposal) -> Memory:
         subcategory="task",
         tags=proposal.tags,
         confidence=strategy_confidence(1),
-        importance=adding.IMPORTANCE["strategy"],
+        importance=records.IMPORTANCE["strategy"],
         source=SOURCE,
         metadata={"task_description": proposal.description, "verdict": proposal.verdict},
     )
@@ -206,7 +205,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
 def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
     before = original = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
-    fields = {**adding.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
+    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
     if current is not None and reflections.hand_edited(current):
         path = path.removesuffix(".md") + ".proposed.md"
         before = view.read(path)

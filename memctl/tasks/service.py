@@ -67,7 +67,7 @@ class Tasks(Teaching):
             UsageError: there is no request, or no such trigger.
             RefusedError: it holds what looks like a secret, and the setting `secrets` is `refuse`.
         """
-        from memctl.tasks import rules as tasks
+        from memctl.tasks import rules
 
         now = now or times.utc_now()
         request, goal, trigger_summary, target = (
@@ -78,7 +78,7 @@ class Tasks(Teaching):
             guarded(list(texts), self._engine.settings.secrets, "the plan", can_insist=False) for texts in (plan, tags)
         )
         self._finish_closed(session_id, now)
-        task = tasks.start(
+        task = rules.start(
             f"task_{now:%Y%m%d}_{secrets.token_hex(6)}", check_session_id(session_id), request, now, goal=goal,
             plan=plan, trigger_type=trigger_type, trigger_summary=trigger_summary, target=target, tags=tags,
             context=redacted(plain(context or {}), held_secrets(plain(context or {}))),
@@ -163,7 +163,7 @@ class Tasks(Teaching):
             NotFoundError: the session has no task.
             UsageError: there is no step to begin or to finish, or both a result and an error are given.
         """
-        from memctl.tasks import rules as tasks
+        from memctl.tasks import rules
 
         now = now or times.utc_now()
         if result is not None and error is not None:
@@ -175,17 +175,17 @@ class Tasks(Teaching):
         ends = result is not None or error is not None
         begins = not ends or bool(description.strip() or tool_name or given)
         limit, held = self._engine.settings.task_iterations, self._need_task(session_id, now)
-        if tasks.is_exhausted(held, limit) and (begins or not (call_id or tasks.is_under_way(held))):
-            words = tasks.exhausted_reason(held, limit)
+        if rules.is_exhausted(held, limit) and (begins or not (call_id or rules.is_under_way(held))):
+            words = rules.exhausted_reason(held, limit)
             closed = self.close(
-                "failure", summary=words, session_id=session_id, ended_by=tasks.STEP_LIMIT, wait=False, now=now
+                "failure", summary=words, session_id=session_id, ended_by=rules.STEP_LIMIT, wait=False, now=now
             )
             return Stepped(closed.task, closed)
 
         def move(task: Task) -> Task:
             if begins:
-                task = tasks.begin_step(task, now, description, tool_name=tool_name, args=given, call_id=call_id)
-            return tasks.finish_step(task, now, **told, call_id=call_id) if ends else task
+                task = rules.begin_step(task, now, description, tool_name=tool_name, args=given, call_id=call_id)
+            return rules.finish_step(task, now, **told, call_id=call_id) if ends else task
 
         return Stepped(self._change_task(session_id, move, now))
 
@@ -197,13 +197,13 @@ class Tasks(Teaching):
         Args:
             waited_for: ids of calls whose results are to come.
         """
-        from memctl.tasks import rules as tasks
+        from memctl.tasks import rules
 
         now = now or times.utc_now()
         held = self.get(session_id, now=now)
-        if held is None or tasks.interrupted(held, now, waited_for) == held:
+        if held is None or rules.interrupted(held, now, waited_for) == held:
             return held
-        return self._change_task(session_id, lambda task: tasks.interrupted(task, now, waited_for), now)
+        return self._change_task(session_id, lambda task: rules.interrupted(task, now, waited_for), now)
 
     def note(
         self,
@@ -221,7 +221,7 @@ class Tasks(Teaching):
         Raises:
             NotFoundError: the session has no task, or there is no such memory.
         """
-        from memctl.tasks import rules as tasks
+        from memctl.tasks import rules
 
         now = now or times.utc_now()
         told = redacted_text(text)
@@ -229,12 +229,12 @@ class Tasks(Teaching):
         ids = [self._engine.full_id(memory_id) for memory_id in used]
 
         def move(task: Task) -> Task:
-            task = tasks.drew_on(task, now, ids) if ids else task
+            task = rules.drew_on(task, now, ids) if ids else task
             if ids and not text.strip():
                 return task
             if decision or knowledge:
-                return (tasks.decided if decision else tasks.learned)(task, now, told)
-            return tasks.note(task, now, key, told)
+                return (rules.decided if decision else rules.learned)(task, now, told)
+            return rules.note(task, now, key, told)
 
         return self._change_task(session_id, move, now)
 
@@ -344,19 +344,19 @@ class Tasks(Teaching):
 
     def past_limit(self, session_id: str = MAIN) -> Closed | None:
         """The session's last task with what became of it, where it took too many steps and none was begun since."""
-        from memctl.tasks import rules as tasks
+        from memctl.tasks import rules
 
         held = self.get(session_id)
         episode = None if held else self._episode_if_any("", session_id)
-        if episode is None or episode.metadata.get("ended_by") != tasks.STEP_LIMIT:
+        if episode is None or episode.metadata.get("ended_by") != rules.STEP_LIMIT:
             return None
         about = {name: str(episode.metadata.get(name) or "") for name in ("task_description", "outcome_summary")}
-        task = tasks.Task(
-            episode.external_id, session_id, about["task_description"], about["task_description"], status=tasks.FAILED,
-            outcome=tasks.FAILURE, outcome_summary=about["outcome_summary"], ended_by=tasks.STEP_LIMIT,
+        task = rules.Task(
+            episode.external_id, session_id, about["task_description"], about["task_description"], status=rules.FAILED,
+            outcome=rules.FAILURE, outcome_summary=about["outcome_summary"], ended_by=rules.STEP_LIMIT,
             completed_at=episode.occurred_at,
         )  # fmt: skip
-        return Closed(task, episode, notes=(tasks.over_already(task),))
+        return Closed(task, episode, notes=(rules.over_already(task),))
 
     # The user's word
 

@@ -680,7 +680,7 @@ def test_any_locale_is_utf8_to_memctl(locale: dict[str, str], xiaolin: Memctl) -
 
 
 SMALL_BATCHES = (
-    "import sys, memctl.usecases.adding as adding; adding.BULK = 200; from memctl.cli.main import run; run()"
+    "import sys, memctl.memories.adding as adding; adding.BULK = 200; from memctl.cli.main import run; run()"
 )
 """The program of the executable, with operations of 200 records instead of 20,000 in a bulk add."""
 

@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memctl import records
 from memctl.errors import MemctlError
 from memctl.files import codec
-from memctl.lifecycle import adding
 from memctl.models import CATEGORIES
 from memctl.transfer import formats, notes
 
@@ -36,7 +36,7 @@ def read_and_check(data: bytes, form: str) -> None:
     except MemctlError:
         return
     for memory in found.memories:
-        codec.dump(codec.encode(adding.check(memory, (*CATEGORIES, memory.category))))
+        codec.dump(codec.encode(records.check(memory, (*CATEGORIES, memory.category))))
 
 
 @pytest.mark.parametrize("form", READABLE)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl import housekeeping, secrets, times
+from memctl import guarding, housekeeping, records, secrets, times
 from memctl import purge as purging
 from memctl.conversations import derived
 from memctl.conversations.in_files import deletions
@@ -14,14 +14,14 @@ from memctl.decay import policies
 from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections
+from memctl.files import trash
 from memctl.files.erase import Erasure
 from memctl.index import database
-from memctl.lifecycle import adding, forgetting, guarding
+from memctl.memories.asking import Asking
 from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
-from memctl.usecases.asking import Asking
 from memctl.view import View
 
 
@@ -61,10 +61,10 @@ class Changing(Asking):
         return changed
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
-        """As `adding.check`; what a person wrote as kind, layer or category may stay."""
+        """As `records.check`; what a person wrote as kind, layer or category may stay."""
         own = (before.category,) if before and before.category not in self.settings.categories else ()
         categories = (*self.settings.categories, *own)
-        return adding.check(changed, categories, before)
+        return records.check(changed, categories, before)
 
     def write_reflection(
         self,
@@ -102,7 +102,7 @@ class Changing(Asking):
         self,
         ids: Sequence[str],
         *,
-        reason: str = forgetting.FORGOTTEN,
+        reason: str = trash.FORGOTTEN,
         messages: bool = True,
         about: str = "",
         now: datetime | None = None,
@@ -141,8 +141,8 @@ class Changing(Asking):
             made = [m for m in derived.made_from(view, given, now) if derived.is_about(m, about)]
             once = {memory.memory_id: memory for memory in (*named, *same, *made)}
             gone[:] = once.values()
-            trash = housekeeping.to_trash("forget", view, gone, reason, now)
-            return replace(trash, puts=(*trash.puts, *left), lines=deletions(view, [*given, *said], now))
+            moving = housekeeping.to_trash("forget", view, gone, reason, now)
+            return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now))
 
         self._apply(decide, now, on_secret=secrets.ALLOW)
         return gone
@@ -183,10 +183,10 @@ class Changing(Asking):
         if given in view.tombstones:
             hint = "It was purged: only its id is left, and nothing brings it back."
             raise NotFoundError(f"no memory {given!r}", hint=hint)
-        in_trash = view.read(forgetting.trash_path(given))
+        in_trash = view.read(trash.trash_path(given))
         if in_trash is not None and view.get(given) is None:
-            trashed = forgetting.read_trashed(in_trash, forgetting.trash_path(given))
-            return forgetting.from_trash(trashed, in_trash, view.read)
+            trashed = trash.read_trashed(in_trash, trash.trash_path(given))
+            return trash.from_trash(trashed, in_trash, view.read)
         memory = view.need(self.full_id(given))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")

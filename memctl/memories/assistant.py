@@ -8,20 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import secrets, times
+from memctl import guarding, records, secrets, times
 from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
 from memctl.errors import UsageError
-from memctl.facts import rules as facts
+from memctl.facts import rules
 from memctl.index.stopwords import is_stop
-from memctl.lifecycle import adding, guarding
-from memctl.lifecycle.adding import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
+from memctl.memories.adding import Adding
+from memctl.memories.asking import Asking
+from memctl.memories.changing import Changing
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
+from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
 from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
-from memctl.usecases.adding import Adding
-from memctl.usecases.asking import Asking
-from memctl.usecases.changing import Changing
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
@@ -252,8 +251,8 @@ class Saving(Adding, Changing, Asking):
             memory = replace(memory, key=self._key(memory.category, meant.key), value=_value(meant))
         policy = self.secret_policy()
         given = frozenset({"kind", "category", "confidence"})
-        memory = adding.completed(memory, now, self.gateway.ids(now, datetime.now(UTC)), given)
-        return adding.check(guarding.guarded(memory, policy), self.settings.categories)
+        memory = records.completed(memory, now, self.gateway.ids(now, datetime.now(UTC)), given)
+        return records.check(guarding.guarded(memory, policy), self.settings.categories)
 
     def _category(self, memory: Memory, meant: Meant) -> str:
         """Where a fact with this key is already; else what the rules say, where the store has such a category."""
@@ -279,7 +278,7 @@ def _placed(view: View, memory: Memory, given: frozenset[str], now: datetime) ->
     """The records to write for one, and what became of it."""
     same = next((m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key), None)
     if same and memory.key:  # the same text without its key: this one says what it is
-        again = adding.mention(same, now, memory, given)
+        again = records.mention(same, now, memory, given)
         memory = replace(again, kind=memory.kind, category=memory.category, key=memory.key, value=memory.value)
     elif not memory.key:
         changed, added = _mentioned_or_new(view, memory, same, given, now)
@@ -287,16 +286,16 @@ def _placed(view: View, memory: Memory, given: frozenset[str], now: datetime) ->
     known = [m for m in view.with_key(memory.category, memory.key) if m.memory_id != memory.memory_id]
     if waiting := next((m for m in known if m.status == CANDIDATE and m.value == memory.value), None):
         known.remove(waiting)
-        memory = replace(adding.mention(waiting, now, memory, given), status=ACTIVE, conflicts_with=())
+        memory = replace(records.mention(waiting, now, memory, given), status=ACTIVE, conflicts_with=())
     active = [m for m in known if m.status == ACTIVE]
     pinned = [m for m in active if m.pinned and m.value != memory.value]
     if pinned:
         rivals = tuple(m.memory_id for m in active)
         kept = replace(memory, status=CANDIDATE, conflicts_with=rivals)
         return [kept], Saved(Added(CANDIDATE_KEPT, kept), pinned=tuple(pinned))
-    changed, added = facts.stated(memory, known, now)
+    changed, added = rules.stated(memory, known, now)
     if added.outcome == MENTIONED:
-        again = adding.mention(next(m for m in active if m.value == memory.value), now, memory, given)
+        again = records.mention(next(m for m in active if m.value == memory.value), now, memory, given)
         return [again], Saved(replace(added, memory=again))
     return changed, Saved(added, tuple(m for m in active if m.memory_id in added.replaced))
 
@@ -307,7 +306,7 @@ def _mentioned_or_new(
     held = same or next((m for m in view.same_text(memory.content) if m.status == ACTIVE), None)
     if held is None:
         return [memory], Added(ADDED, memory)
-    again = adding.mention(held, now, memory, given)
+    again = records.mention(held, now, memory, given)
     return [again], Added(MENTIONED, again)
 
 

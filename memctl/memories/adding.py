@@ -8,13 +8,12 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl import secrets, times
+from memctl import guarding, records, secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
-from memctl.facts import rules as facts
-from memctl.lifecycle import adding, guarding
-from memctl.lifecycle.adding import ADDED, MENTIONED, PURGED, SKIPPED, Added
+from memctl.facts import rules
 from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.records import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.reflections.service import with_detail
 from memctl.retrieval import answer as answering
 from memctl.sync import Progress
@@ -34,7 +33,7 @@ class Adding(Engine):
         detail: str | None = None,
         allow_duplicate: bool = False,
         allow_secret: bool = False,
-        mode: str = facts.OVERWRITE,
+        mode: str = rules.OVERWRITE,
         now: datetime | None = None,
         **given: Any,
     ) -> Added:
@@ -75,8 +74,8 @@ class Adding(Engine):
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
-        memory = adding.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
-        return adding.check(memory, self.settings.categories, memory if own else None)
+        memory = records.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
+        return records.check(memory, self.settings.categories, memory if own else None)
 
     def add_many(
         self,
@@ -170,14 +169,14 @@ def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str])
 
 
 def add_one(
-    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime, mode: str = facts.OVERWRITE
+    view: View, memory: Memory, given: frozenset[str], allow_duplicate: bool, now: datetime, mode: str = rules.OVERWRITE
 ) -> tuple[list[Memory], Added]:
     """A stated fact with a key updates; the same text is counted, and takes what is `given` with it; else it is new."""
     if memory.key:
-        return facts.stated(memory, view.with_key(memory.category, memory.key), now, mode)
+        return rules.stated(memory, view.with_key(memory.category, memory.key), now, mode)
     same = [] if allow_duplicate else [m for m in view.same_text(memory.content) if m.status == ACTIVE and not m.key]
     if same:
-        again = adding.mention(same[0], now, memory, given)
+        again = records.mention(same[0], now, memory, given)
         return [again], Added(MENTIONED, again)
     return [memory], Added(ADDED, memory)
 
@@ -229,14 +228,14 @@ def _add_to(
     if memory.key and memory.status == ACTIVE and not as_it_is:
         known = {m.memory_id: m for m in view.with_key(memory.category, memory.key)}
         known |= {m.memory_id: m for m in puts.values() if (m.category, m.key) == (memory.category, memory.key)}
-        changed, added = facts.stated(memory, list(known.values()), now)
+        changed, added = rules.stated(memory, list(known.values()), now)
         return added, changed
     if not as_it_is and not memory.external_id:
         if earlier := by_text.get(memory.content):
-            again = adding.mention(puts[earlier], now)
+            again = records.mention(puts[earlier], now)
             return Added(MENTIONED, again), [again]
         if same := [m for m in view.same_text(memory.content) if m.status == ACTIVE]:
-            again = adding.mention(puts.get(same[0].memory_id, same[0]), now)
+            again = records.mention(puts.get(same[0].memory_id, same[0]), now)
             return Added(MENTIONED, again), [again]
         by_text[memory.content] = memory.memory_id
     return Added(ADDED, memory), [memory]
