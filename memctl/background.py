@@ -6,12 +6,20 @@ import atexit
 from collections import deque
 from collections.abc import Callable
 from threading import Condition, Thread
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, Protocol, Self, TypeVar
 
-from memctl.engine import Engine
 from memctl.errors import MemctlError
 
-E = TypeVar("E", bound=Engine)
+
+class Reopenable(Protocol):
+    """What can be opened once more, for a thread of its own."""
+
+    def another(self) -> Self: ...
+
+    def close(self) -> None: ...
+
+
+E = TypeVar("E", bound=Reopenable)
 
 CLOSING = 10.0
 """Seconds for which the end of a program waits for work that is not done."""

@@ -15,6 +15,7 @@ from memctl.errors import MemctlError, NotFoundError, RefusedError, StorageError
 from memctl.files import layout, signing
 from memctl.files.layout import UserFolder
 from memctl.index.sqlite import SqliteIndex
+from memctl.memories.asking import Asking
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
@@ -59,7 +60,7 @@ def open_store(
         cache = index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:")
         embedder = CachedEmbedder(embedder, cache, folder.signer.secret(EMBEDDINGS))
     spare = index_paths(folder, environment)
-    return MemoryStore(
+    engine = Asking(
         folder,
         index,
         embedder,
@@ -70,6 +71,7 @@ def open_store(
         llm=lambda: need_llm(settings, environment),
         rerankers=lambda name: need_reranker(settings, name, environment),
     )
+    return MemoryStore(engine)
 
 
 def trusted_settings(root: Path, environment: Mapping[str, str]) -> tuple[config.Settings, tuple[str, ...]]:

@@ -9,8 +9,8 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
+from memctl.core.limits import DECAY_POLICIES, HALF_LIFE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
-from memctl.decay.policies import HALF_LIFE, POLICIES
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, check_user_name
@@ -215,7 +215,7 @@ class Settings:
     decay_policies: tuple[str, ...] = _setting(
         (HALF_LIFE,),
         "What `decay` and `maintain` archive by: any of half-life, age, gate, capacity, strategies; [] for nothing.",
-        choices=POLICIES,
+        choices=DECAY_POLICIES,
     )
     decay_half_life_days: float = _setting(
         90.0, "half-life: days in which the importance of an episode halves.", 0.01, 100000

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
@@ -37,7 +38,7 @@ E = TypeVar("E", bound="Healing")
 class Healing(Protocol):
     """What can make its index again and do something once more."""
 
-    def _healed(self, action: Callable[[], T]) -> T: ...
+    def healed(self, action: Callable[[], T]) -> T: ...
 
 
 MEGABYTE = 1024 * 1024
@@ -50,7 +51,7 @@ def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E,
 
     @wraps(question)
     def asked(self: E, /, *args: P.args, **options: P.kwargs) -> T:
-        return self._healed(lambda: question(self, *args, **options))
+        return self.healed(lambda: question(self, *args, **options))
 
     return asked
 
@@ -139,22 +140,30 @@ class Engine:
             llm=lambda: self.llm, rerankers=self.reranker,
         )  # fmt: skip
 
+    @contextmanager
+    def all_locked(self) -> Iterator[None]:
+        """With nobody else writing to any file of the user's, sessions included."""
+        from memctl.files import sessions
+
+        with self.gateway.locked(), sessions.all_locked(self.folder, timeout=self.settings.lock_timeout):
+            yield
+
     @property
     def user(self) -> str:
         return self.folder.name
 
-    def _unready(self) -> str:
+    def unready(self) -> str:
         """Why the embedder's vectors cannot be searched yet, empty where they can."""
-        if self.embedder is None or self._ready_embedder() is not None:
+        if self.embedder is None or self.ready_embedder() is not None:
             return ""
         return f"full text only: the index has no vectors of {self.embedder.name} yet; `memctl sync` makes them"
 
-    def _ready_embedder(self) -> Embedder | None:
+    def ready_embedder(self) -> Embedder | None:
         """The embedder, if the vectors in the index are its own."""
         ready = self.embedder and self.index.meta("model") == self.embedder.identity
         return self.embedder if ready else None
 
-    def _healed(self, action: Callable[[], T]) -> T:
+    def healed(self, action: Callable[[], T]) -> T:
         """Do something with the index; if that turns out to be damaged, make it anew and do it again."""
         try:
             try:
@@ -169,11 +178,7 @@ class Engine:
             ) from None
 
     def refresh(self, *, vectors: bool = False) -> syncing.SyncReport:
-        """Make the index say what the files say; part of every command.
-
-        Args:
-            vectors: whether a few missing vectors of a slow model are made as well, which only questions wait for.
-        """
+        """See `MemoryStore.refresh`."""
         recover_if_free(self.gateway)
 
         def look() -> syncing.SyncReport:
@@ -184,7 +189,7 @@ class Engine:
             return self._with_vectors(report, False, None)
 
         try:
-            return self._healed(look)
+            return self.healed(look)
         except StorageError as problem:
             self.report = syncing.SyncReport(notes=(problem.message,), blocked=problem)
             return self.report
@@ -192,15 +197,15 @@ class Engine:
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
     ) -> syncing.SyncReport:
-        """As `refresh`, and make every vector that is missing, also by a server that did not answer lately."""
+        """See `MemoryStore.sync`."""
         recover_if_free(self.gateway)
         with waiting.at_most(math.inf):
-            return self._healed(lambda: self._synced(deep, allow_mass_change, progress))
+            return self.healed(lambda: self._synced(deep, allow_mass_change, progress))
 
     def embed(self) -> syncing.SyncReport:
-        """As `refresh`, and make every vector that is missing, unless the model's server did not answer lately."""
+        """See `MemoryStore.embed`."""
         self.refresh()
-        return self._healed(self._synced)
+        return self.healed(self._synced)
 
     def _synced(
         self, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
@@ -219,20 +224,16 @@ class Engine:
         return self.report
 
     def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
-        """Delete the index and make it anew from the files.
-
-        Raises:
-            InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
-        """
+        """See `MemoryStore.reindex`."""
         if blocked := self.refresh().blocked:
             raise blocked
         self.index.rebuild()
         return self.sync(progress=progress)
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
-        """Apply any change, decided on under the lock; what every other method does."""
+        """See `MemoryStore.change`."""
         self.refresh()
-        return self._apply(decide, now or times.utc_now())
+        return self.apply(decide, now or times.utc_now())
 
     def view(self) -> View:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
@@ -256,7 +257,7 @@ class Engine:
         """What becomes of likely secrets: the setting, unless somebody insists."""
         return ALLOW if allow_secret else self.settings.secrets
 
-    def _apply(
+    def apply(
         self, decide: Callable[[View], Change], now: datetime, *, dry_run: bool = False, on_secret: str = ""
     ) -> Change:
         """Apply a change, after moving what has expired to the trash and giving new reflections records.
@@ -277,7 +278,7 @@ class Engine:
         def tidy(view: View) -> Change:
             return housekeeping.housekeeping(view, now)
 
-        return self._healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
+        return self.healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
 
     def _looked_through(self, decide: Callable[[View], Change], on_secret: str) -> Callable[[View], Change]:
         policy = on_secret or self.settings.secrets

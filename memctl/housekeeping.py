@@ -9,8 +9,7 @@ from datetime import datetime
 from memctl import records
 from memctl.entries import memory_of, reflection_memory
 from memctl.errors import RefusedError, StorageError, argument
-from memctl.files import document, reflections
-from memctl.files import trash
+from memctl.files import document, reflections, trash
 from memctl.files.document import tombstones
 from memctl.models import Change, FileEdit, Memory, Reflection
 from memctl.sync import FUSE_LEAST, FUSE_SHARE

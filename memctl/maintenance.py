@@ -106,7 +106,7 @@ class Maintenance:
         self._engine.refresh()
         due = housekeeping.housekeeping(self._engine.view(), now)
         if not dry_run:
-            self._engine._apply(lambda view: Change(housekeeping.MAINTENANCE), now)
+            self._engine.apply(lambda view: Change(housekeeping.MAINTENANCE), now)
         gone = [f"{memory_id} has expired: to the trash" for memory_id in due.removes]
         return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
 
@@ -142,7 +142,7 @@ class Maintenance:
 
         gone: list[Memory] = []
         self._engine.refresh()
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
@@ -174,7 +174,7 @@ class Maintenance:
         return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self._engine._healed(self._engine.index.compact)
+        freed = 0 if dry_run else self._engine.healed(self._engine.index.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 

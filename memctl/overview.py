@@ -71,14 +71,14 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
     memories = store.all()
     active = [memory for memory in memories if memory.status == ACTIVE]
     dates = sorted(memory.when for memory in memories if memory.when)
-    documents = [d for m in memories if m.summary_md_ref and (d := store.readable_reflection(m)[0])]
-    passages = store.index.passages()
+    documents = [d for m in memories if m.summary_md_ref and (d := store.engine.readable_reflection(m)[0])]
+    passages = store.engine.index.passages()
     runs = store.conversations.runs()
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
         total=len(memories),
-        trashed=len(store.trashed()),
+        trashed=len(store.engine.trashed()),
         statuses=Counter(memory.status for memory in memories),
         categories=Counter(memory.category for memory in active),
         kinds=Counter(memory.kind for memory in active),
@@ -95,8 +95,8 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         runs=len(runs),
         sizes=_sizes(store.folder),
         index=report.index_state,
-        index_path=str(store.index.path),
-        model=store.embedder.name if store.embedder else "none",
+        index_path=str(store.engine.index.path),
+        model=store.engine.embedder.name if store.engine.embedder else "none",
         next_to_fade=policies.forecasts(active, now, store.decay.rules)[:5],
     )
 
@@ -130,7 +130,7 @@ def as_dict(found: Overview) -> dict[str, Any]:
 
 def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
     """Gather what there is about one memory."""
-    reflection, problem = store.readable_reflection(memory)
+    reflection, problem = store.engine.readable_reflection(memory)
     uses = store.decay.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
     forecast = policies.forecast(memory, now, store.decay.rules)

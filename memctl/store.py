@@ -1,25 +1,28 @@
-"""One user's memories: the public Python API. One short method a use case; truth first, index second.
+"""One user's memories: the public Python API.
 
-Asking is there at once. Every other subject joins `MemoryStore` when one of its names is first used: to import them
-all takes longer than to answer a question.
+The everyday verbs are methods; everything else has a part of its own (`store.tasks`, `store.history`, …), which is
+imported when it is first used: to import them all takes longer than to answer a question.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
-from importlib import import_module
-from threading import RLock
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Self
 
 from memctl.memories.asking import Asking
 
 if TYPE_CHECKING:
     from datetime import datetime
+    from pathlib import Path
 
+    from memctl import purge as purging
+    from memctl import sync as syncing
+    from memctl.config import Settings
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
     from memctl.context.service import ContextPack, Contexts
+    from memctl.conversations.service import Conversations
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
@@ -27,175 +30,318 @@ if TYPE_CHECKING:
     from memctl.facts.candidates import Candidates
     from memctl.feedback.service import Judged, Judgements
     from memctl.files.journal import Operation
+    from memctl.files.layout import UserFolder
     from memctl.history.service import History
     from memctl.local_state import LocalState
     from memctl.maintenance import Step
     from memctl.memories.adding import Adding
-    from memctl.memories.assistant import Saving
+    from memctl.memories.assistant import Assistant
     from memctl.memories.changing import Changing
+    from memctl.models import Change, Memory, Query, QueryResult, Reflection
+    from memctl.records import Added
     from memctl.reflections.service import Reflections
+    from memctl.selection import Selection
     from memctl.sessions.service import Ended, Sessions
     from memctl.strategies.service import Strategies
+    from memctl.sync import Progress
     from memctl.tasks.service import Tasks
-    from memctl.usecases.archiving import Archiving
-
-    class Subjects(
-        Saving, Adding, Changing, Archiving,
-    ):  # fmt: skip
-        """Every subject, for type checkers."""
-
-else:
-
-    class Subjects(Asking):
-        """The subjects in use so far."""
+    from memctl.transfer.archive import Archive
+    from memctl.view import View
 
 
-SUBJECTS: Mapping[str, tuple[str, ...]] = {
-    "saving.Saving": ("save", "amend", "meant_by"),
-    "adding.Adding": ("add", "add_many"),
-    "changing.Changing": ("put", "write_reflection", "forget", "messages_saying", "restore", "purge"),
-    "archiving.Archiving": ("export_archive",),
-}
-"""Module and class of each subject, in the order in which Python looks through them, and what it adds to the store."""
-
-
-class MemoryStore(Subjects):
+class MemoryStore:
     """The memories of one user.
 
     Made by `memctl.open_store`. Times are UTC; every method that depends on the present takes `now`. Methods that
     change something raise `LockedError`, `StorageError`, `InvalidDataError` (the files cannot be read) or
     `RefusedError`, and have then changed nothing.
+
+    Attributes:
+        engine: the files and their index, and what reads and changes them.
     """
 
-    @cached_property
-    def context(self) -> Contexts:
-        """What is known that matters, packed for a model's call."""
-        from memctl.context.service import Contexts
+    def __init__(self, engine: Asking) -> None:
+        self.engine = engine
 
-        return Contexts(self)
+    def __enter__(self) -> Self:
+        return self
 
-    @cached_property
-    def strategies(self) -> Strategies:
-        """Error-recovery strategies: learned from calls that were fixed, asked when one fails."""
-        from memctl.strategies.service import Strategies
+    def __exit__(self, *_: object) -> None:
+        self.close()
 
-        return Strategies(self)
+    def close(self) -> None:
+        self.engine.close()
 
-    @cached_property
-    def conflicts(self) -> Conflicts:
-        """Contradictions among memories, found when asked for and settled as a person says."""
-        from memctl.conflicts.service import Conflicts
+    def another(self) -> Self:
+        """The same memories once more, for another thread: with a connection of its own, and the same models.
 
-        return Conflicts(self)
-
-    @cached_property
-    def documents(self) -> Documents:
-        """Documents that are asked together with memories."""
-        from memctl.documents.service import Documents
-
-        return Documents(self)
-
-    @cached_property
-    def decay(self) -> Decay:
-        """Archiving what no longer matters."""
-        from memctl.decay.service import Decay
-
-        return Decay(self)
-
-    @cached_property
-    def consolidation(self) -> Consolidation:
-        """Merging near-duplicates, and making knowledge and strategies of experience."""
-        from memctl.consolidation.service import Consolidation
-
-        return Consolidation(self)
-
-    @cached_property
-    def evaluation(self) -> Evaluations:
-        """How well one's own memories are found."""
-        from memctl.evaluation.service import Evaluations
-
-        return Evaluations(self, self.judgements)
-
-    @cached_property
-    def reflections(self) -> Reflections:
-        """Reflections, written from memories and refreshed when those change."""
-        from memctl.reflections.service import Reflections
-
-        return Reflections(self)
-
-    @cached_property
-    def extraction(self) -> Extraction:
-        """Learning what a conversation says about the user."""
-        from memctl.extraction.service import Extraction
-
-        return Extraction(self)
-
-    @cached_property
-    def sessions(self) -> Sessions:
-        """The windows of conversations: their messages, making room, and learning from what leaves."""
-        from memctl.sessions.service import Sessions
-
-        return Sessions(self)
-
-    @cached_property
-    def tasks(self) -> Tasks:
-        """What agents are at."""
-        from memctl.tasks.service import Tasks
-
-        return Tasks(self)
-
-    def end_session(
-        self, session_id: str = "main", *, use_model: bool = True, wait: bool = True, now: datetime | None = None
-    ) -> Ended:
-        """End a session and the task at hand in it: learn from what is left, then remove it.
-
-        Args:
-            wait: False: all that is left waits in the queue, for `sessions.learn_pending` and `maintain`.
+        A connection is for one thread at a time. Whoever opens it closes it.
 
         Raises:
-            NotFoundError: there is no such session.
-            RefusedError: somebody else wrote it.
+            StorageError: the index cannot be opened again.
         """
-        self.tasks.end(session_id, use_model=use_model, wait=wait, now=now)
-        return self.sessions.end(session_id, use_model=use_model, wait=wait, now=now)
+        return type(self)(self.engine.another())
 
-    @cached_property
-    def local_state(self) -> LocalState:
-        """What lies below `.memctl/` and this machine's user did not write."""
-        from memctl.local_state import LocalState
+    @property
+    def user(self) -> str:
+        return self.engine.user
 
-        return LocalState(self)
+    @property
+    def folder(self) -> UserFolder:
+        return self.engine.folder
 
-    def maintain(self, **options: Any) -> tuple[Step, ...]:
-        """Everything that a timer should do; see `Maintenance.run`."""
-        from memctl.maintenance import Maintenance
+    @property
+    def settings(self) -> Settings:
+        return self.engine.settings
 
-        return Maintenance(self).run(**options)
+    def add(
+        self,
+        content: str,
+        *,
+        detail: str | None = None,
+        allow_duplicate: bool = False,
+        allow_secret: bool = False,
+        mode: str = "overwrite",
+        now: datetime | None = None,
+        **given: Any,
+    ) -> Added:
+        """Remember one thing.
 
-    @cached_property
-    def judgements(self) -> Judgements:
-        """What was judged: feedback on memories and answers, and what training can take from it."""
-        from memctl.feedback.service import Judgements
+        Args:
+            content: the text; any Unicode.
+            detail: Markdown to keep with it as its own reflection.
+            allow_duplicate: store it even if the same text is there.
+            allow_secret: store it even if a part of it looks like a secret.
+            mode: what a new value of a fact with a key does to the old one: `overwrite`, `append` or `merge`.
+            given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
 
-        return Judgements(self)
+        Returns:
+            what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
 
-    @cached_property
-    def candidates(self) -> Candidates:
-        """What was learned and is not believed yet, for a person to confirm or reject."""
-        from memctl.facts.candidates import Candidates
+        Raises:
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
+        """
+        return self._adding.add(
+            content,
+            detail=detail,
+            allow_duplicate=allow_duplicate,
+            allow_secret=allow_secret,
+            mode=mode,
+            now=now,
+            **given,
+        )
 
-        return Candidates(self)
+    def add_many(
+        self,
+        memories: Iterable[Memory],
+        *,
+        details: Mapping[int, str] | None = None,
+        fronts: Mapping[int, str] | None = None,
+        fields: Mapping[int, frozenset[str]] | None = None,
+        command: str = "import",
+        allow_duplicate: bool = False,
+        allow_secret: bool = False,
+        now: datetime | None = None,
+        progress: Progress | None = None,
+    ) -> list[Added]:
+        """Remember many things at once; only exactly the same text is looked for.
+
+        A memory with an `external_id` is always kept, once: a second import of it is skipped.
+
+        Args:
+            memories: with `memory_id` empty where a new one is wanted. Kind and importance are completed as `add` does,
+                where nobody gave them; every other field is taken as it is.
+            details: Markdown to keep with a memory, by its position.
+            fronts: front matter of that Markdown whose fields are kept, but for those memctl writes itself.
+            fields: names of the fields that somebody gave to a memory, by its position; else all of one with an id, and
+                of another those that differ from the defaults of `Memory`.
+            allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
+        """
+        return self._adding.add_many(
+            memories,
+            details=details,
+            fronts=fronts,
+            fields=fields,
+            command=command,
+            allow_duplicate=allow_duplicate,
+            allow_secret=allow_secret,
+            now=now,
+            progress=progress,
+        )
+
+    def query(
+        self,
+        question: str | Query,
+        *,
+        now: datetime | None = None,
+        strict: bool = False,
+        receipt: bool = True,
+        **options: Any,
+    ) -> QueryResult:
+        """Ask what is known about something.
+
+        Args:
+            question: the words, or a whole `Query`; `options` are fields of `Query` (top, filters, min_score, route).
+            strict: raise instead of giving an answer that is worse than it should be.
+            receipt: note the answer, so that feedback can name it and its memories count as used.
+
+        Raises:
+            DegradedError: with `strict`, when there are no vectors or the files cannot be read.
+        """
+        return self.engine.query(question, now=now, strict=strict, receipt=receipt, **options)
+
+    def get(self, memory_id: str) -> Memory:
+        """One record by its id, or by an unambiguous beginning of it.
+
+        Raises:
+            NotFoundError: there is none; near ids are suggested.
+        """
+        return self.engine.get(memory_id)
+
+    def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
+        """Records that fit, sorted; see `Selection`."""
+        return self.engine.select(selection, now=now)
+
+    def all(self) -> list[Memory]:
+        """Every record, whatever its status, in time order."""
+        return self.engine.all()
+
+    def put(
+        self,
+        memory: Memory,
+        *,
+        expected: Memory | None = None,
+        allow_secret: bool = False,
+        command: str = "edit",
+        now: datetime | None = None,
+    ) -> Memory:
+        """Replace a record by a changed one of the same id.
+
+        Args:
+            expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
+                still be that of the record.
+            allow_secret: store it even if a part that was not there before looks like a secret.
+
+        Raises:
+            ConflictError: the record was changed by somebody else.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
+        """
+        return self._changing.put(memory, expected=expected, allow_secret=allow_secret, command=command, now=now)
+
+    def write_reflection(
+        self,
+        memory: Memory,
+        text: str,
+        *,
+        expected: str | None = None,
+        allow_secret: bool = False,
+        now: datetime | None = None,
+    ) -> Reflection:
+        """Set the Markdown body of a record's reflection, as a person would.
+
+        Args:
+            expected: the body the text was made from.
+            allow_secret: write it even if a part that is not in `expected` looks like a secret.
+
+        Raises:
+            ConflictError: the body is no longer as `expected`.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
+        """
+        return self._changing.write_reflection(memory, text, expected=expected, allow_secret=allow_secret, now=now)
+
+    def forget(
+        self,
+        ids: Sequence[str],
+        *,
+        reason: str = "forgotten",
+        messages: bool = True,
+        about: str = "",
+        now: datetime | None = None,
+    ) -> list[Memory]:
+        """Move memories to the trash, and delete the messages that say them, with what else was made from these and
+        says the same; `undo` brings all of it back, `restore` the memories. The messages leave their windows and the
+        queue too, so that nothing is learned from them once more. What is forgotten by the id of a message takes along
+        all that was made from it alone.
+
+        A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
+
+        Args:
+            ids: of memories, or of messages.
+            messages: whether the messages go; else only the memories.
+            about: by which words a message was found; what was made from it and holds none of them stays.
+
+        Returns:
+            the memories that went.
+        """
+        return self._changing.forget(ids, reason=reason, messages=messages, about=about, now=now)
+
+    def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
+        """The ids of the messages that say some memories, and go when these are forgotten; and of answers that repeat
+        one of the messages among them."""
+        return self._changing.messages_saying(ids, now=now)
+
+    def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
+        """Bring back what was archived or forgotten.
+
+        Raises:
+            NotFoundError: it is neither archived nor in the trash.
+        """
+        return self._changing.restore(ids, dry_run=dry_run, now=now)
+
+    def purge(
+        self,
+        ids: Sequence[str],
+        *,
+        dry_run: bool = False,
+        look: bool = True,
+        expected: purging.PurgeReport | None = None,
+        now: datetime | None = None,
+    ) -> purging.PurgeReport:
+        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
+
+        Args:
+            ids: of memories, or of messages, which take along what was made from them alone.
+            look: whether a dry run also looks for what will be left, in all files and in git; that takes longest.
+            expected: what a dry run has shown.
+
+        Raises:
+            ConflictError: more would go than `expected` says.
+        """
+        return self._changing.purge(ids, dry_run=dry_run, look=look, expected=expected, now=now)
+
+    def refresh(self, *, vectors: bool = False) -> syncing.SyncReport:
+        """Make the index say what the files say; part of every command.
+
+        Args:
+            vectors: whether a few missing vectors of a slow model are made as well, which only questions wait for.
+        """
+        return self.engine.refresh(vectors=vectors)
+
+    def sync(
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
+    ) -> syncing.SyncReport:
+        """As `refresh`, and make every vector that is missing, also by a server that did not answer lately."""
+        return self.engine.sync(deep=deep, allow_mass_change=allow_mass_change, progress=progress)
+
+    def embed(self) -> syncing.SyncReport:
+        """As `refresh`, and make every vector that is missing, unless the model's server did not answer lately."""
+        return self.engine.embed()
+
+    def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
+        """Delete the index and make it anew from the files.
+
+        Raises:
+            InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
+        """
+        return self.engine.reindex(progress)
+
+    def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
+        """Apply any change, decided on under the lock; what every other method does."""
+        return self.engine.change(decide, now)
 
     def feedback(self, memory_id: str, judgement: str, **options: Any) -> Judged:
         """Judge one memory or message; see `Judgements.give`."""
         return self.judgements.give(memory_id, judgement, **options)
-
-    @cached_property
-    def history(self) -> History:
-        """What was done and what was: the log, the memories of another time, and taking changes back."""
-        from memctl.history.service import History
-
-        return History(self)
 
     def undo(self, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None) -> Operation:
         """Take back the last change.
@@ -219,37 +365,172 @@ class MemoryStore(Subjects):
         """
         return self.history.redo(dry_run=dry_run, now=now).one()
 
+    def end_session(
+        self, session_id: str = "main", *, use_model: bool = True, wait: bool = True, now: datetime | None = None
+    ) -> Ended:
+        """End a session and the task at hand in it: learn from what is left, then remove it.
+
+        Args:
+            wait: False: all that is left waits in the queue, for `sessions.learn_pending` and `maintain`.
+
+        Raises:
+            NotFoundError: there is no such session.
+            RefusedError: somebody else wrote it.
+        """
+        self.tasks.end(session_id, use_model=use_model, wait=wait, now=now)
+        return self.sessions.end(session_id, use_model=use_model, wait=wait, now=now)
+
+    def maintain(self, **options: Any) -> tuple[Step, ...]:
+        """Everything that a timer should do; see `Maintenance.run`."""
+        from memctl.maintenance import Maintenance
+
+        return Maintenance(self.engine).run(**options)
+
     def build_context(self, question: str, **options: Any) -> ContextPack:
         """The context of a model's call, within a budget of tokens; see `Contexts.build`."""
         return self.context.build(question, **options)
 
+    def export_archive(self, path: str | Path, *, with_log: bool = False) -> Archive:
+        """Write every file of the user's, byte for byte, into one; `memctl.transfer.restoring.restore` brings it back.
 
-class _Later:
-    """A name of a subject that has not joined yet: to ask for it makes the subject join."""
+        Args:
+            with_log: also the operation log (undo, history), which holds what was changed and forgotten.
 
-    def __init__(self, subject: str, name: str) -> None:
-        self.subject, self.name = subject, name
+        Raises:
+            LockedError, StorageError, InvalidDataError: no archive was written.
+        """
+        from pathlib import Path
 
-    def __get__(self, store: MemoryStore | None, owner: type[MemoryStore]) -> Any:
-        _join(self.subject)
-        return vars(Subjects)[self.name].__get__(store, owner)
+        from memctl.transfer import archive
 
+        with self.engine.all_locked():
+            return archive.write(self.folder, Path(path).expanduser(), with_log=with_log)
 
-_joining = RLock()
-_joined: dict[str, type] = {}
+    @cached_property
+    def _adding(self) -> Adding:
+        from memctl.memories.adding import Adding
 
+        return Adding(self.engine)
 
-def _join(subject: str) -> None:
-    """Make a subject one of the bases, and put what its names stand for in their place, where `help` finds it too."""
-    with _joining:
-        module, _, name = subject.partition(".")
-        _joined[subject] = joining = getattr(import_module(f"memctl.usecases.{module}"), name)
-        Subjects.__bases__ = (*(_joined[known] for known in SUBJECTS if known in _joined), Asking)
-        for each in SUBJECTS[subject]:
-            setattr(Subjects, each, vars(joining)[each])
+    @cached_property
+    def _changing(self) -> Changing:
+        from memctl.memories.changing import Changing
 
+        return Changing(self.engine)
 
-if not TYPE_CHECKING:
-    for _subject, _names in SUBJECTS.items():
-        for _name in _names:
-            setattr(Subjects, _name, _Later(_subject, _name))
+    @cached_property
+    def assistant(self) -> Assistant:
+        """What an assistant asks for: saving what it is told, correcting it, and finding what words mean."""
+        from memctl.memories.assistant import Assistant
+
+        return Assistant(self.engine)
+
+    @property
+    def conversations(self) -> Conversations:
+        """What was said to agents, word for word."""
+        return self.engine.conversations
+
+    @cached_property
+    def context(self) -> Contexts:
+        """What is known that matters, packed for a model's call."""
+        from memctl.context.service import Contexts
+
+        return Contexts(self.engine)
+
+    @cached_property
+    def sessions(self) -> Sessions:
+        """The windows of conversations: their messages, making room, and learning from what leaves."""
+        from memctl.sessions.service import Sessions
+
+        return Sessions(self.engine)
+
+    @cached_property
+    def tasks(self) -> Tasks:
+        """What agents are at."""
+        from memctl.tasks.service import Tasks
+
+        return Tasks(self.engine)
+
+    @cached_property
+    def extraction(self) -> Extraction:
+        """Learning what a conversation says about the user."""
+        from memctl.extraction.service import Extraction
+
+        return Extraction(self.engine)
+
+    @cached_property
+    def documents(self) -> Documents:
+        """Documents that are asked together with memories."""
+        from memctl.documents.service import Documents
+
+        return Documents(self.engine)
+
+    @cached_property
+    def reflections(self) -> Reflections:
+        """Reflections, written from memories and refreshed when those change."""
+        from memctl.reflections.service import Reflections
+
+        return Reflections(self.engine)
+
+    @cached_property
+    def judgements(self) -> Judgements:
+        """What was judged: feedback on memories and answers, and what training can take from it."""
+        from memctl.feedback.service import Judgements
+
+        return Judgements(self.engine)
+
+    @cached_property
+    def candidates(self) -> Candidates:
+        """What was learned and is not believed yet, for a person to confirm or reject."""
+        from memctl.facts.candidates import Candidates
+
+        return Candidates(self.engine)
+
+    @cached_property
+    def conflicts(self) -> Conflicts:
+        """Contradictions among memories, found when asked for and settled as a person says."""
+        from memctl.conflicts.service import Conflicts
+
+        return Conflicts(self.engine)
+
+    @cached_property
+    def consolidation(self) -> Consolidation:
+        """Merging near-duplicates, and making knowledge and strategies of experience."""
+        from memctl.consolidation.service import Consolidation
+
+        return Consolidation(self.engine)
+
+    @cached_property
+    def decay(self) -> Decay:
+        """Archiving what no longer matters."""
+        from memctl.decay.service import Decay
+
+        return Decay(self.engine)
+
+    @cached_property
+    def strategies(self) -> Strategies:
+        """Error-recovery strategies: learned from calls that were fixed, asked when one fails."""
+        from memctl.strategies.service import Strategies
+
+        return Strategies(self.engine)
+
+    @cached_property
+    def history(self) -> History:
+        """What was done and what was: the log, the memories of another time, and taking changes back."""
+        from memctl.history.service import History
+
+        return History(self.engine)
+
+    @cached_property
+    def evaluation(self) -> Evaluations:
+        """How well one's own memories are found."""
+        from memctl.evaluation.service import Evaluations
+
+        return Evaluations(self.engine, self.judgements)
+
+    @cached_property
+    def local_state(self) -> LocalState:
+        """What lies below `.memctl/` and this machine's user did not write."""
+        from memctl.local_state import LocalState
+
+        return LocalState(self.engine)

@@ -273,8 +273,8 @@ def _others(connection: Any, table: str) -> str:
 def rebuilt(store: MemoryStore) -> SqliteIndex:
     """An index made from the files alone, beside the store's own."""
     index = SqliteIndex(Path(":memory:"))
-    sync.sync(store.folder, index, store.embedder)
-    sync.embed_pending(index, store.embedder)
+    sync.sync(store.folder, index, store.engine.embedder)
+    sync.embed_pending(index, store.engine.embedder)
     return index
 
 
@@ -283,7 +283,7 @@ def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
     store.sync(allow_mass_change=True)
     fresh = rebuilt(store)
     try:
-        kept, anew = content_of(store.index), content_of(fresh)
+        kept, anew = content_of(store.engine.index), content_of(fresh)
     finally:
         fresh.close()
     for path, (size, digest, *rest) in kept["files"].items():
@@ -291,7 +291,7 @@ def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
             kept["files"][path] = (size, anew["files"][path][1], *rest)
     for table in anew:
         assert kept[table] == anew[table], f"{table}: the index differs from a rebuild"
-    assert store.index.check() == ""
+    assert store.engine.index.check() == ""
     return kept
 
 

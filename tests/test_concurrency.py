@@ -90,7 +90,7 @@ def _first(root: Path, name: str, count: str) -> str:
 
 def _holder(root: Path, name: str, count: str) -> None:
     """Hold the lock until told otherwise."""
-    with open_store(root, user="alice", environment=_environment(root)) as store, store.gateway.locked():
+    with open_store(root, user="alice", environment=_environment(root)) as store, store.engine.gateway.locked():
         print("held", flush=True)
         sys.stdin.readline()
 
@@ -171,8 +171,8 @@ def test_writers_that_change_and_forget(tmp_path: Path) -> None:
     expected = {mid: content for mine in done for mid, content in mine.items()}
     with open_store(root, user="alice", environment=_environment(root)) as store:
         assert {m.memory_id: m.content for m in store.all()} == {mid: c for mid, c in expected.items() if c is not None}
-        assert {t.memory.memory_id for t in store.trashed()} == {mid for mid, c in expected.items() if c is None}
-        assert all(store.reflection_of(m) is not None for m in store.all() if m.summary_md_ref)
+        assert {t.memory.memory_id for t in store.engine.trashed()} == {mid for mid, c in expected.items() if c is None}
+        assert all(store.engine.reflection_of(m) is not None for m in store.all() if m.summary_md_ref)
         same_as_rebuilt(store)
 
 
@@ -200,7 +200,7 @@ def test_a_damaged_index_opened_by_all_at_once(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
         store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(100)])
-        path = store.index.path
+        path = store.engine.index.path
     for junk in (b"junk" * 9000, b"", b"SQLite format 3\0" + b"\xff" * 9000):
         database.delete(path)
         path.write_bytes(junk)
@@ -381,7 +381,7 @@ def test_a_slow_reader_cannot_bring_back_what_is_gone(opener: Opener, change: st
         update(*given)
     for store in (reader, writer):
         assert {m.content for m in store.all()} == {"Y", *(["newer"] if change == "edit" else [])}
-        assert "conflicts" not in store.index.header()
+        assert "conflicts" not in store.engine.index.header()
         same_as_rebuilt(store)
 
 
@@ -605,7 +605,7 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
     first, second = store.add("First").memory, store.add("Second").memory
     free = (f"mem_20250101_{n:012x}" for n in range(1, 100))
     drawn = iter([first.memory_id, first.memory_id, second.memory_id])
-    store.gateway.ids = lambda created, moment: next(drawn, None) or next(free)  # type: ignore[assignment]
+    store.engine.gateway.ids = lambda created, moment: next(drawn, None) or next(free)  # type: ignore[assignment]
     if write == "adopt":
         write_by_hand(store.folder.reflections / "mine.md", "# Third\n")
     acts: dict[str, Callable[[], object]] = {

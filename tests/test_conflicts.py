@@ -321,7 +321,7 @@ def test_a_value_of_each_of_two_times(store: MemoryStore) -> None:
 
     assert store.get(old).status == SUPERSEDED
     assert store.get(old).valid_to == NOW - timedelta(days=9)
-    assert [m.memory_id for m in store.lineage(store.get(old))] == [new.memory_id, old]
+    assert [m.memory_id for m in store.engine.lineage(store.get(old))] == [new.memory_id, old]
 
 
 def test_two_active_values_of_one_key_by_hand(store: MemoryStore) -> None:
@@ -344,10 +344,10 @@ def test_what_memory_json_notes(store: MemoryStore) -> None:
     assert list(open_ones.noted) == notes[:2]
     assert open_ones.found == (), "the pair is listed once"
     store.conflicts.resolve(one, other, keep=one, now=NOW)
-    assert store.view().header["conflicts"] == [notes[0], *notes[2:]]
+    assert store.engine.view().header["conflicts"] == [notes[0], *notes[2:]]
     same_as_rebuilt(store)
     store.undo(now=NOW)
-    assert store.view().header["conflicts"] == notes
+    assert store.engine.view().header["conflicts"] == notes
 
 
 def test_choices_that_make_no_sense(store: MemoryStore) -> None:

@@ -159,7 +159,7 @@ def _watch(frame: Any, event: str, argument: Any) -> None:
 def _new_ids(store: MemoryStore) -> None:
     """Ids that are the same in every run."""
     numbers = iter(range(1, 1000))
-    store.gateway.ids = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment]
+    store.engine.gateway.ids = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment]
 
 
 def _child_operation(order: dict[str, Any], out: int) -> None:
@@ -246,7 +246,7 @@ def _child_loop(order: dict[str, Any], out: int) -> None:
             say(begin=what, id=chosen)
             store.forget([chosen])
             say(id=chosen)
-        elif what == "restore" and (trashed := store.trashed()):
+        elif what == "restore" and (trashed := store.engine.trashed()):
             chosen = dice.choice(sorted(t.memory.memory_id for t in trashed))
             if chosen not in ids:
                 say(begin=what, id=chosen)
@@ -571,14 +571,14 @@ class Ledger:
         assert len(new) <= 1
         assert all(doing in ("add", "detail") and m.content == under_way["content"] for m in new)
         if doing == "detail" and new:
-            assert store.reflection_of(new[0]) is not None, "a record without its reflection"
+            assert store.engine.reflection_of(new[0]) is not None, "a record without its reflection"
         for memory in now.values():
-            assert not memory.summary_md_ref or store.reflection_of(memory) is not None
+            assert not memory.summary_md_ref or store.engine.reflection_of(memory) is not None
         self._settle(now, store)
 
     def _settle(self, now: dict[str, Memory], store: MemoryStore) -> None:
         """From here on, what is there is known."""
-        trashed = {t.memory.memory_id for t in store.trashed()}
+        trashed = {t.memory.memory_id for t in store.engine.trashed()}
         assert not trashed & now.keys(), "in the file and in the trash"
         self.gone = (self.contents.keys() | self.gone) - now.keys()
         self.contents.update({memory_id: memory.content for memory_id, memory in now.items()})
@@ -681,7 +681,7 @@ def test_a_second_writer_finishes_what_the_first_began(nursery: Nursery, templat
         with opened(root) as store:
             assert store.get(PLAIN).content == "Alice likes coffee."
             there = [m for m in store.all() if m.memory_id == NEW]
-            assert all(store.reflection_of(m) is not None for m in there)
+            assert all(store.engine.reflection_of(m) is not None for m in there)
             if not there:
                 assert not (store.folder.reflections / f"{NEW}.md").exists()
             try:

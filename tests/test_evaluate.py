@@ -176,7 +176,7 @@ class TestStore:
         same_as_rebuilt(store)
 
     def test_what_is_missed_comes_worst_first_with_what_was_found(self, store, filled):
-        store.embedder = None
+        store.engine.embedder = None
         found = ask(
             store,
             Question("who drinks tea?", (filled["tea"], filled["cello"]), (), "", 1),
@@ -212,7 +212,7 @@ class TestStore:
         assert store.evaluation.checked([Question("a", ("knowledge/manual.md:99",))], "q")[1]
 
     def test_without_a_model_there_is_nothing_to_compare(self, store, filled):
-        store.embedder = None
+        store.engine.embedder = None
         found = ask(store, Question("tea", (filled["tea"],)))
         assert [system.name for system in found.systems] == ["memctl (full text only)"]
 

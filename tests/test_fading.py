@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.decay import policies
-from memctl.decay.policies import AGE, CAPACITY, GATE, HALF_LIFE, POLICIES, STRATEGIES, Rules
+from memctl.decay.policies import AGE, CAPACITY, GATE, DECAY_POLICIES, HALF_LIFE, STRATEGIES, Rules
 from memctl.errors import InvalidDataError, RefusedError, UsageError
 from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
-EVERY = Rules(policies=POLICIES, capacity=3)
+EVERY = Rules(policies=DECAY_POLICIES, capacity=3)
 
 times = st.none() | st.integers(0, 900).map(lambda days: NOW - timedelta(days=days))
 about = st.fixed_dictionaries(

@@ -80,7 +80,7 @@ def all_matches(store: MemoryStore, words: list[str], limit: int) -> list[tuple[
     """The plain way to ask: everything is scored, everything is filtered."""
     sql = """SELECT f.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND e.status = 'active' ORDER BY f.rank, e.rowid LIMIT ?"""
-    return store.index.connection.execute(sql, (text.match_expression(words), limit)).fetchall()
+    return store.engine.index.connection.execute(sql, (text.match_expression(words), limit)).fetchall()
 
 
 @cases(40)
@@ -131,7 +131,7 @@ def test_counts_follow_every_change(opener: Callable[..., MemoryStore]) -> None:
 
     def counts() -> tuple[dict[str, int], int]:
         store.refresh()
-        return store.index.term_counts(["tea", "milk"]), store.index.total()
+        return store.engine.index.term_counts(["tea", "milk"]), store.engine.index.total()
 
     assert counts() == ({"tea": 0, "milk": 0}, 0)
     first = store.add("Alice drinks tea").memory
@@ -145,14 +145,14 @@ def test_counts_follow_every_change(opener: Callable[..., MemoryStore]) -> None:
     other.reindex()
     assert counts() == ({"tea": 2, "milk": 1}, 2)
     with pytest.raises(RuntimeError):
-        empty_and_fail(store.index)
+        empty_and_fail(store.engine.index)
     assert counts() == ({"tea": 2, "milk": 1}, 2)
 
 
 def test_a_copied_index_has_its_own_counts(opener: Callable[..., MemoryStore], tmp_path: Path) -> None:
     store = opener()
     store.add("Alice drinks tea")
-    copy = store.index.copied()
+    copy = store.engine.index.copied()
     store.add("Bob drinks tea")
 
-    assert (store.index.term_counts(["tea"]), copy.term_counts(["tea"])) == ({"tea": 2}, {"tea": 1})
+    assert (store.engine.index.term_counts(["tea"]), copy.term_counts(["tea"])) == ({"tea": 2}, {"tea": 1})

@@ -305,7 +305,7 @@ def test_front_matter_of_a_given_text_becomes_that_of_the_file(tmp_path: Path) -
 )
 def test_a_text_that_begins_with_a_line_across_the_page_is_text(text: str, store: MemoryStore) -> None:
     memory = store.add("Alice prefers tea", detail=text).memory
-    assert store.reflection_of(memory).body.strip() == text
+    assert store.engine.reflection_of(memory).body.strip() == text
 
 
 def test_front_matter_typed_into_a_draft_becomes_that_of_the_file(

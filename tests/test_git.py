@@ -98,7 +98,7 @@ def edited(folder: UserFolder, memory_id: str, now: datetime | None = None, **fi
 
     with open_store(folder.root.parent, folder.name) as store:
         store.refresh()
-        store.put(replace(store.view().need(memory_id), **fields), now=now)  # type: ignore[arg-type]
+        store.put(replace(store.engine.view().need(memory_id), **fields), now=now)  # type: ignore[arg-type]
 
 
 def committed(folder: UserFolder, message: str = "A change") -> None:
@@ -295,7 +295,7 @@ def test_the_reflection_of_a_memory_that_got_a_new_id_follows(later: bool, tmp_p
         owner, other = (found["Yours"], found["Mine"]) if later else (found["Mine"], found["Yours"])
         assert (found["Mine"].memory_id, other.summary_md_ref) == ("mem_20260301_aaaaaaaaaaaa", "")
         assert owner.summary_md_ref == f"reflections/{owner.memory_id}.md"
-        reflection = store.readable_reflection(owner)[0]
+        reflection = store.engine.readable_reflection(owner)[0]
         assert reflection is not None
         assert (reflection.memory_id, reflection.body) == (owner.memory_id, detail)
         assert [path.name for path in laptop.reflections.iterdir()] == [f"{owner.memory_id}.md"]
@@ -508,11 +508,11 @@ def test_the_hooks_sync(tmp_path: Path) -> None:
     pulled(laptop, desktop)
 
     with open_store(laptop.root.parent, "alice") as store:
-        known = {memory.content for memory in store.view().all()}
+        known = {memory.content for memory in store.engine.view().all()}
     assert "On the desktop" in known, "the index knows without anybody having asked"
     run(laptop.root, "checkout", "--quiet", "HEAD~1")
     with open_store(laptop.root.parent, "alice") as store:
-        assert "On the desktop" not in {memory.content for memory in store.view().all()}
+        assert "On the desktop" not in {memory.content for memory in store.engine.view().all()}
 
 
 # Where the repository may lie
@@ -1003,7 +1003,7 @@ class History:
     def one(self) -> Memory:
         """A memory, more often one of those that all branches have."""
         self.store.refresh()
-        known = sorted(self.store.view().all(), key=lambda memory: memory.memory_id)
+        known = sorted(self.store.engine.view().all(), key=lambda memory: memory.memory_id)
         few = known[:3] if self.random.random() < 0.7 else known
         return self.random.choice(few or [None])
 

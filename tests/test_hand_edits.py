@@ -150,7 +150,7 @@ def _body(store: MemoryStore) -> str:
     with fresh(store) as other:
         other.refresh()
         [memory] = [memory for memory in other.all() if memory.summary_md_ref]
-        held = other.readable_reflection(memory)[0]
+        held = other.engine.readable_reflection(memory)[0]
         return held.body if held else ""
 
 
@@ -472,8 +472,8 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     mended(store)
     assert store.get(other.memory_id).supersedes == ("climbing",)
     assert store.get(over.memory.memory_id).sources == ("climbing", other.memory_id)
-    assert store.readable_reflection(store.get("climbing"))[0].memory_id == "climbing"
-    assert store.readable_reflection(over.memory)[0].fields["sources"] == ["climbing", other.memory_id]
+    assert store.engine.readable_reflection(store.get("climbing"))[0].memory_id == "climbing"
+    assert store.engine.readable_reflection(over.memory)[0].fields["sources"] == ["climbing", other.memory_id]
 
 
 def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
@@ -486,7 +486,7 @@ def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
     told = f"{held.summary_md_ref}: names {other.memory_id}, but it is {held.memory_id} that refers to it"
     assert str(problem) == told
     mended(store)
-    assert store.readable_reflection(store.get(held.memory_id))[0].memory_id == held.memory_id
+    assert store.engine.readable_reflection(store.get(held.memory_id))[0].memory_id == held.memory_id
     assert path.exists()
 
 

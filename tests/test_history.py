@@ -107,10 +107,10 @@ class Stacks(RuleBasedStateMachine):
     def forget(self, number: int) -> None:
         self.change(lambda now: self.store.forget([self.pick(number).memory_id], now=now))
 
-    @precondition(lambda self: self.store.trashed())
+    @precondition(lambda self: self.store.engine.trashed())
     @rule()
     def restore(self) -> None:
-        gone = self.store.trashed()[0].memory.memory_id
+        gone = self.store.engine.trashed()[0].memory.memory_id
         self.change(lambda now: self.store.restore([gone], now=now))
 
     @precondition(lambda self: self.store.all())
@@ -241,14 +241,14 @@ def test_what_another_writer_does_between_two_steps_is_not_taken_back(store: Mem
     for text in ("One", "Two", "Three"):
         store.add(text, now=START)
     other = open_store(store.folder.root.parent, "alice")
-    real = store.gateway.apply
+    real = store.engine.gateway.apply
 
     def interrupted(*given, **more):
         done = real(*given, **more)
         other.add("By somebody else", now=START)
         return done
 
-    store.gateway.apply = interrupted  # type: ignore[method-assign]
+    store.engine.gateway.apply = interrupted  # type: ignore[method-assign]
     taken = store.history.undo(3, now=START)
     other.close()
     assert len(taken.done) == 1
@@ -355,12 +355,12 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
     (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
     trust.add_value(trust.value_of(tmp_path / "s", "log_limit_mb", 1.0), os.environ)
     with open_store(tmp_path / "s", "alice", create=True) as store:
-        assert not store.log_trimmed
+        assert not store.engine.log_trimmed
         largest = 0
         for number in range(30):
             store.add(f"{number} {'x' * 100_000}", now=day(number))
             largest = max(largest, store.folder.operations.stat().st_size)
-        assert store.log_trimmed
+        assert store.engine.log_trimmed
         assert largest <= 1_048_576
         held = len(store.history.operations())
         assert 3 <= held < 10
@@ -381,7 +381,7 @@ def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> No
         store.add("x" * 300_000, now=day(0))
         before = truth(store.folder.root)
         store.add_many([Memory("", f"{number} {'y' * 1000}") for number in range(700)], now=day(1))
-        assert store.log_trimmed
+        assert store.engine.log_trimmed
         assert store.undo(now=day(2)).command == "import"
         assert truth(store.folder.root) == before
         store.add_many([Memory("", f"{number} {'z' * 1500}") for number in range(700)], now=day(3))
@@ -616,7 +616,7 @@ def test_what_an_editor_deleted_is_found_by_the_beginning_of_its_id(store: Memor
     data = json.loads(path.read_bytes())
     write_by_hand(path, json.dumps(data | {"memories": data["memories"][1:]}))
     beginning = one.memory_id[:-2]
-    assert store.findable(beginning) == one.memory_id
+    assert store.engine.findable(beginning) == one.memory_id
     with pytest.raises(NotFoundError) as told:
         store.get(one.memory_id)
     assert f"memctl log --ids {one.memory_id}" in told.value.hint
@@ -758,7 +758,7 @@ def test_restore_from_takes_it_out_of_the_trash(store: MemoryStore) -> None:
     store.forget([one.memory_id], now=day(1))
     store.history.restore(one.memory_id, at, now=day(2))
     assert truth(store.folder.root) == then
-    assert store.trashed() == []
+    assert store.engine.trashed() == []
 
 
 def test_restore_from_is_refused_where_it_would_do_harm(store: MemoryStore) -> None:

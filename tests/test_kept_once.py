@@ -40,7 +40,9 @@ def texts(store: MemoryStore) -> list[str]:
     gone = {line.deleted for line in lines(store) if line and line.deleted}
     said = [message.text for message in found if message.message_id not in gone]
     store.sync()
-    assert sorted(json.loads(found.raw)["text"] for found in store.index.all_messages()) == sorted(filter(None, said))
+    assert sorted(json.loads(found.raw)["text"] for found in store.engine.index.all_messages()) == sorted(
+        filter(None, said)
+    )
     return said
 
 

@@ -263,7 +263,9 @@ def places(store: MemoryStore, question: str, top: int = 10) -> list[str]:
 
 
 def texts(store: MemoryStore) -> set[str]:
-    return {found.raw.decode() for path in store.index.passages() for found in store.index.passages_of(path)}
+    return {
+        found.raw.decode() for path in store.engine.index.passages() for found in store.engine.index.passages_of(path)
+    }
 
 
 def test_a_hand_dropped_document_is_found_with_its_place(store: MemoryStore) -> None:
@@ -321,7 +323,7 @@ def test_documents_are_no_memories(store: MemoryStore) -> None:
 
     assert result.hits
     assert store.all() == store.select() == []
-    assert store.categories() == set()
+    assert store.engine.categories() == set()
     assert list(receipts.read(store.folder))[-1].ids == ()
     for judge in (
         lambda: store.feedback(place, "up"),
@@ -379,10 +381,10 @@ def test_a_word_that_every_passage_repeats_still_tells_memories_apart(store: Mem
 def test_only_changed_passages_are_indexed_again(store: MemoryStore) -> None:
     path = put(store, "pump.md")
     store.sync()
-    before = {found.ref: found.rowid for found in store.index.passages_of("knowledge/pump.md")}
+    before = {found.ref: found.rowid for found in store.engine.index.passages_of("knowledge/pump.md")}
     write_by_hand(path, "New first lines\n\nof the file.\n\n" + RUNBOOK.replace("Ottilie", "Paul"))
     report = store.sync()
-    after = {found.ref: found.rowid for found in store.index.passages_of("knowledge/pump.md")}
+    after = {found.ref: found.rowid for found in store.engine.index.passages_of("knowledge/pump.md")}
 
     assert (report.changed, report.removed) == (2, 1)
     assert len(before.items() & after.items()) == 3

@@ -101,7 +101,7 @@ def test_modes_from_the_store(store: MemoryStore):
     assert again.outcome == "mentioned"
     assert again.memory.value == ["Berlin", "Rome"]
     assert again.memory.content == "Ran Berlin\nRan Rome"
-    assert [m.memory_id for m in store.lineage(again.memory)] == [again.memory.memory_id, first.memory_id]
+    assert [m.memory_id for m in store.engine.lineage(again.memory)] == [again.memory.memory_id, first.memory_id]
     store.add("Office", key="office", value={"city": "Rome", "floor": 2}, now=NOW)
     merged = store.add("Office", key="office", value={"floor": 3}, mode="merge", now=NOW).memory
     assert merged.value == {"city": "Rome", "floor": 3}
@@ -127,7 +127,7 @@ def test_confirm_and_reject(store: MemoryStore):
     assert store.get("oslo").supersedes == (known.memory_id,)
     assert store.get(known.memory_id).superseded_by == "oslo"
     store.candidates.reject(["bonn"], now=NOW)
-    assert [(t.memory.memory_id, t.reason) for t in store.trashed()] == [("bonn", "rejected")]
+    assert [(t.memory.memory_id, t.reason) for t in store.engine.trashed()] == [("bonn", "rejected")]
     store.undo()
     store.undo()
     assert store.all() == before

@@ -343,7 +343,7 @@ def older(filled: MemoryStore) -> MemoryStore:
 def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     store = opener()
     assert store.refresh().blocked is None
-    assert store.unbelieved()
+    assert store.engine.unbelieved()
     store.add("Written by the new version")
     assert [op.command for op in store.history.operations()] == ["add"]
     kinds = {entry.kind for entry in store.local_state.unverified().entries}
@@ -435,9 +435,9 @@ def test_a_planted_place_in_the_trash_is_not_restored_and_not_overwritten(filled
     place.write_text(planted)
     with pytest.raises((NotFoundError, RefusedError)):
         filled.restore(["m1"])
-    assert filled.trashed() == []
+    assert filled.engine.trashed() == []
     filled.forget(["m1"])
-    assert [t.memory.content for t in filled.trashed()] == ["Alice likes tea."]
+    assert [t.memory.content for t in filled.engine.trashed()] == ["Alice likes tea."]
     assert planted in [path.read_text() for path in filled.folder.unverified.rglob("*") if path.is_file()]
     assert filled.restore(["m1"])
 
@@ -539,7 +539,7 @@ def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
 def test_an_index_and_a_cache_that_came_with_a_folder_are_not_believed(filled: MemoryStore, opener: Opener) -> None:
     """Not even one that knows the folder's place: nobody else can make the name that it must bear."""
     filled.refresh()
-    path = filled.index.path
+    path = filled.engine.index.path
     filled.close()
     with apsw.Connection(str(path), vfs=database.CHECKING) as connection:
         (owner,) = connection.execute("SELECT value FROM meta WHERE name = 'owner'").fetchone()
@@ -585,7 +585,7 @@ def test_settings_that_came_with_a_store_are_less_safe_only_if_trusted(
     (filled.folder.root.parent / "memctl.yaml").write_text(f"{name}: {RISKY[name]}\n")
     store = opener()
     assert getattr(store.settings, name) == getattr(type(store.settings)(), name)
-    assert name in store.untrusted[0]
+    assert name in store.engine.untrusted[0]
     assert f"memctl config trust {name}" in run(filled, "list").stderr
     assert run(filled, "config", "trust", name).returncode == 0
     assert run(filled, "list").stderr == ""
@@ -594,7 +594,7 @@ def test_settings_that_came_with_a_store_are_less_safe_only_if_trusted(
         filled.folder.root.parent / "alice", filled.folder.root.parent / "elsewhere" / "alice"
     ).parent
     shutil.copy(filled.folder.root.parent / "memctl.yaml", moved)
-    assert opener(root=moved, environment=dict(os.environ)).untrusted, "trust is for one store"
+    assert opener(root=moved, environment=dict(os.environ)).engine.untrusted, "trust is for one store"
     assert run(filled, "config", "distrust", name).returncode == 0
     assert name in run(filled, "list").stderr
 

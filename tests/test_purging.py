@@ -87,7 +87,7 @@ def test_a_whole_id_is_not_the_beginning_of_another(store: MemoryStore) -> None:
     store.refresh()
     assert [memory.memory_id for memory in store.all()] == ["m11"]
     with pytest.raises(NotFoundError):
-        store.findable("m1")
+        store.engine.findable("m1")
 
 
 # What is shown beforehand
@@ -147,7 +147,7 @@ def test_what_is_in_the_trash_stays_without_the_reference(store: MemoryStore) ->
     filled(store, [record("m1", "Tea."), record("m2", "Coffee.", supersedes=["m1", "m3"]), record("m3", "Milk.")])
     store.forget(["m2"], now=NOW)
     store.purge(["m1"], now=NOW)
-    [trashed] = store.trashed()
+    [trashed] = store.engine.trashed()
     assert (trashed.memory.memory_id, trashed.memory.supersedes) == ("m2", ("m3",))
     store.restore(["m2"], now=NOW)
     assert store.get("m2").content == "Coffee."

@@ -143,7 +143,7 @@ def test_so_they_are_in_the_sample_store(tmp_path, user, model):
     shutil.copytree(SAMPLE_STORE, tmp_path / "store")
     with open_store(tmp_path / "store", user, environment={"XDG_CACHE_HOME": str(tmp_path)}) as store:
         if model == "none":
-            store.embedder = None
+            store.engine.embedder = None
         for question in (*QUESTIONS, *(memory.content for memory in store.all()[::5])):
             for hit in store.query(question, now=NOW, receipt=False, top=20).hits:
                 assert 0 <= hit.score <= 1

@@ -35,7 +35,7 @@ def tea(store: MemoryStore) -> list[Memory]:
 
 
 def body(store: MemoryStore, memory_id: str) -> str:
-    found = store.reflection_of(store.get(memory_id))
+    found = store.engine.reflection_of(store.get(memory_id))
     assert found is not None
     return found.body
 
@@ -144,8 +144,8 @@ def answer(memories: Sequence[Memory], text: str = "", sources: Sequence[str] | 
 
 
 def with_model(store: MemoryStore, *answers: Any) -> Scripted:
-    store.llm = Scripted(*answers)
-    return store.llm
+    store.engine.llm = Scripted(*answers)
+    return store.engine.llm
 
 
 def test_a_good_draft_is_taken(store: MemoryStore):
@@ -153,7 +153,7 @@ def test_a_good_draft_is_taken(store: MemoryStore):
     with_model(store, answer(memories[:2], "Alice minds her tea in the morning"))
     done = store.reflections.write(memories[:2], now=day(5))
     assert done.notes == ()
-    document = store.reflection_of(done.memory)
+    document = store.engine.reflection_of(done.memory)
     assert document is not None
     assert document.body.startswith("# On tea\n")
     assert "- Alice minds her tea in the morning (" in document.body
@@ -181,7 +181,7 @@ def test_a_poor_draft_is_asked_for_again_then_left(store: MemoryStore, poor: Any
     assert why in str(model.asked[1])
     assert why in done.notes[0]
     assert "no good three times" in done.notes[0]
-    document = store.reflection_of(done.memory)
+    document = store.engine.reflection_of(done.memory)
     assert document is not None
     assert "generated_by" not in document.fields
     assert all(memory.memory_id in document.body for memory in memories)

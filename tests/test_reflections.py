@@ -349,7 +349,7 @@ def test_more_of_the_same_is_added_below(store: MemoryStore) -> None:
 def test_add_hands_back_what_was_written(store: MemoryStore) -> None:
     added = store.add("Alice likes tea.", detail="# Tea")
     assert added.memory == store.get(added.memory.memory_id)
-    assert store.reflection_of(added.memory)
+    assert store.engine.reflection_of(added.memory)
 
 
 @pytest.mark.parametrize(
@@ -358,7 +358,7 @@ def test_add_hands_back_what_was_written(store: MemoryStore) -> None:
 def test_markdown_that_looks_like_something_else(store: MemoryStore, body: str) -> None:
     added = store.add("Alice likes tea.", detail=body)
     assert store.refresh().notes == ()
-    found = store.reflection_of(store.get(added.memory.memory_id))
+    found = store.engine.reflection_of(store.get(added.memory.memory_id))
     assert found
     assert found.body.strip() == body
 
@@ -449,7 +449,7 @@ def test_an_edit_of_a_reflection_is_found_at_once(store: MemoryStore) -> None:
     path = own(store, memory.memory_id)
     write_by_hand(path, path.read_text().replace("Darjeeling", "Ceylonteee"), in_place=True, keep_mtime=True)
     assert [hit.memory.memory_id for hit in store.query("Ceylonteee").hits] == [memory.memory_id]
-    assert store.index.term_counts(["darjeel"]) == {"darjeel": 0}
+    assert store.engine.index.term_counts(["darjeel"]) == {"darjeel": 0}
 
 
 def test_a_hand_edit_that_breaks_an_adopted_file_is_kept(store: MemoryStore) -> None:
@@ -492,7 +492,7 @@ def test_a_reflection_comes_back_beside_what_was_written_in_its_place(memory_id:
     same_as_rebuilt(store)
     store.undo()
     assert not (store.folder.root / back.summary_md_ref).exists()
-    assert [t.reflection for t in store.trashed()] == [own]
+    assert [t.reflection for t in store.engine.trashed()] == [own]
     assert memory_id == "" or (store.folder.root / held.summary_md_ref).read_bytes() == other
 
 

@@ -344,10 +344,10 @@ def test_an_offloaded_text_is_shown_by_its_reference(box: Toolbox, store: Memory
 
 
 def test_save_and_amend_in_python(store: MemoryStore):
-    (saved,) = store.save("Alice lives in Porto", source="import", metadata={"page": 3})
+    (saved,) = store.assistant.save("Alice lives in Porto", source="import", metadata={"page": 3})
     assert (saved.added.memory.source, saved.added.memory.metadata) == ("import", {"page": 3})
-    assert store.amend(saved.added.memory.memory_id, Meant(pinned=True)).added.memory.pinned
+    assert store.assistant.amend(saved.added.memory.memory_id, Meant(pinned=True)).added.memory.pinned
     with pytest.raises(NotFoundError):
-        store.amend("nope", Meant(pinned=True))
+        store.assistant.amend("nope", Meant(pinned=True))
     with pytest.raises(UsageError):
-        store.save("x", Meant(value="y"))
+        store.assistant.save("x", Meant(value="y"))

@@ -31,19 +31,19 @@ def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemorySto
 
 
 def vector(store: MemoryStore, asked: str = "tea in lisbon") -> list[float]:
-    assert store.embedder is not None
-    return [*store.embedder.embed_query(asked)]
+    assert store.engine.embedder is not None
+    return [*store.engine.embedder.embed_query(asked)]
 
 
 def nearest(store: MemoryStore, *, ahead: bool) -> list[tuple[int, float]]:
     asked = vector(store)
     if ahead:
-        store.index.expect_nearest(asked, [Filters()], NOW, 10)
-    return [(one.rowid, one.score) for one in store.index.nearest(asked, Filters(), NOW, 10)]
+        store.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
+    return [(one.rowid, one.score) for one in store.engine.index.nearest(asked, Filters(), NOW, 10)]
 
 
 def scans(store: MemoryStore) -> bool:
-    return store.index._scanner is not None
+    return store.engine.index._scanner is not None
 
 
 def test_it_finds_what_is_found_without_it(large: MemoryStore) -> None:

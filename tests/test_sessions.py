@@ -758,18 +758,18 @@ NO_FACTS = {"facts": []}
 
 def test_a_model_s_episode_is_asked_for_again_when_poor(store):
     talk(store)
-    store.llm = Scripted(POOR, GOOD, ProviderError("down"))
+    store.engine.llm = Scripted(POOR, GOOD, ProviderError("down"))
     ended = store.end_session(now=NOW)
     (episode,) = episodes(store)
     assert episode.content == GOOD["summary"]
     assert episode.metadata["generated_by"] == "scripted"
-    assert "An earlier answer was no good" in store.llm.asked[1][0][-1]["content"]
+    assert "An earlier answer was no good" in store.engine.llm.asked[1][0][-1]["content"]
     assert any("rules alone" in note for note in ended.learned[0].notes), "the facts came by rules, and it says so"
 
 
 def test_three_poor_answers_and_the_rules_stand(store):
     talk(store)
-    store.llm = Scripted(POOR, POOR, POOR, ProviderError("down"))
+    store.engine.llm = Scripted(POOR, POOR, POOR, ProviderError("down"))
     ended = store.end_session(now=NOW)
     assert "payments-api deploy to Thursday" in episodes(store)[0].content
     assert any("no good three times" in note for note in ended.learned[0].notes)
@@ -777,7 +777,7 @@ def test_three_poor_answers_and_the_rules_stand(store):
 
 def test_a_model_that_is_down_stops_nothing(store):
     long_talk(store)
-    store.llm = Scripted(*[ProviderError("down")] * 9)
+    store.engine.llm = Scripted(*[ProviderError("down")] * 9)
     done = store.sessions.flush(now=NOW)
     assert len(episodes(store)) == 1
     assert any("down" in note for note in done.notes)
@@ -785,11 +785,11 @@ def test_a_model_that_is_down_stops_nothing(store):
 
 def test_a_model_s_summary_where_rules_leave_more_than_half(store):
     conversation = long_talk(store)
-    store.llm = Scripted("- decided on plan 3 because of cost 3")
+    store.engine.llm = Scripted("- decided on plan 3 because of cost 3")
     done, notes = store.sessions.compact(now=NOW)
     assert notes == ()
     assert conversation.get()[1].text == "Summary so far:\n- decided on plan 3 because of cost 3"
-    store.llm = Scripted("- decided on plan 977")
+    store.engine.llm = Scripted("- decided on plan 977")
     conversation.extend([Message.of("user", f"Word {n} of a longer story.") for n in range(20)], now=NOW)
     _, notes = store.sessions.compact(now=NOW)
     assert "was no good" in notes[0]
@@ -802,9 +802,9 @@ def test_no_model_where_rules_are_enough(store):
         [Message.of("tool", "x" * 6000) for _ in range(6)] + [Message.of("user", f"Go on {n}.") for n in range(10)],
         now=NOW,
     )
-    store.llm = Scripted()
+    store.engine.llm = Scripted()
     store.sessions.compact(now=NOW)
-    assert store.llm.asked == []
+    assert store.engine.llm.asked == []
 
 
 # Purging

@@ -156,7 +156,7 @@ def test_a_task_ends_by_rules_and_the_model_speaks_later(store: MemoryStore, ser
     assert episode.metadata["lessons"] == ["The pager rota is the place to look"]
     assert "lessons_wanted" not in episode.metadata
     assert strategy.content.endswith("Read the pager rota first")
-    reflection = store.reflection_of(strategy)
+    reflection = store.engine.reflection_of(strategy)
     assert reflection is not None
     assert "The pager rota is the place to look" in reflection.body
     same_as_rebuilt(store)

@@ -1,4 +1,4 @@
-"""What a start costs: what is imported for what, and that subjects of the store which join late are whole.
+"""What a start costs: what is imported for what, and that the store's parts are imported when they are used.
 
 No clocks: the lists of modules say what was imported.
 """
@@ -9,17 +9,18 @@ import inspect
 import json
 import os
 import pydoc
+import re
 import subprocess
 import sys
-from importlib import import_module
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 import memctl
-from memctl import MemoryStore, store
-from memctl.memories.asking import Asking
+from memctl import MemoryStore
+from memctl.records import Added
 
 LATE = {"memctl.purge", "memctl.files.erase", "memctl.files.sessions", "memctl.git"}
 """Parts of the program which most commands do not need."""
@@ -36,14 +37,9 @@ def modules_after(script: str, *arguments: str) -> set[str]:
     return set(json.loads(done.stdout.splitlines()[-1]))
 
 
-def subjects(modules: set[str]) -> set[str]:
-    return {name.removeprefix("memctl.usecases.") for name in modules if name.startswith("memctl.usecases.")}
-
-
-def class_of(subject: str) -> type:
-    module, _, name = subject.partition(".")
-    found: type = getattr(import_module(f"memctl.usecases.{module}"), name)
-    return found
+def features(modules: set[str]) -> set[str]:
+    """The features that were imported, not only a rule of theirs."""
+    return {name.split(".")[1] for name in modules if re.fullmatch(r"memctl\.\w+\.service", name)}
 
 
 @pytest.fixture
@@ -57,25 +53,24 @@ def asked(tmp_path: Path) -> str:
 COMMAND = "from memctl.cli.main import main\nassert main(sys.argv[1:]) == 0"
 
 
-def test_a_question_imports_nothing_but_asking(asked: str) -> None:
+def test_a_question_imports_no_feature(asked: str) -> None:
     found = modules_after(COMMAND, "--store", asked, "query", "what does Alice drink?")
 
-    assert subjects(found) == {"asking"}
+    assert features(found) == set()
     assert not found & (LATE | HEAVY)
 
 
 def test_a_list_imports_no_model(asked: str) -> None:
     found = modules_after(COMMAND, "--store", asked, "list")
 
-    assert subjects(found) == {"asking"}
+    assert features(found) == set()
     assert not found & (LATE | HEAVY | {"tokenizers"})
 
 
-def test_an_add_imports_its_own_subject(asked: str) -> None:
+def test_an_add_imports_what_it_needs(asked: str) -> None:
     found = modules_after(COMMAND, "--store", asked, "add", "Bob prefers coffee")
 
-    assert {"adding", "asking"} <= subjects(found)
-    assert not subjects(found) & {"sessions", "tasks", "strategies", "consolidating", "history", "context"}
+    assert features(found) <= {"reflections"}
     assert not found & HEAVY
 
 
@@ -86,96 +81,61 @@ def test_the_version_imports_nothing_at_all() -> None:
     assert "typer" not in found
 
 
-# The subjects of the store
+# The parts of the store
+
+PARTS = [name for name, found in vars(MemoryStore).items() if isinstance(found, cached_property)]
+PUBLIC = [name for name in vars(MemoryStore) if not name.startswith("_")]
 
 
-def test_the_table_is_what_the_subjects_add() -> None:
-    whole = type("Whole", (*map(class_of, store.SUBJECTS), Asking), {})
-    public = [name for name in dir(whole) if not name.startswith("_") and not hasattr(Asking, name)]
-    first = {name: next(base for base in whole.__mro__ if name in vars(base)) for name in public}
-
-    assert sorted(name for names in store.SUBJECTS.values() for name in names) == sorted(public)
-    assert {name: class_of(subject) for subject, names in store.SUBJECTS.items() for name in names} == first
+def test_a_store_that_is_opened_has_imported_no_part(asked: str) -> None:
+    assert features(modules_after("import memctl; memctl.open_store(sys.argv[1])", asked)) == set()
 
 
-def test_no_private_name_means_two_things() -> None:
-    """Else it would depend on the order in which subjects joined."""
-    seen: dict[str, type] = {}
-    for subject in (*map(class_of, store.SUBJECTS), *Asking.__mro__[:-1]):
-        for name in vars(subject):
-            if name.startswith("_") and not name.startswith("__"):
-                assert seen.setdefault(name, subject) is subject, f"{name}: {seen[name]}, {subject}"
-
-
-@pytest.mark.parametrize("subject", store.SUBJECTS)
-def test_each_subject_joins_alone(subject: str) -> None:
-    """In a fresh process, so that none has joined before; and its names are its own afterwards."""
-    names = store.SUBJECTS[subject]
+@pytest.mark.parametrize("part", PARTS)
+def test_each_part_is_imported_when_it_is_first_used(part: str, asked: str) -> None:
     script = f"""
-from memctl.store import MemoryStore, Subjects
-from inspect import getattr_static
-before = [name for name in {names!r} if type(getattr_static(MemoryStore, name)).__name__ == "_Later"]
-assert before == list({names!r}), before
-for name in {names!r}:
-    getattr(MemoryStore, name)
-assert {subject.partition(".")[2]!r} in [base.__name__ for base in MemoryStore.__mro__]
-for name in {names!r}:
-    assert type(getattr_static(MemoryStore, name)).__name__ != "_Later", name
+import memctl
+part = memctl.open_store(sys.argv[1]).{part}
+assert type(part).__module__ in sys.modules
 """
-    assert subject.partition(".")[0] in subjects(modules_after(script))
+    modules_after(script, asked)
 
 
-def test_what_one_subject_overrides_is_overridden_whoever_joined_first() -> None:
-    script = """
-from memctl.store import MemoryStore
-MemoryStore.session_ids
-assert "Tasks" not in [base.__name__ for base in MemoryStore.__mro__]
-assert MemoryStore.end_session.__qualname__ == "Tasks.end_session"
-"""
-    assert "tasks" in subjects(modules_after(script))
+def test_a_class_of_ones_own_may_build_on_a_method(asked: str) -> None:
+    class Shouting(MemoryStore):
+        def add(self, content: str, **more: Any) -> Added:
+            return super().add(content.upper(), **more)
+
+    with memctl.open_store(asked) as opened:
+        assert Shouting(opened.engine).add("tea").memory.content == "TEA"
 
 
-def test_a_class_of_ones_own_may_build_on_a_method_that_joins_late(asked: str) -> None:
-    script = """
-from memctl import open_store
-from memctl.store import MemoryStore
-class Shouting(MemoryStore):
-    def add(self, content, **more):
-        return super().add(content.upper(), **more)
-store = open_store(sys.argv[1])
-store.__class__ = Shouting
-assert store.add("tea").memory.content == "TEA"
-assert store.add("milk").memory.content == "MILK"
-"""
-    assert "adding" in subjects(modules_after(script, asked))
-
-
-def test_threads_may_ask_for_the_same_subject_at_once() -> None:
-    script = """
-import threading
-from memctl.store import MemoryStore
-names = ("start_task", "save", "maintain", "end_session", "add", "undo") * 4
+def test_threads_may_ask_for_the_same_part_at_once(asked: str) -> None:
+    script = f"""
+import threading, memctl
+store = memctl.open_store(sys.argv[1])
+names = {PARTS!r} * 2
 found, gate = [], threading.Barrier(len(names))
 def look(name):
     gate.wait()
-    found.append(getattr(MemoryStore, name).__name__)
+    found.append(type(getattr(store, name)).__name__)
 threads = [threading.Thread(target=look, args=(name,)) for name in names]
 [thread.start() for thread in threads]
 [thread.join() for thread in threads]
-assert sorted(found) == sorted(names), found
+assert len(found) == len(names), found
 """
-    assert "tasks" in subjects(modules_after(script))
+    modules_after(script, asked)
 
 
 def test_help_shows_every_method() -> None:
     shown = pydoc.plain(pydoc.render_doc(MemoryStore))
-    for names in store.SUBJECTS.values():
-        assert all(f"\n |  {name}" in shown for name in names)
+    assert all(f"\n |  {name}" in shown for name in PUBLIC)
 
 
-@pytest.mark.parametrize("name", [name for names in store.SUBJECTS.values() for name in names])
-def test_every_method_says_what_it_takes(name: str) -> None:
-    found: Any = getattr(MemoryStore, name)
-    function = found.fget if isinstance(found, property) else found
+@pytest.mark.parametrize("name", PUBLIC)
+def test_every_method_says_what_it_takes_and_does(name: str) -> None:
+    found: Any = inspect.getattr_static(MemoryStore, name)
+    function = getattr(found, "fget", None) or getattr(found, "func", found)
 
     assert inspect.signature(function).return_annotation is not inspect.Signature.empty
+    assert function.__doc__ or name in ("close", "user", "folder", "settings")

@@ -480,7 +480,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(number=picks)
     def restore(self, number: int) -> None:
-        trashed = {t.memory.memory_id for t in self.store.trashed()}
+        trashed = {t.memory.memory_id for t in self.store.engine.trashed()}
         archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
         ids = [mid for mid in self.order if mid in trashed | archived]
         if ids:
@@ -488,7 +488,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _restore(self, mid: str) -> None:
         now = self.tick()
-        trashed = {t.memory.memory_id: t for t in self.store.trashed()}
+        trashed = {t.memory.memory_id: t for t in self.store.engine.trashed()}
         archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
         memory = self.world.memory(mid)
         if memory is None:
@@ -992,10 +992,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        before = content_of(self.store.index)
+        before = content_of(self.store.engine.index)
         self.store.close()
         self.store = self._open()
-        assert content_of(self.store.index) == before
+        assert content_of(self.store.engine.index) == before
         self.settle()
 
 

@@ -470,7 +470,7 @@ def test_the_record_has_the_form_of_the_document(store: MemoryStore) -> None:
             "success": True,
         },
     }  # fmt: skip
-    reflection = store.reflection_of(memory)
+    reflection = store.engine.reflection_of(memory)
     assert reflection
     assert reflection.memory_id == memory.memory_id
     assert reflection.body.splitlines()[:5] == [
@@ -490,7 +490,7 @@ def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
         memory.content
         == "工具 search_documents 遇到 ValueError 错误时，通过修正 query 成功恢复（query 取自 inputs.query）"
     )
-    reflection = store.reflection_of(memory)
+    reflection = store.engine.reflection_of(memory)
     assert reflection
     assert "# 错误恢复策略: search_documents\n\n## 错误信息\n- **错误类型**: ValueError" in reflection.body
     later = learned(store, tool="train", message="CUDA out of memory")
@@ -766,7 +766,7 @@ class Scripted:
 
 def with_model(store: MemoryStore, *answers: Any) -> Scripted:
     model = Scripted(*answers)
-    store.llm = model
+    store.engine.llm = model
     return model
 
 
@@ -866,7 +866,7 @@ def test_the_report_grows_and_stays_one(store: MemoryStore) -> None:
     assert "search_documents" not in only.body
     assert store.strategies.report(tool="find_images", now=NOW).outcome == "unchanged"
     assert len([memory for memory in store.all() if "strategy_report" in memory.tags]) == 2
-    details = [store.reflection_of(found.memory) for found in store.strategies.all()]
+    details = [store.engine.reflection_of(found.memory) for found in store.strategies.all()]
     assert all(detail and detail.body.startswith("# Error recovery: ") for detail in details)
 
 
@@ -1168,7 +1168,7 @@ def test_a_model_s_fix_is_learned_with_its_reasons(store: MemoryStore) -> None:
     )
     Recovery(store).run(Tools().search, {"query": ""}, context=CONTEXT)
     [found] = store.strategies.all()
-    reflection = store.reflection_of(found.memory)
+    reflection = store.engine.reflection_of(found.memory)
     assert reflection
     assert "of the context, see inputs" in reflection.body
 

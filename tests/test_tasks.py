@@ -650,7 +650,7 @@ class Scripted:
 def test_a_model_says_how_it_was_done(answer, approach, noted, store):
     store.tasks.start("Upgrade Postgres", now=NOW)
     store.tasks.step("Dump", result="fine", now=NOW)
-    store.llm = Scripted(answer)
+    store.engine.llm = Scripted(answer)
     done = store.tasks.complete("Upgraded", now=NOW)
     assert done.episode.metadata["approach"] == approach
     assert noted in " ".join(done.notes)
@@ -658,9 +658,9 @@ def test_a_model_says_how_it_was_done(answer, approach, noted, store):
 
 def test_no_model_is_asked_where_people_have_said_it(store):
     store.tasks.start("Upgrade Postgres", now=NOW)
-    store.llm = Scripted()
+    store.engine.llm = Scripted()
     store.tasks.complete("Upgraded", approach="Dump first", lessons=["Dump in parallel"], now=NOW)
-    assert store.llm.asked == []
+    assert store.engine.llm.asked == []
 
 
 def test_a_broken_task_is_told_of_and_stops_nothing_else(store):

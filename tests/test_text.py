@@ -76,8 +76,8 @@ SENTENCES = {
 
 def lexical(store: MemoryStore, question: str) -> list[str]:
     """Ids found by full text alone, best first."""
-    rows = [scored.rowid for scored in store.index.full_text(text.terms(question), Filters(), NOW, 50)]
-    return [found.memory_id for found in store.index.found(rows)]
+    rows = [scored.rowid for scored in store.engine.index.full_text(text.terms(question), Filters(), NOW, 50)]
+    return [found.memory_id for found in store.engine.index.found(rows)]
 
 
 FOUND = [

@@ -37,7 +37,7 @@ def say(store: MemoryStore, *texts: str, session: str = "main", now: datetime = 
 def texts(store: MemoryStore) -> list[str]:
     """The texts of all messages, in the order of the index."""
     store.sync()
-    return [json.loads(found.raw)["text"] for found in store.index.all_messages()]
+    return [json.loads(found.raw)["text"] for found in store.engine.index.all_messages()]
 
 
 def committed(folder: UserFolder) -> str:
@@ -123,7 +123,7 @@ def test_a_clone_without_transcripts_works(tmp_path: Path) -> None:
     run(tmp_path / "b", "clone", "--quiet", str(folder.root), "alice")
     with alice(tmp_path / "b") as store:
         store.sync()
-        linked = [memory for memory in store.view().all() if memory.metadata.get("said")]
+        linked = [memory for memory in store.engine.view().all() if memory.metadata.get("said")]
         assert linked
         first = linked[0].metadata["said"][0]
         with pytest.raises(Exception, match="on this machine"):

@@ -103,21 +103,21 @@ def test_a_trusted_server_gets_no_other_key(tmp_path: Path, monkeypatch: pytest.
     trust.add(server(EVIL, "OPENAI_API_KEY"), bootstrap.os.environ)
     root = hostile(tmp_path, llm="openai:m", llm_url=EVIL, llm_key_variable="DEEPSEEK_API_KEY")
     with open_store(root, "alice") as store, pytest.raises(UntrustedError, match="DEEPSEEK_API_KEY"):
-        _ = store.llm
+        _ = store.engine.llm
 
 
 def test_the_environment_is_the_users_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     root = hostile(tmp_path, llm="openai:m", llm_url=EVIL)
     monkeypatch.setenv("MEMCTL_LLM", "openai:other")
     with open_store(root, "alice") as store, pytest.raises(UntrustedError):
-        _ = store.llm
+        _ = store.engine.llm
     monkeypatch.setenv("MEMCTL_LLM_URL", "https://mine.example/v1")
     with open_store(root, "alice") as store:
-        assert store.llm is not None
+        assert store.engine.llm is not None
     monkeypatch.delenv("MEMCTL_LLM_URL")
     monkeypatch.setenv("MEMCTL_TRUSTED_URLS", f"https://other.example, {EVIL}/")
     with open_store(root, "alice") as store:
-        assert store.llm is not None
+        assert store.engine.llm is not None
 
 
 def test_what_is_typed_here_is_trusted_and_what_the_file_said_is_not(tmp_path: Path) -> None:
@@ -125,14 +125,14 @@ def test_what_is_typed_here_is_trusted_and_what_the_file_said_is_not(tmp_path: P
     assert main(["config", "set", "llm", "openai:m"]) == 0
     assert main(["config", "set", "llm_key_variable", "MISTRAL_API_KEY"]) == 0
     with open_store(root, "alice") as store, pytest.raises(UntrustedError):
-        _ = store.llm
+        _ = store.engine.llm
     assert main(["config", "set", "llm_url", "https://mine.example/v1"]) == 0
     assert main(["config", "set", "llm_key_variable", "GROQ_API_KEY"]) == 0
     assert trust.listed(bootstrap.os.environ) == [
         Server("https://mine.example/v1", "MISTRAL_API_KEY"), Server("https://mine.example/v1", "GROQ_API_KEY"),
     ]  # fmt: skip
     with open_store(root, "alice") as store:
-        assert store.llm is not None
+        assert store.engine.llm is not None
     assert main(["model", "use", "openai:m"]) == UntrustedError.exit_code
     assert config.load(root).model == "builtin"
 

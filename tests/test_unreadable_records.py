@@ -30,7 +30,7 @@ def filled(store: MemoryStore) -> MemoryStore:
 
 @pytest.mark.parametrize(("given", "line"), [("note-2", 3), ("note-3", 4), ("77", 5), ("7", 5)])
 def test_it_is_named_with_its_line_and_its_fault(filled: MemoryStore, given: str, line: int) -> None:
-    for ask in (filled.get, filled.findable):
+    for ask in (filled.get, filled.engine.findable):
         with pytest.raises(InvalidDataError, match=r"field 'status' must be one of") as problem:
             ask(given)
         assert (problem.value.path, problem.value.line) == ("memory.json", line)

@@ -225,8 +225,8 @@ def sizes(folder: Path, total: int, said: Sequence[str]) -> list[Row]:
     """Bytes on disk for a message."""
     with open_store(folder, user="bench") as store:
         store.refresh()
-        store.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        index = store.index.path.stat().st_size / total
+        store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        index = store.engine.index.path.stat().st_size / total
         transcripts = sum(path.stat().st_size for path in (store.folder.root / "transcripts").glob("*.jsonl")) / total
     text = sum(len(each.encode()) for each in said) / len(said)
     beside = f"its text: {text:,.0f}, its line: {transcripts:,.0f}"

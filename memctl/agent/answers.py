@@ -106,7 +106,7 @@ def _notes(result: QueryResult) -> Iterable[str]:
 
 def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = False) -> str:
     """One memory with what is kept about it, and its reflection."""
-    reflection, problem = store.readable_reflection(memory)
+    reflection, problem = store.engine.readable_reflection(memory)
     room = FULL_TOKENS if full else ANSWER_TOKENS
     content = short(text_of(memory), room // 2 if reflection else room)
     told = [(fence.label(_named(shared, store, memory)), content), *_facts(memory)]

@@ -34,8 +34,7 @@ from langgraph.store.base import (
 
 from memctl import housekeeping, records, times
 from memctl.errors import InvalidDataError
-from memctl.files import document
-from memctl.files import trash
+from memctl.files import document, trash
 from memctl.models import ACTIVE, Change, Filters, Memory
 from memctl.store import MemoryStore
 from memctl.turns import Turn
@@ -125,10 +124,10 @@ class MemctlStore(BaseStore):
         if isinstance(op, ListNamespacesOp):
             return self._namespaces(op, now)
         if isinstance(op, GetOp):
-            held = _held(self.memory.view(), (*op.namespace, op.key), now)
+            held = _held(self.memory.engine.view(), (*op.namespace, op.key), now)
             found: list[tuple[Memory, float | None]] = [(held, None)] if held else []
         elif isinstance(op, SearchOp):
-            found = self._found(op, now)
+            found = self.answered(op, now)
         else:
             raise ValueError(f"unknown operation type: {type(op)}")
         if op.refresh_ttl:
@@ -139,7 +138,7 @@ class MemctlStore(BaseStore):
 
     def _items(self, prefix: Path, now: datetime) -> list[Memory]:
         """The items below a namespace, the latest written first."""
-        entries = self.memory.index.matching(_below(prefix), now)
+        entries = self.memory.engine.index.matching(_below(prefix), now)
         found = (self._decoded(entry.raw) for entry in entries if entry.path == document.FILE_NAME)
         latest: dict[Path, Memory] = {}
         for memory in sorted(found, key=_age):
@@ -148,7 +147,7 @@ class MemctlStore(BaseStore):
                 latest[path] = memory
         return sorted(latest.values(), key=_age, reverse=True)
 
-    def _found(self, op: SearchOp, now: datetime) -> list[tuple[Memory, float | None]]:
+    def answered(self, op: SearchOp, now: datetime) -> list[tuple[Memory, float | None]]:
         """The page a search asks for: best first where there is a query, what has no score last."""
         items = self._items(tuple(op.namespace_prefix), now)
         fitting = [
@@ -179,7 +178,7 @@ class MemctlStore(BaseStore):
         own = {name: given for name, given in told if given is not None}
         path = (*op.namespace, op.key)
         memory = Memory(
-            self.memory.gateway.ids(now, datetime.now(UTC)),
+            self.memory.engine.gateway.ids(now, datetime.now(UTC)),
             text_of(value, self.fields if op.index is None else op.index or ()) or f"item {'.'.join(path)}",
             category=self._category,
             tags=_tags(path),

@@ -179,7 +179,7 @@ class AgentMemory:
             self._later(
                 lambda store: store.sessions.conversation(self.session_id).flush(budget=budget, now=now), "window"
             )
-        if self._worker and self.store.embedder and self.store.embedder.slow:
+        if self._worker and self.store.engine.embedder and self.store.engine.embedder.slow:
             self._later(lambda store: store.embed(), "vectors")
         return added
 
@@ -288,7 +288,7 @@ class AgentMemory:
     def _is_memory(self, name: str) -> bool:
         """Whether a receipt names a memory that is there; it names messages too."""
         try:
-            return bool(self.store.full_id(name))
+            return bool(self.store.engine.full_id(name))
         except MemctlError:
             return False
 
@@ -318,7 +318,7 @@ class AgentMemory:
         Where a language model is configured, they are made later, and `settle` waits for them: until then what was said
         waits on disk, and whoever opens the memories next makes them if this process cannot.
         """
-        later = self._worker is not None and self.store.has_llm
+        later = self._worker is not None and self.store.engine.has_llm
         if not later:
             self.settle()
         with self._turn:
@@ -374,7 +374,7 @@ class AgentMemory:
 
     def _learn_later(self) -> None:
         """Have the language model do what waits for it, in the thread."""
-        if self._worker and self.store.has_llm:
+        if self._worker and self.store.engine.has_llm:
             self._later(self._learn, "learning")
 
     def _learn(self, store: MemoryStore) -> None:

@@ -93,7 +93,7 @@ class Shared:
             RefusedError: the user is not granted.
         """
         user, slash, memory_id = name.partition("/")
-        is_own = name.startswith(knowledge.FOLDER) or self.own.index.ids_starting(name, 1)
+        is_own = name.startswith(knowledge.FOLDER) or self.own.engine.index.ids_starting(name, 1)
         if not slash or (user not in self.stores and is_own):
             return self.own, name
         return self.store_of(user), memory_id
@@ -138,7 +138,7 @@ class Shared:
         """
         store = self.store_of(user)
         store.refresh()
-        if reflections.is_reference(path) and (found := store.view().reflection(path)):
+        if reflections.is_reference(path) and (found := store.engine.view().reflection(path)):
             return found
         raise NotFoundError(f"{store.user} has no reflection {path!r}")
 

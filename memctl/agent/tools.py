@@ -150,7 +150,7 @@ class Toolbox:
             told.lines.append(f"text {number} not saved: {problem}")
             return
         try:
-            found = self.shared.own.save(text, meant, source=SOURCE, metadata=why)
+            found = self.shared.own.assistant.save(text, meant, source=SOURCE, metadata=why)
         except (LockedError, StorageError) as problem:
             so_far = f" ({number - 1} of the texts were looked at before)" if told.saved else ""
             raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
@@ -182,7 +182,7 @@ class Toolbox:
         text = without_recalled(content).strip()
         if content.strip() and not text:
             raise UsageError("memory itself told you that text", hint="Write what is true as a sentence of your own.")
-        saved = self.shared.own.amend(self.shared.own_id(id), meant, text, source=SOURCE)
+        saved = self.shared.own.assistant.amend(self.shared.own_id(id), meant, text, source=SOURCE)
         return "\n".join((answers.amended(saved), *answers.beside([saved])))
 
     def retrieve_from_memory(self, keywords: list[str]) -> str:
@@ -234,7 +234,7 @@ class Toolbox:
     def _check_category(self, category: str, users: Sequence[str]) -> None:
         """A category that nobody knows must not look as if nothing were known."""
         asked = [self.shared.store_of(user) for user in users] or list(self.shared.stores.values())
-        known = {name for store in asked for name in (*store.settings.categories, *store.categories())}
+        known = {name for store in asked for name in (*store.settings.categories, *store.engine.categories())}
         if category not in known:
             raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(sorted(known))}.")
 
@@ -294,7 +294,7 @@ class Toolbox:
             raise UsageError("what is to be forgotten?", hint="Give `ids`, or `text`.")
         own = self.shared.own
         if not ids:
-            meant = own.meant_by(text)
+            meant = own.assistant.meant_by(text)
             if meant.one is None:
                 return answers.to_choose(meant.likely)
             ids = [meant.one.memory_id]

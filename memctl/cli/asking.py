@@ -166,8 +166,8 @@ def _shown(store: MemoryStore, given: str, history: bool) -> Said | Pages:
         if not (message_id := store.conversations.full_id(given)):
             raise
         return Said(message_id, store.conversations.neighbours(message_id))
-    shown = store.lineage(memory) if history else [memory]
-    return [(one, *store.readable_reflection(one)) for one in shown]
+    shown = store.engine.lineage(memory) if history else [memory]
+    return [(one, *store.engine.readable_reflection(one)) for one in shown]
 
 
 def _pages_json(found: Said | Pages) -> list[dict[str, Any]]:
@@ -268,7 +268,7 @@ def _print_list(found: Sequence[Owned], limit: int, offset: int, origin: str) ->
 
 
 def _list_trash(store: MemoryStore) -> None:
-    found = store.trashed()
+    found = store.engine.trashed()
     if current.json:
         render.as_json(
             [{"memory": render.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]

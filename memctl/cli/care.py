@@ -28,7 +28,7 @@ def sync(
     """
     with options.opened() as store:
         report = store.sync(allow_mass_change=allow_mass_change, progress=render.progress)
-        render.degraded([store.embedder_problem] if store.embedder_problem else [])
+        render.degraded([store.engine.embedder_problem] if store.engine.embedder_problem else [])
     _tell_sync(report)
     if report.blocked:
         raise report.blocked
@@ -206,7 +206,7 @@ def export(
         options.check_kinds(store, kind)
         filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
-        found = {m.memory_id: one for m in memories if (one := store.readable_reflection(m)[0])}
+        found = {m.memory_id: one for m in memories if (one := store.engine.readable_reflection(m)[0])}
         user = store.user
     if current.json and _to_standard_output(output):
         render.as_json({"memories": [render.memory_json(memory) for memory in memories]})

@@ -128,7 +128,7 @@ def _merged(base: dict[str, Any], wanted: dict[str, Any], memory: Memory) -> Mem
 
 def edit_reflection(store: MemoryStore, memory: Memory, allow_secret: bool = False) -> str:
     """Open the reflection's Markdown; a record without one gets one."""
-    before = store.reflection_of(memory)
+    before = store.engine.reflection_of(memory)
     draft = Draft.of(store, memory, ".md")
     draft.begin(before.body if before else f"# {memory.title}\n")
     draft.open()

@@ -319,7 +319,7 @@ def _findable(store: MemoryStore, given: str) -> str:
     from memctl.errors import NotFoundError
 
     try:
-        return store.findable(given)
+        return store.engine.findable(given)
     except NotFoundError:
         if message_id := store.conversations.full_id(given) or (re.fullmatch(r"msg_[0-9a-f]{16}", given) and given):
             return message_id

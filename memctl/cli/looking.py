@@ -66,9 +66,9 @@ def log(
 
     after = options.moment(since)
     with options.opened() as store:
-        found = store.history.operations(store.findable(memory_id) if memory_id else "")
+        found = store.history.operations(store.engine.findable(memory_id) if memory_id else "")
         undone = store.history.undone()
-        trimmed = store.log_trimmed
+        trimmed = store.engine.log_trimmed
     shown = [op for op in reversed(found) if after is None or past.made(op) >= after][: limit or None]
     if current.json:
         render.as_json([_operation_json(op) | {"undone": op.op in undone} for op in shown])

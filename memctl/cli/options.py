@@ -209,12 +209,12 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
     from memctl.cli import render
 
     with open_store(current.store, current.user) as store:
-        for note in store.untrusted:
+        for note in store.engine.untrusted:
             render.warn(note)
         yield store
         if not quiet:
             render.stale_notice(store)
-            if note := store.unbelieved():
+            if note := store.engine.unbelieved():
                 render.warn(note)
 
 
@@ -229,7 +229,7 @@ def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Sha
     from memctl.cli import render
 
     with open_shared(current.store, current.user, others) as shared:
-        for note in shared.own.untrusted:
+        for note in shared.own.engine.untrusted:
             render.warn(note)
         yield shared.own, shared
         for store in shared.stores.values():
@@ -276,8 +276,8 @@ def check_categories(store: MemoryStore, wanted: list[str] | None, *others: Memo
         UsageError: with the known ones.
     """
     if unknown := set(wanted or ()) - set(store.settings.categories):
-        known = set[str]().union(*(each.categories() for each in (store, *others)))
-        here = dict.fromkeys((*store.settings.categories, *sorted(store.categories())))
+        known = set[str]().union(*(each.engine.categories() for each in (store, *others)))
+        here = dict.fromkeys((*store.settings.categories, *sorted(store.engine.categories())))
         _refuse_unknown("category", "Categories", unknown - known, here)
 
 
@@ -290,8 +290,8 @@ def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemorySto
     from memctl.models import KINDS
 
     if unknown := set(wanted or ()) - set(KINDS):
-        known = set[str]().union(*(each.kinds() for each in (store, *others)))
-        _refuse_unknown("kind", "Kinds", unknown - known, dict.fromkeys((*KINDS, *sorted(store.kinds()))))
+        known = set[str]().union(*(each.engine.kinds() for each in (store, *others)))
+        _refuse_unknown("kind", "Kinds", unknown - known, dict.fromkeys((*KINDS, *sorted(store.engine.kinds()))))
 
 
 def _refuse_unknown(what: str, whats: str, unknown: set[str], known: Iterable[str]) -> None:
@@ -344,7 +344,7 @@ def complete_id(incomplete: str) -> list[str]:
     try:
         with opened(quiet=True) as store:
             store.refresh()
-            return store.index.ids_starting(incomplete)
+            return store.engine.index.ids_starting(incomplete)
     except Exception:
         return []
 
@@ -355,7 +355,7 @@ def complete_shown_id(incomplete: str) -> list[str]:
         with opened(quiet=True) as store:
             store.refresh()
             messages = store.conversations.ids_starting(incomplete)[:50] if incomplete else []
-            return [*store.index.ids_starting(incomplete), *messages]
+            return [*store.engine.index.ids_starting(incomplete), *messages]
     except Exception:
         return []
 
@@ -371,7 +371,7 @@ def complete_trashed(incomplete: str) -> list[str]:
     """Ids of what can be restored, for the shell."""
     try:
         with opened(quiet=True) as store:
-            gone = [t.memory for t in store.trashed()] + [m for m in store.all() if m.status == "archived"]
+            gone = [t.memory for t in store.engine.trashed()] + [m for m in store.all() if m.status == "archived"]
             return [memory.memory_id for memory in gone if memory.memory_id.startswith(incomplete)]
     except Exception:
         return []
@@ -386,9 +386,9 @@ def complete_mode(incomplete: str) -> list[str]:
 
 def complete_policy(incomplete: str) -> list[str]:
     """Policies of fading, for the shell."""
-    from memctl.decay.policies import POLICIES
+    from memctl.decay.policies import DECAY_POLICIES
 
-    return [name for name in POLICIES if name.startswith(incomplete)]
+    return [name for name in DECAY_POLICIES if name.startswith(incomplete)]
 
 
 def complete_step(incomplete: str) -> list[str]:
@@ -441,7 +441,7 @@ def complete_tag(incomplete: str) -> list[str]:
     try:
         with opened(quiet=True) as store:
             store.refresh()
-            return [tag for tag in store.index.tag_counts() if tag.startswith(incomplete)]
+            return [tag for tag in store.engine.index.tag_counts() if tag.startswith(incomplete)]
     except Exception:
         return []
 

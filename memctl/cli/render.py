@@ -279,11 +279,11 @@ def degraded(notes: Sequence[str]) -> None:
 
 def stale_notice(store: MemoryStore) -> None:
     """Say on standard error where the index is not, or cannot be, what the files are."""
-    report = store.report
+    report = store.engine.report
     if report is None:
         return
     state = report.index_state
-    if report.blocked and store.index.total():
+    if report.blocked and store.engine.index.total():
         warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
     elif report.blocked:
         warn(f"stale: {report.blocked.message}; there is no earlier state to answer from, and nothing can be changed")

@@ -146,7 +146,7 @@ class Conflicts:
             result[:] = [Resolved(tuple(_settled(view, ids, choice, now)))]
             return _change(view, ids, result[0])
 
-        self._engine._apply(decide, now, dry_run=dry_run)
+        self._engine.apply(decide, now, dry_run=dry_run)
         return result[0]
 
     def resolve_merge(
@@ -185,7 +185,7 @@ class Conflicts:
         if dry_run:
             decide(self._engine.view())
         else:
-            self._engine._apply(decide, now)
+            self._engine.apply(decide, now)
         return result[0]
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:

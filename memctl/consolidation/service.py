@@ -6,8 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import housekeeping, times
-from memctl import records
+from memctl import housekeeping, records, times
 from memctl.consolidation import duplicates, summaries
 from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
@@ -110,7 +109,7 @@ class Consolidation:
             result[:] = [ConsolidationReport(found, change, proposals, refused.message if refused else "", notes)]
             return change
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     @property

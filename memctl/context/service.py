@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from memctl import times
 from memctl.config import CONTEXT
@@ -34,6 +34,7 @@ from memctl.entries import memory_of, message_memory
 from memctl.errors import UsageError
 from memctl.files import receipts, reflections, sessions
 from memctl.index.text import terms
+from memctl.memories.asking import Asking
 from memctl.models import (
     CANDIDATE,
     CONSTRAINT,
@@ -54,9 +55,6 @@ from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
 from memctl.retrieval.gate import least
-
-if TYPE_CHECKING:
-    from memctl.store import MemoryStore
 
 T = TypeVar("T")
 
@@ -153,11 +151,11 @@ class _Recalled:
 class Contexts:
     """Contexts for a model's call, as `store.context`."""
 
-    def __init__(self, store: MemoryStore) -> None:
-        self._store = store
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
 
-    def _healed(self, action: Callable[[], T]) -> T:
-        return self._store._healed(action)
+    def healed(self, action: Callable[[], T]) -> T:
+        return self._engine.healed(action)
 
     @healing
     def build(
@@ -203,12 +201,15 @@ class Contexts:
             UsageError: no such kind of task, or a budget that is too small for anything.
         """
         now = now or times.utc_now()
-        store = self._store
-        total = store.settings.context_tokens if budget is None else budget
+        engine = self._engine
+        total = engine.settings.context_tokens if budget is None else budget
         _check(task, total, memory_tokens)
         if session:
-            messages, task_state = store.sessions.conversation(session).openai(), store.tasks.text(session)
-        counter = tokens.load(tokenizer or store.settings.tokenizer)
+            from memctl.sessions.service import Sessions
+            from memctl.tasks.service import Tasks
+
+            messages, task_state = Sessions(engine).conversation(session).openai(), Tasks(engine).text(session)
+        counter = tokens.load(tokenizer or engine.settings.tokenizer)
         room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
         found = self._recalled(question if recall else "", messages, now, room)
         asks = bool(recall and question.strip())
@@ -237,14 +238,14 @@ class Contexts:
 
     def _hits_for(self, room: int) -> int:
         """How many hits fill so many tokens, as far as the usual size of a message tells."""
-        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._store.index.usual_message(answering.MOST_BYTES)))
+        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.index.usual_message(answering.MOST_BYTES)))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
     def _opens(self, found: Evidence, gate: bool | None) -> bool:
         """Whether what was found answers the question well enough to be put in."""
-        settings = self._store.settings
+        settings = self._engine.settings
         gated = settings.context_gate if gate is None else gate
-        return not gated or found.strength >= least(settings.context_gate_strength, self._store.index.total())
+        return not gated or found.strength >= least(settings.context_gate_strength, self._engine.index.total())
 
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
@@ -252,13 +253,13 @@ class Contexts:
         from memctl.sessions.summary import tongue
 
         said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
-        kept = frozenset(sessions.offloaded(self._store.folder, session)) if session else frozenset()
+        kept = frozenset(sessions.offloaded(self._engine.folder, session)) if session else frozenset()
         refer = (lambda text: _reference(session, text, kept)) if session else (lambda text: "")
         return Cutter(count, refer, tongue("\n".join(said)))
 
     def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
         """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
-        store = self._store
+        store = self._engine
         known = set(sessions.offloaded(store.folder, session)) if offloads else set()
         for ref, text in offloads.items():
             if ref not in known and ref == sessions.reference(session, text):
@@ -268,10 +269,10 @@ class Contexts:
     # Finding
 
     def _recalled(self, question: str, messages: Sequence[Mapping[str, Any]], now: datetime, room: int) -> _Recalled:
-        store = self._store
+        store = self._engine
         store.refresh()
-        embedder = store._ready_embedder()
-        degraded = [note for note in (store.embedder_problem, store._unready()) if note]
+        embedder = store.ready_embedder()
+        degraded = [note for note in (store.embedder_problem, store.unready()) if note]
         if not question.strip():
             return _Recalled(Evidence((), {}, 0.0), None, tuple(degraded))
         recent = evidence.recent_turns(question, messages, RECENT_MESSAGES, RECENT_CHARACTERS)
@@ -303,7 +304,7 @@ class Contexts:
         given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
         ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
         used = {hit.memory.memory_id for hit in rank.used(found.hits)} if found.hits else set()
-        return receipts.write(self._store.folder, question, ids, [i for i in ids if i in used], now)
+        return receipts.write(self._engine.folder, question, ids, [i for i in ids if i in used], now)
 
     # Pieces
 
@@ -322,7 +323,7 @@ class Contexts:
             return pieces
         always = self._always(now)
         hits = found.hits
-        profile = [memory_of(entry) for entry in self._store.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
+        profile = [memory_of(entry) for entry in self._engine.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
@@ -341,7 +342,7 @@ class Contexts:
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
         """What was said right behind the messages that are shown, or that something shown was made from."""
-        index = self._store.index
+        index = self._engine.index
         behind = index.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
         rows = [*dict.fromkeys(row for rows in behind.values() for row in rows)]
         own = (entry for entry in index.found(rows) if _USERS in entry.raw)
@@ -351,14 +352,14 @@ class Contexts:
     def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
         """Messages that share the rarest words with what is shown first: one of them may take it back, even where the
         question does not find it."""
-        if not self._store.index.has(MESSAGES):
+        if not self._engine.index.has(MESSAGES):
             return []
         found: dict[str, Memory] = {}
         known = {memory.memory_id for memory in shown}
         first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
         for memory in first[:MOST_LOOKED_UP]:
             words = sorted(corrections.telling(memory.content))
-            index, only = self._store.index, Filters(only=MESSAGES)
+            index, only = self._engine.index, Filters(only=MESSAGES)
             for entry in index.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
                 other = message_memory(entry.raw) if _USERS in entry.raw else None
                 if other is not None and other.memory_id not in known:
@@ -367,12 +368,12 @@ class Contexts:
 
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
-        index = self._store.index
+        index = self._engine.index
         found = [*index.pinned(MOST_PINNED, now), *index.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
         return [*{entry.memory_id: memory_of(entry) for entry in found}.values()]
 
     def _get(self, memory_id: str) -> Memory | None:
-        return self._store.view().get(memory_id)
+        return self._engine.view().get(memory_id)
 
     def _changed(self, question: str, now: datetime) -> list[Memory]:
         """Superseded values and candidates that the question is about: what is shown must be marked by them."""
@@ -380,7 +381,7 @@ class Contexts:
             return []
         filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
         words = retrieve.telling_terms(question)
-        index = self._store.index
+        index = self._engine.index
         rows = [scored.rowid for scored in index.full_text(words, filters, now, MOST_CONSTRAINTS)]
         return [memory_of(entry) for entry in index.found(rows)]
 
@@ -404,7 +405,7 @@ class Contexts:
     def _extracts(self, hits: Sequence[Hit]) -> set[str]:
         """The ids of episodes that were taken from messages which are here: these say it themselves."""
         found = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
-        known = self._store.conversations.known(name for names in found.values() for name in names)
+        known = self._engine.conversations.known(name for names in found.values() for name in names)
         return {name for name, names in found.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
@@ -457,7 +458,7 @@ class Contexts:
         """The text of a memory's reflection, empty where it has none that can be read."""
         if not reflections.is_reference(path or memory.summary_md_ref):
             return ""
-        found, _ = self._store.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
+        found, _ = self._engine.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
         return found.body.strip() if found else ""
 
     def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""How much a conversation may hold, and the named policies that act when it holds more."""
+"""How much a conversation may hold, and the policies that settings name: of windows, and of fading."""
 
 from __future__ import annotations
 
@@ -7,6 +7,10 @@ from dataclasses import dataclass
 SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
 """What makes room in a window: old messages give way to a rolling summary (B, C); they go (E); large content is laid
 aside first (E); E's automatic compression, which acts early: merge, summarize, lay aside."""
+
+
+HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = DECAY_POLICIES = ("half-life", "age", "gate", "capacity", "strategies")
+"""What archives a memory; `memctl/decay/policies.py` has their rules."""
 
 
 @dataclass(frozen=True)

@@ -13,9 +13,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from memctl import times
+from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
 from memctl.models import ACTIVE, ARCHIVED, Memory
-
-HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = POLICIES = ("half-life", "age", "gate", "capacity", "strategies")
 
 DAILY_FADING = 0.95
 """What is left of an importance after a day, for choosing what goes first beyond the capacity (B, D)."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
-from memctl.decay.policies import POLICIES, Forecast, Rules, archived, forecasts
+from memctl.decay.policies import DECAY_POLICIES, Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.files import local_state, receipts
@@ -91,12 +91,12 @@ class Decay:
             result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return result[0]
 
     def _rules(self, policies: Sequence[str]) -> Rules:
-        if unknown := [name for name in policies if name not in POLICIES]:
-            raise UsageError(f"there is no policy {unknown[0]!r}", hint=f"Policies: {', '.join(POLICIES)}.")
+        if unknown := [name for name in policies if name not in DECAY_POLICIES]:
+            raise UsageError(f"there is no policy {unknown[0]!r}", hint=f"Policies: {', '.join(DECAY_POLICIES)}.")
         return replace(self.rules, policies=tuple(policies)) if policies else self.rules
 
     def uncounted_uses(self, memory_id: str) -> int:

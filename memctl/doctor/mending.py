@@ -70,7 +70,7 @@ def _mend_once(store: MemoryStore, problems: Sequence[Problem], keep: backups.Ke
     codes = {problem.code for problem in fixable}
     for concerned, decide in _CHANGES:
         if codes & concerned:
-            store.gateway.apply(_keeping(decide, keep, now), now)
+            store.engine.gateway.apply(_keeping(decide, keep, now), now)
     if codes & transcripts.REPAIRED:
         transcripts.repair(store.folder, codes, timeout=store.settings.lock_timeout)
     for problem in fixable:
@@ -140,8 +140,8 @@ def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
 
 def _bring_back(store: MemoryStore) -> None:
     """Write `memory.json` from what the index knows of it, unless somebody brings it back in this moment."""
-    with store.gateway.locked():
-        atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.index))
+    with store.engine.gateway.locked():
+        atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.engine.index))
 
 
 def _make_private(store: MemoryStore, problem: Problem) -> None:
@@ -156,7 +156,7 @@ def _make_private(store: MemoryStore, problem: Problem) -> None:
 
 
 def _delete(store: MemoryStore, problem: Problem) -> None:
-    with store.gateway.locked():
+    with store.engine.gateway.locked():
         atomic.remove(store.folder.root / problem.path)
 
 

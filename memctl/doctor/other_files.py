@@ -36,13 +36,13 @@ def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
 
 
 def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
-    for state in store.index.files().values():
+    for state in store.engine.index.files().values():
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
-    yield from _without_record(store.view()) if orphans else ()
-    for found in store.index.misnamed() if orphans else ():
-        if len(owners := store.view().referring(found.path)) == 1:
+    yield from _without_record(store.engine.view()) if orphans else ()
+    for found in store.engine.index.misnamed() if orphans else ():
+        if len(owners := store.engine.view().referring(found.path)) == 1:
             message = f"names {found.memory_id}, but it is {next(iter(owners))} that refers to it"
             yield Problem(found.path, message, 0, "let it follow its record", ORPHAN)
     for path in (*store.folder.reflections.rglob("*.md"), *_in_knowledge(store.folder)):

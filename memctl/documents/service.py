@@ -71,8 +71,8 @@ class Documents:
     def __init__(self, engine: Asking) -> None:
         self._engine = engine
 
-    def _healed(self, action: Callable[[], T]) -> T:
-        return self._engine._healed(action)
+    def healed(self, action: Callable[[], T]) -> T:
+        return self._engine.healed(action)
 
     def add(
         self,
@@ -118,7 +118,7 @@ class Documents:
         if dry_run:
             decide(self._engine.view())
         else:
-            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit))
 
     @healing
@@ -190,7 +190,7 @@ class Documents:
         if dry_run:
             decide(self._engine.view())
         else:
-            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def _matching(self, name: str) -> list[Document]:

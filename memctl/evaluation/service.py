@@ -233,14 +233,14 @@ class Evaluations:
             yield f"line {told}: what should be found is {what}, so that no answer holds it; counted as missed"
 
     def _degraded(self) -> Iterator[str]:
-        yield from filter(None, (self._engine.embedder_problem, self._engine._unready()))
+        yield from filter(None, (self._engine.embedder_problem, self._engine.unready()))
         if self._engine.report and self._engine.report.index_state.state != "fresh":
             yield f"index {self._engine.report.index_state.state}: {'; '.join(self._engine.report.index_state.notes)}"
 
     # Searching
 
     def _ways(self, rerank: str, baselines: bool) -> list[_Way]:
-        model = self._engine._ready_embedder()
+        model = self._engine.ready_embedder()
         name = f"memctl ({model.name if model else 'full text only'})"
         reranker = rerank or self._engine.reranker_for(QUERY)
         found = [_Way(name, True, self._engine.weights)]
@@ -252,11 +252,11 @@ class Evaluations:
         return found
 
     def _search(self, way: _Way, now: datetime) -> Callable[[Query], tuple[Hit, ...]]:
-        embedder = self._engine._ready_embedder() if way.model else None
+        embedder = self._engine.ready_embedder() if way.model else None
 
         def search(query: Query) -> tuple[Hit, ...]:
             asked = replace(query, rerank=way.rerank)
-            found, _, problem = self._engine._found(asked, self._engine.index, embedder, now, way.weights)
+            found, _, problem = self._engine.answered(asked, self._engine.index, embedder, now, way.weights)
             if problem and way.rerank != NONE:
                 raise ProviderError(problem)
             return found.hits
@@ -278,7 +278,7 @@ class Evaluations:
 
     def _text(self, hit: Hit) -> str:
         """What of a hit may hold expected words: its text, and the reflection by which it was found."""
-        return _normal(self._engine._read_by_reranker(hit))
+        return _normal(self._engine.text_for_reranker(hit))
 
 
 def _normal(text: str) -> str:

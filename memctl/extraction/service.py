@@ -87,7 +87,7 @@ class Extraction:
             self._engine.refresh()
             decide(self._engine.view())
         elif found:
-            self._engine._apply(decide, now, on_secret=secrets.ALLOW)
+            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(

@@ -44,7 +44,7 @@ class Candidates:
                 changed.update({m.memory_id: m for m in rules.confirmed(candidate, [r for r in rivals if r], now)})
             return Change("confirm", tuple(changed.values()))
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return list(changed.values())
 
     def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
@@ -62,7 +62,7 @@ class Candidates:
             gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
             return housekeeping.to_trash("reject", view, gone, REJECTED, now)
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return gone
 
 

@@ -143,7 +143,7 @@ class Judgements:
             result[:] = [_judged(view, ids, judgement, reason, answer, now)]
             return Change("feedback", result[0].after, lines=(rules.line(result[0].feedback),))
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return result[0]
 
     def all(self) -> tuple[list[Feedback], list[int]]:

@@ -22,7 +22,7 @@ def query(engine: Asking, asked: Query, then: Past) -> QueryResult:
     """The answer of the records of a past state."""
     with _index_of(engine, then) as (index, pending):
         embedder = None if pending else engine.embedder
-        answer, reranked, problem = engine._found(asked, index, embedder, then.at)
+        answer, reranked, problem = engine.answered(asked, index, embedder, then.at)
     missing = f"full text only: {pending}" if pending else ""
     notes = (engine.embedder_problem, missing, answer.degraded, problem, *then.warnings)
     degraded = tuple(note for note in notes if note)

@@ -45,7 +45,7 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
         records[:] = [differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)]
         return _restored(view, then, memory, raw, records[0])
 
-    change = engine._apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+    change = engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
     edits = [file for file in change.files if file.path.startswith(SHARED)]
     files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
     expired = memory.expires_at and memory.expires_at <= now and not memory.pinned

@@ -49,7 +49,7 @@ def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run
         if dry_run:
             engine.refresh()
         while len(taken) < count:
-            decide(engine.view()) if dry_run else engine._healed(lambda: engine.gateway.apply(decide, now))
+            decide(engine.view()) if dry_run else engine.healed(lambda: engine.gateway.apply(decide, now))
             taken.append(walk.taken(pretend=dry_run))
             if not dry_run:
                 reopening.follow(engine.folder, what, taken[-1], now, timeout=engine.settings.lock_timeout)

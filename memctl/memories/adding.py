@@ -23,8 +23,11 @@ BULK = 20_000
 """Records in one operation of a bulk add; each is undone as one."""
 
 
-class Adding(Engine):
+class Adding:
     """Adding to the memories of one user."""
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
 
     def add(
         self,
@@ -37,31 +40,18 @@ class Adding(Engine):
         now: datetime | None = None,
         **given: Any,
     ) -> Added:
-        """Remember one thing.
-
-        Args:
-            content: the text; any Unicode.
-            detail: Markdown to keep with it as its own reflection.
-            allow_duplicate: store it even if the same text is there.
-            allow_secret: store it even if a part of it looks like a secret.
-            mode: what a new value of a fact with a key does to the old one: `overwrite`, `append` or `merge`.
-            given: fields of `Memory` (category, kind, tags, key, value, importance, occurred_at, …).
-
-        Returns:
-            what became of it: added, counted as a mention of the same text, or an update of the fact with its key.
-
-        Raises:
-            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
-        """
+        """See `MemoryStore.add`."""
         now = now or times.utc_now()
-        policy = self.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
         detail = secrets.guarded(detail, policy, "its Markdown")
         outcome: list[Added] = []
 
         def decide(view: View) -> Change:
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
-            near = answering.near_duplicates(self.index, memory.content, self.settings.near_duplicate, now)
+            near = answering.near_duplicates(
+                self._engine.index, memory.content, self._engine.settings.near_duplicate, now
+            )
             files: list[FileEdit] = []
             if detail is not None:
                 puts, files = with_detail(view, puts, added.memory, detail)
@@ -69,13 +59,13 @@ class Adding(Engine):
             outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
             return Change("add", tuple(puts), files=tuple(files))
 
-        self._apply(decide, now, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return outcome[0]
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
-        memory = records.completed(memory, now, self.gateway.ids(created, datetime.now(UTC)), given)
-        return records.check(memory, self.settings.categories, memory if own else None)
+        memory = records.completed(memory, now, self._engine.gateway.ids(created, datetime.now(UTC)), given)
+        return records.check(memory, self._engine.settings.categories, memory if own else None)
 
     def add_many(
         self,
@@ -90,19 +80,7 @@ class Adding(Engine):
         now: datetime | None = None,
         progress: Progress | None = None,
     ) -> list[Added]:
-        """Remember many things at once; only exactly the same text is looked for.
-
-        A memory with an `external_id` is always kept, once: a second import of it is skipped.
-
-        Args:
-            memories: with `memory_id` empty where a new one is wanted. Kind and importance are completed as `add` does,
-                where nobody gave them; every other field is taken as it is.
-            details: Markdown to keep with a memory, by its position.
-            fronts: front matter of that Markdown whose fields are kept, but for those memctl writes itself.
-            fields: names of the fields that somebody gave to a memory, by its position; else all of one with an id, and
-                of another those that differ from the defaults of `Memory`.
-            allow_secret: as for `add`; else nothing is stored if one of them holds a secret.
-        """
+        """See `MemoryStore.add_many`."""
         now = now or times.utc_now()
         given = self._guarded(list(memories), allow_secret)
         details = self._guarded_texts(details or {}, "Markdown", allow_secret)
@@ -126,7 +104,7 @@ class Adding(Engine):
         return results
 
     def _guarded(self, memories: Sequence[Memory], allow_secret: bool) -> list[Memory]:
-        policy = self.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         passed = []
         for at, memory in enumerate(memories):
             try:
@@ -138,7 +116,7 @@ class Adding(Engine):
         return passed
 
     def _guarded_texts(self, texts: Mapping[int, str], what: str, allow_secret: bool) -> dict[int, str]:
-        policy = self.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         return {at: secrets.guarded(text, policy, f"{what} {at + 1}") for at, text in texts.items()}
 
     def _add_batch(
@@ -158,7 +136,7 @@ class Adding(Engine):
             puts, files = with_details(view, puts, told)
             return Change(command, tuple(puts), files=tuple(files))
 
-        self._apply(decide, now, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return results
 
 

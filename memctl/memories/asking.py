@@ -56,22 +56,13 @@ class Asking(Engine):
         receipt: bool = True,
         **options: Any,
     ) -> QueryResult:
-        """Ask what is known about something.
-
-        Args:
-            question: the words, or a whole `Query`; `options` are fields of `Query` (top, filters, min_score, route).
-            strict: raise instead of giving an answer that is worse than it should be.
-            receipt: note the answer, so that feedback can name it and its memories count as used.
-
-        Raises:
-            DegradedError: with `strict`, when there are no vectors or the files cannot be read.
-        """
+        """See `MemoryStore.query`."""
         query = question if isinstance(question, Query) else Query(question, **options)
         now = now or times.utc_now()
         then = query.filters.as_of or now
         report = self.refresh(vectors=True)
-        found, reranked, problem = self._found(query, self.index, self._ready_embedder(), then)
-        degraded = tuple(note for note in (self.embedder_problem, self._unready(), found.degraded, problem) if note)
+        found, reranked, problem = self.answered(query, self.index, self.ready_embedder(), then)
+        degraded = tuple(note for note in (self.embedder_problem, self.unready(), found.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         hits = found.hits
@@ -79,7 +70,7 @@ class Asking(Engine):
         origin = RECORDS if query.filters.as_of else ""
         return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin, reranked)
 
-    def _found(
+    def answered(
         self,
         query: Query,
         index: SqliteIndex,
@@ -90,7 +81,7 @@ class Asking(Engine):
         """The answer; what a reranker had to do with it; and why it had not, where one was asked for."""
 
         def plain(asked: Query) -> Answer:
-            return self._healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
+            return self.healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
 
         return self._ranked_by_model(query, plain)
 
@@ -117,7 +108,7 @@ class Asking(Engine):
         """
         deep = reranking.depth(query.top)
         found = plain(replace(query, top=max(query.top, deep)))
-        texts = [self._read_by_reranker(hit) for hit in found.hits[:deep]]
+        texts = [self.text_for_reranker(hit) for hit in found.hits[:deep]]
         if not texts:
             return found, None
         start = time.perf_counter()
@@ -126,10 +117,10 @@ class Asking(Engine):
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
         ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
         spread = rank.spread(ranked, rank.document_of, query.top)
-        kept = rank.varied(spread, lambda hit: frozenset(text.terms(self._read_by_reranker(hit))), query.top)
+        kept = rank.varied(spread, lambda hit: frozenset(text.terms(self.text_for_reranker(hit))), query.top)
         return replace(found, hits=tuple(rank.order(kept))), cost
 
-    def _read_by_reranker(self, hit: Hit) -> str:
+    def text_for_reranker(self, hit: Hit) -> str:
         """A hit as a reranker reads it: the words by which it was found."""
         words = searchable(hit.memory)
         if not hit.via or hit.memory.layer in (LAYER_DOCUMENT, LAYER_MESSAGE):
@@ -150,11 +141,7 @@ class Asking(Engine):
 
     @healing
     def get(self, memory_id: str) -> Memory:
-        """One record by its id, or by an unambiguous beginning of it.
-
-        Raises:
-            NotFoundError: there is none; near ids are suggested.
-        """
+        """See `MemoryStore.get`."""
         self.refresh()
         return self.view().need(self.full_id(memory_id))
 
@@ -172,7 +159,7 @@ class Asking(Engine):
 
     @healing
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
-        """Records that fit, sorted; see `Selection`."""
+        """See `MemoryStore.select`."""
         self.refresh()
         chosen = selection or Selection()
         found = self.index.matching(replace(chosen.filters, only=MEMORIES), now or times.utc_now())
@@ -191,7 +178,7 @@ class Asking(Engine):
 
     @healing
     def all(self) -> list[Memory]:
-        """Every record, whatever its status, in time order."""
+        """See `MemoryStore.all`."""
         self.refresh()
         return [*self.view().all()]
 

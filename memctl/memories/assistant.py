@@ -14,7 +14,6 @@ from memctl.conversations import derived
 from memctl.errors import UsageError
 from memctl.facts import rules
 from memctl.index.stopwords import is_stop
-from memctl.memories.adding import Adding
 from memctl.memories.asking import Asking
 from memctl.memories.changing import Changing
 from memctl.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
@@ -85,8 +84,11 @@ class MeantBy:
     likely: tuple[Memory, ...]
 
 
-class Saving(Adding, Changing, Asking):
+class Assistant:
     """Saving with a classification, and correcting what was saved."""
+
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
 
     def save(
         self,
@@ -112,7 +114,7 @@ class Saving(Adding, Changing, Asking):
         meant = meant or Meant()
         if meant.value is not None and not meant.key:
             raise UsageError("a value needs a key", hint="Give `key` too, such as city for the value Lisbon.")
-        self.refresh()
+        self._engine.refresh()
         fields = {"source": source, "metadata": dict(metadata or {})}
         drawn = [self._saved_record(one, meant, fields, now) for one in self._proposed(text, meant, now)]
         said = {"kind": meant.kind, "category": meant.category, "pinned": meant.pinned}
@@ -128,7 +130,7 @@ class Saving(Adding, Changing, Asking):
                 result.append(saved)
             return Change("add", tuple(puts.values()))
 
-        self._apply(decide, now, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return tuple(self._looked_at(saved, now) for saved in result)
 
     def amend(
@@ -145,7 +147,7 @@ class Saving(Adding, Changing, Asking):
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         now = now or times.utc_now()
-        before = self.get(memory_id)
+        before = self._engine.get(memory_id)
         if before.status not in (ACTIVE, CANDIDATE):
             by = f" by {before.superseded_by}" if before.superseded_by else ""
             raise UsageError(f"{before.memory_id} is {before.status}{by}", hint="Change the one that is active.")
@@ -154,7 +156,7 @@ class Saving(Adding, Changing, Asking):
             raise UsageError("nothing would change", hint="Give what is to be different.")
         if (after.content, after.key, after.value) != (before.content, before.key, before.value):
             after = replace(after, source=source)
-        changed = self.put(after, expected=before, now=now)
+        changed = Changing(self._engine).put(after, expected=before, now=now)
         return self._looked_at(Saved(Added(UPDATED, changed)), now)
 
     def meant_by(self, text: str, *, now: datetime | None = None) -> MeantBy:
@@ -174,7 +176,7 @@ class Saving(Adding, Changing, Asking):
     def _likely(self, text: str, part: str, now: datetime | None) -> list[tuple[float, Memory]]:
         """What may be meant, with the share of the words that it holds, the best first."""
         wanted = _words(_MATTER.sub("", _ABOUT.sub("", text)))
-        hits = self.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=part)).hits
+        hits = self._engine.query(text, top=_CHOICES, now=now, receipt=False, filters=Filters(only=part)).hits
         shares = [(_share(wanted, hit.memory), hit.memory) for hit in hits if hit.memory.memory_id]
         return sorted((pair for pair in shares if pair[0] >= _POSSIBLE), key=lambda pair: -pair[0])
 
@@ -200,8 +202,8 @@ class Saving(Adding, Changing, Asking):
         """
         from memctl.extraction import classify
 
-        threshold = self.settings.extract_threshold
-        for one in classify.classified(memory.content, self.user, self._names(), threshold, now):
+        threshold = self._engine.settings.extract_threshold
+        for one in classify.classified(memory.content, self._engine.user, self._names(), threshold, now):
             if one.key == memory.key:
                 return replace(memory, value=one.value)
         if not isinstance(memory.value, str) or memory.value.casefold() in memory.content.casefold():
@@ -215,15 +217,17 @@ class Saving(Adding, Changing, Asking):
         """With what says almost the same, and what it seems to contradict."""
         memory = saved.added.memory
         apart = {memory.memory_id, *(m.memory_id for m in (*saved.replaced, *saved.pinned))}
-        near = answering.near_duplicates(self.index, memory.content, self.settings.near_duplicate, now)
+        near = answering.near_duplicates(self._engine.index, memory.content, self._engine.settings.near_duplicate, now)
         added = replace(saved.added, near=tuple(each for each in near if each not in apart))
-        against = Conflicts(self).against(memory, now=now) if memory.status == ACTIVE else ()
+        against = Conflicts(self._engine).against(memory, now=now) if memory.status == ACTIVE else ()
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
 
     def _proposed(self, text: str, meant: Meant, now: datetime) -> Sequence[Proposal]:
         from memctl.extraction import classify
 
-        found = classify.classified(text, self.user, self._names(), self.settings.extract_threshold, now)
+        found = classify.classified(
+            text, self._engine.user, self._names(), self._engine.settings.extract_threshold, now
+        )
         if not meant.key and not (meant.category and any(one.category != meant.category for one in found if one.key)):
             return found
         # The caller names the fact, or puts it where the rules would not: then it is one memory, as it was written.
@@ -231,8 +235,10 @@ class Saving(Adding, Changing, Asking):
 
     def _names(self) -> tuple[str, ...]:
         """What the user is called."""
-        known = [m.value for m in self.view().with_key(*NAME) if m.status == ACTIVE and isinstance(m.value, str)]
-        return tuple(dict.fromkeys((self.user, *known, *(name.split()[0] for name in known if name.split()))))
+        known = [
+            m.value for m in self._engine.view().with_key(*NAME) if m.status == ACTIVE and isinstance(m.value, str)
+        ]
+        return tuple(dict.fromkeys((self._engine.user, *known, *(name.split()[0] for name in known if name.split()))))
 
     def _saved_record(self, found: Proposal, meant: Meant, fields: Mapping[str, Any], now: datetime) -> Memory:
         """The record of a proposal with what the caller says, complete and checked."""
@@ -249,23 +255,27 @@ class Saving(Adding, Changing, Asking):
         )
         if meant.key:
             memory = replace(memory, key=self._key(memory.category, meant.key), value=_value(meant))
-        policy = self.secret_policy()
+        policy = self._engine.secret_policy()
         given = frozenset({"kind", "category", "confidence"})
-        memory = records.completed(memory, now, self.gateway.ids(now, datetime.now(UTC)), given)
-        return records.check(guarding.guarded(memory, policy), self.settings.categories)
+        memory = records.completed(memory, now, self._engine.gateway.ids(now, datetime.now(UTC)), given)
+        return records.check(guarding.guarded(memory, policy), self._engine.settings.categories)
 
     def _category(self, memory: Memory, meant: Meant) -> str:
         """Where a fact with this key is already; else what the rules say, where the store has such a category."""
         if meant.key:
-            for category in self.settings.categories:
+            for category in self._engine.settings.categories:
                 key = self._key(category, meant.key)
-                if any(m.status in (ACTIVE, CANDIDATE) for m in self.view().with_key(category, key)):
+                if any(m.status in (ACTIVE, CANDIDATE) for m in self._engine.view().with_key(category, key)):
                     return category
-        return memory.category if memory.category in self.settings.categories else self.settings.categories[0]
+        return (
+            memory.category
+            if memory.category in self._engine.settings.categories
+            else self._engine.settings.categories[0]
+        )
 
     def _key(self, category: str, given: str) -> str:
         """A key as it stands in the store, else in small letters: "Favorite Color" is `favorite_color`."""
-        return given if self.view().with_key(category, given) else "_".join(given.lower().split())[:80]
+        return given if self._engine.view().with_key(category, given) else "_".join(given.lower().split())[:80]
 
 
 def _value(meant: Meant) -> Any:

@@ -13,8 +13,7 @@ from memctl.conversations.in_files import deletions
 from memctl.decay import policies
 from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
-from memctl.files import reflections
-from memctl.files import trash
+from memctl.files import reflections, trash
 from memctl.files.erase import Erasure
 from memctl.index import database
 from memctl.memories.asking import Asking
@@ -25,8 +24,11 @@ from memctl.sessions.service import Sessions
 from memctl.view import View
 
 
-class Changing(Asking):
+class Changing:
     """Changes a person asks for."""
+
+    def __init__(self, engine: Asking) -> None:
+        self._engine = engine
 
     def put(
         self,
@@ -37,33 +39,23 @@ class Changing(Asking):
         command: str = "edit",
         now: datetime | None = None,
     ) -> Memory:
-        """Replace a record by a changed one of the same id.
-
-        Args:
-            expected: the record as it was when the change was made up; where it is not given, `memory.updated_at` must
-                still be that of the record.
-            allow_secret: store it even if a part that was not there before looks like a secret.
-
-        Raises:
-            ConflictError: the record was changed by somebody else.
-            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
-        """
+        """See `MemoryStore.put`."""
         now = now or times.utc_now()
-        policy = self.secret_policy(allow_secret)
-        before = expected or self.view().get(memory.memory_id)
+        policy = self._engine.secret_policy(allow_secret)
+        before = expected or self._engine.view().get(memory.memory_id)
         guarded = guarding.guarded(memory, policy, before=before)
         changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
-        self._apply(
+        self._engine.apply(
             lambda view: replaced(view, changed, expected, memory.updated_at, command), now, on_secret=secrets.ALLOW
         )
         return changed
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
         """As `records.check`; what a person wrote as kind, layer or category may stay."""
-        own = (before.category,) if before and before.category not in self.settings.categories else ()
-        categories = (*self.settings.categories, *own)
+        own = (before.category,) if before and before.category not in self._engine.settings.categories else ()
+        categories = (*self._engine.settings.categories, *own)
         return records.check(changed, categories, before)
 
     def write_reflection(
@@ -75,18 +67,9 @@ class Changing(Asking):
         allow_secret: bool = False,
         now: datetime | None = None,
     ) -> Reflection:
-        """Set the Markdown body of a record's reflection, as a person would.
-
-        Args:
-            expected: the body the text was made from.
-            allow_secret: write it even if a part that is not in `expected` looks like a secret.
-
-        Raises:
-            ConflictError: the body is no longer as `expected`.
-            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
-        """
+        """See `MemoryStore.write_reflection`."""
         now = now or times.utc_now()
-        policy = self.secret_policy(allow_secret)
+        policy = self._engine.secret_policy(allow_secret)
         text = secrets.guarded(text, policy, known=expected or "")
 
         def decide(view: View) -> Change:
@@ -95,7 +78,7 @@ class Changing(Asking):
             puts, files = with_detail(view, [held], held, text, add=False)
             return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
 
-        change = self._apply(decide, now, on_secret=secrets.ALLOW)
+        change = self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return reflections.parse(change.files[0].after or b"", change.files[0].path)
 
     def forget(
@@ -107,34 +90,20 @@ class Changing(Asking):
         about: str = "",
         now: datetime | None = None,
     ) -> list[Memory]:
-        """Move memories to the trash, and delete the messages that say them, with what else was made from these and
-        says the same; `undo` brings all of it back, `restore` the memories. The messages leave their windows and the
-        queue too, so that nothing is learned from them once more. What is forgotten by the id of a message takes along
-        all that was made from it alone.
-
-        A likely secret in the reason is masked: to refuse would keep what is to be forgotten.
-
-        Args:
-            ids: of memories, or of messages.
-            messages: whether the messages go; else only the memories.
-            about: by which words a message was found; what was made from it and holds none of them stays.
-
-        Returns:
-            the memories that went.
-        """
+        """See `MemoryStore.forget`."""
         now = now or times.utc_now()
-        allowed = self.settings.secrets == secrets.ALLOW
+        allowed = self._engine.settings.secrets == secrets.ALLOW
         reason = secrets.guarded(reason, secrets.ALLOW if allowed else secrets.MASK)
-        self.refresh()
-        given = [each for each in ids if self.index.messages(each)]
-        wanted = [self.full_id(each) for each in ids if each not in given]
+        self._engine.refresh()
+        given = [each for each in ids if self._engine.index.messages(each)]
+        wanted = [self._engine.full_id(each) for each in ids if each not in given]
         said = self.messages_saying(ids, now=now) if messages else []
-        Sessions(self).drop_messages([*given, *said], now)
+        Sessions(self._engine).drop_messages([*given, *said], now)
         gone: list[Memory] = []
 
         def decide(view: View) -> Change:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
-            same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self.user)]
+            same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self._engine.user)]
             left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
             kept = {memory.memory_id for memory in left}
             same = [memory for memory in same if memory.memory_id not in kept]
@@ -144,30 +113,25 @@ class Changing(Asking):
             moving = housekeeping.to_trash("forget", view, gone, reason, now)
             return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now))
 
-        self._apply(decide, now, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return gone
 
     def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
-        """The ids of the messages that say some memories, and go when these are forgotten; and of answers that repeat
-        one of the messages among them."""
-        self.refresh()
-        view, now = self.view(), now or times.utc_now()
+        """See `MemoryStore.messages_saying`."""
+        self._engine.refresh()
+        view, now = self._engine.view(), now or times.utc_now()
         found: list[str] = []
         for given in ids:
-            if self.index.messages(given):
+            if self._engine.index.messages(given):
                 found += derived.echoes(view, given, now)
             else:
-                found += derived.sources(view, view.need(self.full_id(given)), self.user, now)
+                found += derived.sources(view, view.need(self._engine.full_id(given)), self._engine.user, now)
         return [*dict.fromkeys(each for each in found if each not in ids)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Bring back what was archived or forgotten.
-
-        Raises:
-            NotFoundError: it is neither archived nor in the trash.
-        """
+        """See `MemoryStore.restore`."""
         now = now or times.utc_now()
-        self.refresh()
+        self._engine.refresh()
         back: list[Memory] = []
 
         def decide(view: View) -> Change:
@@ -175,11 +139,11 @@ class Changing(Asking):
             back[:] = [memory for memory, _ in steps]
             return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
 
-        self._apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return back
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
-        given = self.trashed_id(given)
+        given = self._engine.trashed_id(given)
         if given in view.tombstones:
             hint = "It was purged: only its id is left, and nothing brings it back."
             raise NotFoundError(f"no memory {given!r}", hint=hint)
@@ -187,7 +151,7 @@ class Changing(Asking):
         if in_trash is not None and view.get(given) is None:
             trashed = trash.read_trashed(in_trash, trash.trash_path(given))
             return trash.from_trash(trashed, in_trash, view.read)
-        memory = view.need(self.full_id(given))
+        memory = view.need(self._engine.full_id(given))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
         return policies.restored(memory, now), []
@@ -201,51 +165,42 @@ class Changing(Asking):
         expected: purging.PurgeReport | None = None,
         now: datetime | None = None,
     ) -> purging.PurgeReport:
-        """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
-
-        Args:
-            ids: of memories, or of messages, which take along what was made from them alone.
-            look: whether a dry run also looks for what will be left, in all files and in git; that takes longest.
-            expected: what a dry run has shown.
-
-        Raises:
-            ConflictError: more would go than `expected` says.
-        """
+        """See `MemoryStore.purge`."""
         now = now or times.utc_now()
-        self.refresh()
+        self._engine.refresh()
         plans: list[purging.Plan] = []
 
         def decide(view: View) -> Erasure:
             said = [replace(m, session_id="") for m in self._named_messages(ids)]
             made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            plans[:] = [purging.planned(view, [*ids, *made], [*(t.memory for t in self.trashed()), *said])]
+            plans[:] = [purging.planned(view, [*ids, *made], [*(t.memory for t in self._engine.trashed()), *said])]
             if expected is not None:
                 purging.check_expected(plans[0].report(ids), expected)
             return plans[0].erasure
 
         if dry_run:
-            decide(self.view())
+            decide(self._engine.view())
             return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
         if said := [memory.memory_id for memory in self._named_messages(ids)]:
-            decide(self.view())  # what is refused must take nothing out of a window
-            Sessions(self).drop_messages(said, now)
-        self._healed(lambda: self.gateway.purge(decide, now))
-        for path in self.spare_indexes:
-            if path != self.index.path:
+            decide(self._engine.view())  # what is refused must take nothing out of a window
+            Sessions(self._engine).drop_messages(said, now)
+        self._engine.healed(lambda: self._engine.gateway.purge(decide, now))
+        for path in self._engine.spare_indexes:
+            if path != self._engine.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
-        self.index.rebuild()
-        self.sync()
+        self._engine.index.rebuild()
+        self._engine.sync()
         return self._purge_report(plans[0], ids, done=True)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
         """The messages among some ids, each passage of a long one by itself."""
-        return [message_memory(entry.raw) for given in ids for entry in self.index.messages(given)]
+        return [message_memory(entry.raw) for given in ids for entry in self._engine.index.messages(given)]
 
     def _purge_report(self, plan: purging.Plan, ids: Sequence[str], *, done: bool) -> purging.PurgeReport:
         """What a purge did, or would do, and what it leaves in the files and in git."""
-        advice = purging.git_advice(self.folder, plan.erasure.ids)
-        return plan.report(ids, purging.left(self.folder, plan, done=done), advice)
+        advice = purging.git_advice(self._engine.folder, plan.erasure.ids)
+        return plan.report(ids, purging.left(self._engine.folder, plan, done=done), advice)
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:

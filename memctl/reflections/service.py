@@ -169,7 +169,7 @@ class Reflections:
             result[:] = [replace(reflected, notes=notes)]
             return change
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:

@@ -139,7 +139,7 @@ class Learning(Windows):
             written[:] = [] if done else view.unused([whole])
             return Change("session", tuple(written))
 
-        self._engine._apply(decide, now, on_secret=MASK)
+        self._engine.apply(decide, now, on_secret=MASK)
         return written[0] if written else None
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:

@@ -187,7 +187,7 @@ class RecoverableCall:
         if advice.arguments is not None:
             self.arguments = advice.arguments
         if advice.origin == HISTORY and advice.match:
-            self._apply(advice.match.strategy.memory.memory_id, type(error).__name__)
+            self.apply(advice.match.strategy.memory.memory_id, type(error).__name__)
         self.advice = advice
         return advice
 
@@ -203,7 +203,7 @@ class RecoverableCall:
             return advice if own is None else Advice(OWN, dict(own))
         return advice
 
-    def _apply(self, memory_id: str, error_type: str) -> None:
+    def apply(self, memory_id: str, error_type: str) -> None:
         self._tried.add(memory_id)
         self._untold[memory_id] = error_type
 
@@ -213,7 +213,7 @@ class RecoverableCall:
             usable = (one for one in told if one.sure and one.strategy.proposable and one.applied.usable)
             if warned := next(usable, None):
                 self.prevented, self.arguments = warned, warned.applied.arguments
-                self._apply(warned.strategy.memory.memory_id, warned.strategy.error_type)
+                self.apply(warned.strategy.memory.memory_id, warned.strategy.error_type)
 
     def _judge(self, error: BaseException) -> None:
         """A strategy failed if the error it was for came again; another error tells nothing of it."""

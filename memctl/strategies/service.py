@@ -128,7 +128,7 @@ class Strategies:
             result[:] = [recorded]
             return change
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def suggest(
@@ -192,7 +192,7 @@ class Strategies:
             result[:] = [rules.outcome(held, success, now, reason)]
             return Change("strategy outcome", tuple(result))
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def all(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
@@ -227,7 +227,7 @@ class Strategies:
             result[:] = [reflected]
             return change
 
-        self._engine._apply(decide, now, dry_run=dry_run, on_secret=MASK)
+        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
         return result[0]
 
     def warn(
@@ -247,7 +247,7 @@ class Strategies:
 
     def _tagged(self, now: datetime, *tags: str) -> dict[str, Strategy]:
         view = self._engine.view()
-        return self._engine._healed(lambda: tagged(view, now, *tags))
+        return self._engine.healed(lambda: tagged(view, now, *tags))
 
     def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
         """Every strategy that can reach the threshold: nothing but the message in common gives at most 0.2."""

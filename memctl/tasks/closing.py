@@ -109,7 +109,7 @@ class Closing:
             result[:] = [Closed(task, written, strategy, detail.path, recoveries, candidates)]
             return Change("task", (written, *candidates, strategy), files=(detail,))
 
-        self._engine._apply(decide, now, on_secret=MASK)
+        self._engine.apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
         return result[0]
 

@@ -380,7 +380,7 @@ class Tasks(Teaching):
             written[:] = view.unused([whole])
             return Change("task feedback", tuple(written))
 
-        self._engine._apply(decide, now, on_secret=MASK)
+        self._engine.apply(decide, now, on_secret=MASK)
         return written[0]
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:

@@ -65,7 +65,7 @@ class Teaching(Closing):
             strategies, files = _with_strategies(view, held, result[0], now) if said else ([], [])
             return Change("task", (*result, *strategies), files=tuple(files))
 
-        self._engine._apply(decide, now, on_secret=MASK)
+        self._engine.apply(decide, now, on_secret=MASK)
         return Taught(result[0], notes)
 
     def _lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:

@@ -182,11 +182,11 @@ class Disk:
 
     def everything(self) -> dict[str, bytes | None]:
         """All that was done is there: what a kill leaves."""
-        return self._found(lambda node: bytes(node.now), lambda node: node.names)
+        return self.answered(lambda node: bytes(node.now), lambda node: node.names)
 
     def nothing(self) -> dict[str, bytes | None]:
         """Only what was synced is there."""
-        return self._found(lambda node: node.durable, lambda node: node.durable_names)
+        return self.answered(lambda node: node.durable, lambda node: node.durable_names)
 
     def something(self, dice: random.Random) -> dict[str, bytes | None]:
         """Any of what may be there: path and bytes, None for a folder."""
@@ -195,9 +195,9 @@ class Disk:
         def content(node: Node) -> bytes:
             return chosen.setdefault(id(node), _content(node, dice))
 
-        return self._found(content, lambda node: _names(node, dice))
+        return self.answered(content, lambda node: _names(node, dice))
 
-    def _found(
+    def answered(
         self, content: Callable[[Node], bytes], names: Callable[[Node], dict[str, Node]]
     ) -> dict[str, bytes | None]:
         found: dict[str, bytes | None] = {}

@@ -311,15 +311,15 @@ def test_the_environment_allows_a_server_and_names_its_key(hostile: Callable[...
     address = "https://model.invalid/v1"
     values = {"llm": "openai:m", "llm_url": address, "llm_key_variable": "DEEPSEEK_API_KEY"}
     with hostile({"DEEPSEEK_API_KEY": KEY}, **values) as store, pytest.raises(UntrustedError):
-        _ = store.llm
+        _ = store.engine.llm
     with (
         hostile({"MEMCTL_TRUSTED_URLS": f"OPENAI_API_KEY={address}"}, **values) as store,
         pytest.raises(UntrustedError),
     ):
-        _ = store.llm
+        _ = store.engine.llm
     for allowed in (address, f"DEEPSEEK_API_KEY={address}"):
         with hostile({"DEEPSEEK_API_KEY": KEY, "MEMCTL_TRUSTED_URLS": allowed}, **values) as store:
-            assert store.llm is not None
+            assert store.engine.llm is not None
 
 
 def test_a_store_does_not_choose_the_key_for_the_users_own_server(server: Heard, hostile: Callable[..., Any]) -> None:
@@ -330,10 +330,10 @@ def test_a_store_does_not_choose_the_key_for_the_users_own_server(server: Heard,
         "GITHUB_API_KEY": "of-github",
     }
     with hostile(own, llm_key_variable="GITHUB_API_KEY") as store:
-        store.llm.complete(MESSAGES)
+        store.engine.llm.complete(MESSAGES)
     assert server.keys == {None}
     with hostile(own) as store:
-        store.llm.complete(MESSAGES)
+        store.engine.llm.complete(MESSAGES)
     assert server.keys == {None, f"Bearer {KEY}"}
 
 

@@ -291,7 +291,7 @@ def test_killed_in_every_command(seed: int, nursery: Nursery, calls: dict[int, d
                 assert done["code"] or not step.purges or not holds(texts(tale.folder.root), step.purges)
             check(tale, step, before, known, killed=False)
             with tale.opened() as store:
-                with store.gateway.locked():  # what every write does first clears away what a kill left
+                with store.engine.gateway.locked():  # what every write does first clears away what a kill left
                     pass
                 assert not told(store) - findings
                 # What is left of a session's write goes by the next flush, which `maintain` does.

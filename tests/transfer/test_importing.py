@@ -59,7 +59,7 @@ def test_importing_notes_twice_adds_nothing(store, tmp_path):
     assert len(store.all()) == 9
     assert {memory.imported_at for memory in store.all()} == {NOW}
     [note] = [memory for memory in store.all() if memory.external_id == "basic-memory:other"]
-    assert store.reflection_of(note).body.strip() == "- [tip] Rinse the filter"
+    assert store.engine.reflection_of(note).body.strip() == "- [tip] Rinse the filter"
 
 
 def test_a_store_moves_whole(store, tmp_path):
