@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.decay import policies
-from memctl.decay.policies import AGE, CAPACITY, GATE, DECAY_POLICIES, HALF_LIFE, STRATEGIES, Rules
+from memctl.decay.policies import AGE, CAPACITY, DECAY_POLICIES, GATE, HALF_LIFE, STRATEGIES, Rules
 from memctl.errors import InvalidDataError, RefusedError, UsageError
 from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 
@@ -38,7 +38,7 @@ memories = st.builds(
 )  # fmt: skip
 stores = st.lists(memories, max_size=12, unique_by=lambda m: m.memory_id)
 rules = st.builds(
-    Rules, policies=st.lists(st.sampled_from(POLICIES), unique=True).map(tuple), threshold=st.floats(0, 1),
+    Rules, policies=st.lists(st.sampled_from(DECAY_POLICIES), unique=True).map(tuple), threshold=st.floats(0, 1),
     half_life_days=st.floats(0.1, 500), from_days=st.floats(0, 90), age_days=st.floats(0, 500),
     gate_threshold=st.floats(0, 1), gate_from_days=st.floats(0, 90), capacity=st.integers(0, 6),
     strategy_days=st.floats(0, 500), strategy_confidence=st.floats(0, 1),

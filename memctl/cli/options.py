@@ -386,7 +386,7 @@ def complete_mode(incomplete: str) -> list[str]:
 
 def complete_policy(incomplete: str) -> list[str]:
     """Policies of fading, for the shell."""
-    from memctl.decay.policies import DECAY_POLICIES
+    from memctl.core.limits import DECAY_POLICIES
 
     return [name for name in DECAY_POLICIES if name.startswith(incomplete)]
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl import housekeeping, times
-from memctl.decay.policies import DECAY_POLICIES, Forecast, Rules, archived, forecasts
+from memctl.core.limits import DECAY_POLICIES
+from memctl.decay.policies import Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.files import local_state, receipts
