@@ -11,9 +11,10 @@ from typing import Any
 
 from memctl.core.limits import DECAY_POLICIES, HALF_LIFE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
+from memctl.core.names import check_user_name
 from memctl.errors import InvalidDataError, UsageError
 from memctl.files import atomic
-from memctl.files.layout import CONFIG_NAME, check_user_name
+from memctl.files.layout import CONFIG_NAME
 from memctl.models import CATEGORIES
 from memctl.secrets import ALLOW, REFUSE
 from memctl.secrets import POLICIES as SECRET_POLICIES

@@ -29,6 +29,7 @@ from memctl.view import View
 
 if TYPE_CHECKING:
     from memctl.conversations.service import Conversations
+    from memctl.storage.ports import SessionStorage
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -116,6 +117,13 @@ class Engine:
         from memctl.conversations.service import Conversations
 
         return Conversations(FileMessages(self), lambda: self.settings, lambda: self.view().all())
+
+    @cached_property
+    def session_storage(self) -> SessionStorage:
+        """The windows of agents' sessions, and what waits of them."""
+        from memctl.storage.session_files import SessionFiles
+
+        return SessionFiles(self.gateway, self.settings.lock_timeout)
 
     def __enter__(self) -> Self:
         return self

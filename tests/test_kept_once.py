@@ -13,10 +13,9 @@ import pytest
 from memctl import MemoryStore, open_store
 from memctl.core import kept
 from memctl.core.messages import Message
+from memctl.core.session import EVICTED, Queued, Session
 from memctl.files import queue, transcripts
 from memctl.files import sessions as files
-from memctl.files.queue import Queued
-from memctl.files.sessions import Session
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
@@ -60,7 +59,7 @@ def test_a_session_of_an_earlier_version_goes_on(store: MemoryStore) -> None:
     """What waits in the queue came first; all of it is one run."""
     waiting = tuple(message(role, text, id=f"msg_{text[:2]}") for role, text in (("user", "q1"), ("assistant", "q2")))
     name = queue.id_of(store.folder, "main", ["msg_q1"], NOW)
-    queue.put(store.folder, Queued(name, "main", NOW, waiting, queue.EVICTED, kept=False))
+    queue.put(store.folder, Queued(name, "main", NOW, waiting, EVICTED, kept=False))
     earlier_session(
         store, "main", message("user", "w1", id="msg_w1"), message("assistant", "w2"), message("user", "w2")
     )

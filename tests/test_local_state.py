@@ -21,12 +21,12 @@ from conftest import elements, tracked
 
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
+from memctl.core.session import Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
 from memctl.files import sessions as session_files
 from memctl.files.journal import FileStep, Operation, RecordStep
 from memctl.files.layout import COUNTED, TRASH
-from memctl.files.sessions import Session
 from memctl.index import database
 from memctl.models import LineEdit, Memory
 

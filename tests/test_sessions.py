@@ -20,6 +20,7 @@ from hypothesis import strategies as st
 
 from memctl import open_store
 from memctl.core.messages import Message
+from memctl.core.session import Session
 from memctl.errors import (
     ConflictError,
     InvalidDataError,
@@ -32,7 +33,6 @@ from memctl.errors import (
 )
 from memctl.files import queue
 from memctl.files import sessions as files
-from memctl.files.sessions import Session
 from memctl.sessions.state import messages_of, task_of
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -353,7 +353,7 @@ def test_a_session_is_made_once(store):
 
 
 def test_a_held_lock_is_named(store):
-    store.settings = type(store.settings)(lock_timeout=0.0)
+    store.engine.settings = type(store.settings)(lock_timeout=0.0)
     talk(store)
     with files.locked(store.folder, "main", timeout=0), pytest.raises(LockedError):
         store.sessions.conversation().add("x", now=NOW)
@@ -534,7 +534,7 @@ def test_what_belongs_to_others_stays_when_a_session_is_idle(store):
 
 
 def test_zero_minutes_is_never(store):
-    store.settings = type(store.settings)(session_idle_minutes=0)
+    store.engine.settings = type(store.settings)(session_idle_minutes=0)
     talk(store)
     assert store.sessions.idle(NOW + timedelta(days=900)) == []
 

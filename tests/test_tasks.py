@@ -284,7 +284,7 @@ def test_a_chinese_task(opener):
 
 
 def test_past_the_limit_it_is_archived_as_a_failure(store):
-    store.settings = type(store.settings)(task_iterations=3)
+    store.engine.settings = type(store.settings)(task_iterations=3)
     store.tasks.start("Count to four", now=NOW)
     for n in range(3):
         assert store.tasks.step(f"Count {n}", result="ok", now=NOW).closed is None
@@ -295,7 +295,7 @@ def test_past_the_limit_it_is_archived_as_a_failure(store):
 
 
 def test_the_last_step_may_be_the_twentieth(store):
-    store.settings = type(store.settings)(task_iterations=1)
+    store.engine.settings = type(store.settings)(task_iterations=1)
     store.tasks.start("Count to one", now=NOW)
     store.tasks.step("Count", result="ok", now=NOW)
     assert store.tasks.complete(now=NOW).task.outcome == "success"
@@ -512,7 +512,7 @@ def test_a_new_message_ends_steps_that_nobody_waits_for(store):
 )
 def test_the_step_limit_says_why_and_later_calls_say_so(request_text, reason, opener):
     store = opener()
-    store.settings = type(store.settings)(task_iterations=3)
+    store.engine.settings = type(store.settings)(task_iterations=3)
     memory = agent(store)
     memory.on_task_start(request_text)
     memory.on_user_message("Go.")
@@ -538,7 +538,7 @@ def test_the_step_limit_says_why_and_later_calls_say_so(request_text, reason, op
 
 
 def test_calls_under_way_count_as_steps_and_may_end(store):
-    store.settings = type(store.settings)(task_iterations=2)
+    store.engine.settings = type(store.settings)(task_iterations=2)
     memory = agent(store)
     memory.on_task_start("Read two files")
     calls = [memory.on_tool_call("read", {"n": n}) for n in range(2)]

@@ -210,7 +210,7 @@ def test_nobody_else_pauses(store: MemoryStore) -> None:
 
 def keep_for(store: MemoryStore, days: float) -> None:
     """Set `transcript_days`, as `memctl config set` would."""
-    store.settings = replace(store.settings, transcript_days=days)
+    store.engine.settings = replace(store.settings, transcript_days=days)
 
 
 def step(store: MemoryStore, now: datetime, **options: bool):

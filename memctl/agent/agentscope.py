@@ -25,9 +25,9 @@ from memctl.agent.schemas import Tool
 from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
 from memctl.context.fence import fenced_items, label
+from memctl.core.names import check_session_id
 from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, UsageError
-from memctl.files.layout import check_session_id
 from memctl.models import Hit
 from memctl.secrets import ALLOW, MASK, guarded
 

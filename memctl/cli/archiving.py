@@ -28,7 +28,8 @@ def export(path: Path, with_log: bool) -> None:
 def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
     """Bring an archive back as a new user, or only check it."""
     from memctl.cli.everyday import make_settings
-    from memctl.files.layout import UserFolder, check_user_name
+    from memctl.core.names import check_user_name
+    from memctl.files.layout import UserFolder
     from memctl.transfer import archive, restoring
 
     root = options.store_root()

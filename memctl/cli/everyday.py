@@ -12,6 +12,7 @@ from typer.models import TyperPath
 
 from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, DryRun, Id, current
+from memctl.core.names import check_user_name
 
 if TYPE_CHECKING:
     from memctl.records import Added
@@ -43,7 +44,7 @@ def init(
     current.store = directory or current.store
     root = options.store_root()
     name = current.user or os.environ.get(layout.USER_VARIABLE) or config.load(root).user or _login_name()
-    layout.check_user_name(name)
+    check_user_name(name)
     new = make_settings(root)
     folder = layout.create_user(root, name)
     ready = made_ready(folder) if git else {}
@@ -74,10 +75,9 @@ def _login_name() -> str:
     import getpass
 
     from memctl.errors import MemctlError
-    from memctl.files import layout
 
     try:
-        return layout.check_user_name(getpass.getuser())
+        return check_user_name(getpass.getuser())
     except (OSError, KeyError, MemctlError):
         return "me"
 

@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import current
+from memctl.core.names import check_user_name
 
 
 def list_users() -> None:
@@ -37,7 +38,7 @@ def add(name: Annotated[str, typer.Argument(help="The new user's name.", metavar
     from memctl.files import layout
 
     root = options.store_root()
-    if layout.check_user_name(name) in layout.users(root):
+    if check_user_name(name) in layout.users(root):
         raise RefusedError(f"there is a user {name!r} already in {root}")
     folder = layout.create_user(root, name)
     if current.json:

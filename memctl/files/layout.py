@@ -4,24 +4,18 @@ from __future__ import annotations
 
 import os
 import re
-import unicodedata
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from memctl.core.names import check_user_name
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
 from memctl.files import atomic, document, signing
 
 CONFIG_NAME = "memctl.yaml"
 STORE_VARIABLE = "MEMCTL_STORE"
 USER_VARIABLE = "MEMCTL_USER"
-
-_USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
-_RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
-
-_LONGEST_SESSION_ID = 200
-"""Bytes: a name in a folder may have 255, and the queue puts up to 40 behind it."""
 
 GITATTRIBUTES = """\
 memory.json text eol=lf merge=memctl diff=memctl
@@ -196,33 +190,6 @@ def check_private(folder: UserFolder) -> None:
         if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):  # noqa: PTH112, PTH114
             hint = "Delete it, or put the real folder there; memctl makes it anew, and no memory is lost."
             raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
-
-
-def check_user_name(name: str) -> str:
-    """The name, normalised (NFC), if it can be a folder's name everywhere.
-
-    Raises:
-        UsageError: it holds a path, control characters, or is reserved by a system.
-    """
-    return _checked_name(name, "a user name", "such as alice or 小林")
-
-
-def check_session_id(name: str) -> str:
-    """The id of a session, which is a file's name too: as for users, and short enough with what is put behind it.
-
-    Raises:
-        UsageError: as for users.
-    """
-    return _checked_name(name, "the id of a session", "such as main or 2026-11-21", _LONGEST_SESSION_ID)
-
-
-def _checked_name(name: str, what: str, example: str, longest: int = 255) -> str:
-    normal = unicodedata.normalize("NFC", name)
-    reserved = normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED
-    if not _USER_NAME.fullmatch(normal) or reserved or len(normal.encode()) > longest:
-        hint = f"Use letters, digits, and . _ - @ + inside (at most 64 characters), {example}."
-        raise UsageError(f"{name!r} cannot be {what}", hint=hint)
-    return normal
 
 
 def find_store(given: str | Path | None, environment: Mapping[str, str], here: Path) -> Path:

@@ -7,43 +7,20 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from memctl import times
+from memctl.core.names import check_session_id
+from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.files import atomic
-from memctl.files.layout import UserFolder, check_session_id
+from memctl.files.layout import UserFolder
 from memctl.files.sessions import HINT, decoded, encoded, is_id
 
-EVICTED = "evicted"
-"""Why messages are in the queue: they left a window."""
-
 _QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
-
-
-@dataclass(frozen=True)
-class Queued:
-    """Messages that left a window, or were left at a session's end, and wait to become an episode.
-
-    Args:
-        queue_id: also the `external_id` of the episode, so that there is one.
-        messages: in the form of a session's file.
-        reason: `evicted`, `ended` or `idle`.
-        own: whether they come from a session that this machine's user wrote; else nothing is learned from them.
-        kept: whether it was decided already if they are kept; not by versions that had no transcripts.
-    """
-
-    queue_id: str
-    session_id: str
-    at: datetime
-    messages: tuple[Mapping[str, Any], ...]
-    reason: str = EVICTED
-    own: bool = True
-    kept: bool = True
 
 
 _MOST_IN_A_SECOND = 0xFFFF

@@ -10,16 +10,18 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
 
 from memctl import times
+from memctl.core.names import check_session_id
+from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
 from memctl.files import atomic, local_state, lock, signing
-from memctl.files.layout import UserFolder, check_session_id
+from memctl.files.layout import UserFolder
 from memctl.files.strict_json import DECODER
 
 STRIPES = 16
@@ -30,39 +32,6 @@ LARGEST = 64 * 1024 * 1024
 _OWN = ("sessionId", "components", "timestamp", signing.FIELD)
 _REFERENCE = re.compile(r"(?P<session>[^/\\\0]+)/(?P<name>[0-9a-f]{32})")
 _LONE_SURROGATE = re.compile("[\ud800-\udfff]")
-
-
-@dataclass(frozen=True)
-class Session:
-    """A session's file.
-
-    Args:
-        components: the state of each component, by its name; memctl gives back unchanged what it does not know.
-        timestamp: when it was saved, as it stands in the file.
-        extra: fields of the file memctl does not know.
-        digest: of the file's bytes when it was read; empty for a session that has no file yet.
-        own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.
-    """
-
-    session_id: str
-    components: Mapping[str, Any] = field(default_factory=dict)
-    timestamp: str = ""
-    extra: Mapping[str, Any] = field(default_factory=dict)
-    digest: str = ""
-    own: bool = True
-
-    def with_component(self, name: str, state: Any) -> Session:
-        """The session with one component's state set; taken out where it is None."""
-        others = {key: value for key, value in self.components.items() if state is not None or key != name}
-        return replace(self, components=others | ({name: state} if state is not None else {}))
-
-    @property
-    def saved_at(self) -> datetime | None:
-        """When it was saved; None where the file does not say."""
-        try:
-            return times.from_value(self.timestamp) if self.timestamp else None
-        except ValueError:
-            return None
 
 
 # Sessions
@@ -286,11 +255,6 @@ def encoded(value: Mapping[str, Any], what: str) -> bytes:
     except (TypeError, ValueError, RecursionError) as problem:
         raise InvalidDataError(f"{what} cannot be written as JSON: {problem}") from None
     return _LONE_SURROGATE.sub(lambda half: f"\\u{ord(half[0]):04x}", text).encode() + b"\n"
-
-
-def digest(value: Any) -> str:
-    """What tells two states apart."""
-    return _digest(json.dumps(value, ensure_ascii=True, sort_keys=True, default=str).encode())
 
 
 def _digest(data: bytes) -> str:

@@ -9,10 +9,8 @@ from typing import TYPE_CHECKING
 from memctl import times
 from memctl.core import kept
 from memctl.core.recalled import without_recalled
+from memctl.core.session import EVICTED, Session, digest
 from memctl.errors import ProviderError, UsageError
-from memctl.files import queue
-from memctl.files import sessions as files
-from memctl.files.sessions import Session
 from memctl.sessions.state import messages_of, with_messages
 from memctl.sessions.windows import MAIN, Windows, identified, new_ids
 
@@ -78,7 +76,7 @@ class Compacting(Windows):
         if policy not in POLICIES:
             raise UsageError(f"there is no window policy {policy!r}", hint=f"Policies: {', '.join(POLICIES)}.")
         now = now or times.utc_now()
-        messages = messages_of(files.load(self._engine.folder, session_id))
+        messages = messages_of(self._storage.load(session_id))
         limits = self.limits(budget)
         drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
         done: list[Compacted] = []
@@ -91,9 +89,9 @@ class Compacting(Windows):
             if compacted.messages == found:
                 return session
             for text in compacted.offloads.values():
-                files.offload(self._engine.folder, session.session_id, text)
+                self._storage.offload(session.session_id, text)
             if compacted.evicted:
-                session = self._enqueue(session, compacted.evicted, queue.EVICTED, now)
+                session = self._enqueue(session, compacted.evicted, EVICTED, now)
             return with_messages(session, compacted.messages)
 
         self.change(session_id, decide, now)
@@ -107,7 +105,7 @@ class Compacting(Windows):
 
         return window.compact(
             messages, limits, policy, self._count, summarize,
-            lambda text: files.reference(session_id, text), new_ids(),
+            lambda text: self._storage.reference(session_id, text), new_ids(),
         )  # fmt: skip
 
     def _summarizing(self, drafts: Mapping[str, str]) -> Summarize:
@@ -159,4 +157,4 @@ def _clean(messages: Sequence[Message]) -> list[Message]:
 
 def _key(previous: str, gone: Sequence[Message]) -> str:
     """What a summary is of: not the messages' ids, which those of other programs get only when they are written."""
-    return files.digest([previous, [(message.role, message.whole_text) for message in gone]])
+    return digest([previous, [(message.role, message.whole_text) for message in gone]])

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Any
 from memctl import times
 from memctl.conversations.derived import confirms_forgetting
 from memctl.core import kept
+from memctl.core.session import Session
 from memctl.errors import UsageError
-from memctl.files import sessions as files
-from memctl.files.sessions import Session
 from memctl.secrets import MASK, REFUSE, guarded
 from memctl.sessions.state import messages_of, run_of, with_messages
 from memctl.sessions.windows import identified
@@ -39,7 +38,7 @@ class Conversation:
     def __init__(
         self, engine: Engine, sessions: Sessions, session_id: str, *, background: bool = False, keep: bool = True
     ) -> None:
-        self._engine, self._sessions = engine, sessions
+        self._engine, self._sessions, self._storage = engine, sessions, engine.session_storage
         self.session_id, self.background, self.keep = session_id, background, keep
         self._worker: Worker[Any] | None = None
 
@@ -81,7 +80,7 @@ class Conversation:
         new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
         added: list[Message] = []
         whole: list[Message] = []
-        begins = not files.path_of(self._engine.folder, self.session_id).is_file()
+        begins = not self._storage.exists(self.session_id)
 
         recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 
@@ -109,7 +108,7 @@ class Conversation:
 
     def get(self, last: int | None = None) -> list[Message]:
         """The messages, or the last so many; none where the session has not begun."""
-        session = files.load_if_exists(self._engine.folder, self.session_id)
+        session = self._storage.load_if_exists(self.session_id)
         found = list(messages_of(self._sessions._settled(session))) if session else []
         return found if last is None else found[len(found) - min(last, len(found)) :]
 
@@ -117,7 +116,7 @@ class Conversation:
         """The messages as OpenAI's API wants them; none of a session that somebody else wrote."""
         from memctl.core.messages import to_openai
 
-        session = files.load_if_exists(self._engine.folder, self.session_id)
+        session = self._storage.load_if_exists(self.session_id)
         if session is not None and not session.own:
             return []
         return [each for message in self.get() for each in to_openai(message)]
@@ -162,7 +161,7 @@ class Conversation:
         def decide(session: Session) -> Session:
             gone[:] = [len(messages_of(session))]
             runs[:] = [run_of(session)]
-            files.clear_offloaded(self._engine.folder, self.session_id)
+            self._storage.clear_offloaded(self.session_id)
             return with_messages(session, [])
 
         self._sessions.change(self.session_id, decide, now)

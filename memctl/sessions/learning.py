@@ -10,12 +10,9 @@ from typing import TYPE_CHECKING
 from memctl import times
 from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
+from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.extraction.service import Extraction
-from memctl.files import queue
-from memctl.files import sessions as files
-from memctl.files.layout import check_session_id
-from memctl.files.queue import Queued
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
 from memctl.sessions.windows import Windows
@@ -56,7 +53,7 @@ class Learning(Windows):
 
     def waiting(self) -> list[tuple[str, str]]:
         """What waits to become an episode: session and queue id, oldest first."""
-        return queue.waiting(self._engine.folder)
+        return self._storage.waiting()
 
     def learn_pending(
         self, *, session_id: str = "", use_model: bool = True, now: datetime | None = None
@@ -67,7 +64,7 @@ class Learning(Windows):
         bears the queue's id, and is written only if there is none and the queue still holds it.
         """
         now = now or times.utc_now()
-        waiting = queue.waiting(self._engine.folder, check_session_id(session_id) if session_id else "")
+        waiting = self._storage.waiting(session_id)
         return [self._learn(owner, name, use_model, now) for owner, name in waiting]
 
     def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
@@ -81,10 +78,10 @@ class Learning(Windows):
 
         try:
             # A process that died may have left in the session what it had queued: it leaves first.
-            session = files.load_if_exists(self._engine.folder, session_id)
+            session = self._storage.load_if_exists(session_id)
             if session is not None and session.own:
                 self.change(session_id, lambda session: session, now)
-            queued = queue.read(self._engine.folder, session_id, name)
+            queued = self._storage.queued(session_id, name)
             messages = [cleaned(Message.read(state), without_recalled) for state in queued.messages] if queued else []
         except InvalidDataError as problem:
             return Learned(name, session_id, notes=(f"left in the queue: {problem.message}",))
@@ -95,7 +92,7 @@ class Learning(Windows):
         self.bring_queued(queued, now)
         self._engine.refresh()
         if self._engine.view().imported(name):
-            queue.remove(self._engine.folder, session_id, name)
+            self._storage.dequeue(session_id, name)
             return Learned(name, session_id)
         return self._made(queued, messages, use_model, now)
 
@@ -107,13 +104,13 @@ class Learning(Windows):
         said = episodes.spoken(messages)
         learned = Learned(name, session_id)
         if said:
-            enough = queued.reason == queue.EVICTED or len(said) >= self._engine.settings.session_least_messages
+            enough = queued.reason == EVICTED or len(said) >= self._engine.settings.session_least_messages
             draft, notes = self._draft(messages, use_model) if enough else (None, ())
             facts, more = self._facts(said, queued.at, use_model)
             made = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
             episode = self._write_episode(_from(made, messages), session_id, name, now) if made else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
-        queue.remove(self._engine.folder, session_id, name)
+        self._storage.dequeue(session_id, name)
         return learned
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
@@ -135,7 +132,7 @@ class Learning(Windows):
         written: list[Memory] = []
 
         def decide(view: View) -> Change:
-            done = view.imported(name) or not queue.is_waiting(self._engine.folder, session_id, name)
+            done = view.imported(name) or not self._storage.is_waiting(session_id, name)
             written[:] = [] if done else view.unused([whole])
             return Change("session", tuple(written))
 

@@ -9,10 +9,9 @@ from typing import TYPE_CHECKING
 
 from memctl import times
 from memctl.core import kept as rules
+from memctl.core.names import check_session_id
+from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError
-from memctl.files import sessions as files
-from memctl.files.layout import check_session_id
-from memctl.files.sessions import Session
 from memctl.sessions.compacting import Compacting
 from memctl.sessions.learning import Learned, Learning
 from memctl.sessions.state import MEMORY, in_run, is_needed, messages_of, with_messages
@@ -67,7 +66,7 @@ class Sessions(Compacting, Learning):
             RefusedError: somebody else wrote it.
         """
         now = now or times.utc_now()
-        files.load(self._engine.folder, session_id)
+        self._storage.load(session_id)
         self.need_own(session_id)
         ended = self._close(session_id, ENDED, now)
         learned = self.learn_pending(session_id=session_id, use_model=use_model, now=now) if wait else ()
@@ -78,8 +77,8 @@ class Sessions(Compacting, Learning):
         from memctl.sessions.episodes import spoken
 
         session_id = check_session_id(session_id)
-        with files.locked(self._engine.folder, session_id, timeout=self._engine.settings.lock_timeout):
-            found = files.load_if_exists(self._engine.folder, session_id)
+        with self._storage.locked(session_id):
+            found = self._storage.load_if_exists(session_id)
             if found is None or (reason == IDLE and not self._is_idle(found, now)):
                 return Ended(session_id, kept=found is not None)
             session = self._settled(found)
@@ -92,10 +91,10 @@ class Sessions(Compacting, Learning):
             emptied = in_run(with_messages(session, []), "")
             kept = is_needed(emptied)
             if kept:
-                files.write(self._engine.folder, emptied, now)
-                files.clear_offloaded(self._engine.folder, session_id)
+                self._storage.write(emptied, now)
+                self._storage.clear_offloaded(session_id)
             else:
-                files.delete(self._engine.folder, session_id)
+                self._storage.delete(session_id)
         return Ended(session_id, left_out=0 if enough else len(said), kept=kept)
 
     def _is_idle(self, session: Session, now: datetime) -> bool:
@@ -112,11 +111,11 @@ class Sessions(Compacting, Learning):
     def idle(self, now: datetime | None = None) -> list[str]:
         """Sessions that nobody has used for longer than the setting `session_idle_minutes`."""
         now = now or times.utc_now()
-        return [session_id for session_id in files.ids(self._engine.folder) if self._readably_idle(session_id, now)]
+        return [session_id for session_id in self._storage.ids() if self._readably_idle(session_id, now)]
 
     def _readably_idle(self, session_id: str, now: datetime) -> bool:
         try:
-            found = files.load_if_exists(self._engine.folder, session_id)
+            found = self._storage.load_if_exists(session_id)
             return found is not None and found.own and self._is_idle(found, now)
         except MemctlError:
             return False
@@ -131,15 +130,15 @@ class Sessions(Compacting, Learning):
         notes: list[str] = []
         self.keep_earlier(now)
         ended = self.close_idle(now)
-        for session_id in files.ids(self._engine.folder):
+        for session_id in self._storage.ids():
             try:
-                session = files.load(self._engine.folder, session_id)
+                session = self._storage.load(session_id)
                 if session.own and self.is_over(messages_of(session)):
                     compacted[session_id], told = self.compact(session_id, use_model=use_model, now=now)
                     notes += told
             except (InvalidDataError, LockedError) as problem:
                 notes.append(f"{session_id}: {problem.message}")
-        files.clear_temporary(self._engine.folder, timeout=self._engine.settings.lock_timeout)
+        self._storage.clear_temporary()
         learned = self.learn_pending(use_model=use_model, now=now)
         return Flushed(compacted, tuple(ended), tuple(learned), (*notes, *(n for one in learned for n in one.notes)))
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from memctl.core.session import Session
 from memctl.errors import InvalidDataError
-from memctl.files.sessions import Session
 
 if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
     from memctl.core.messages import Message

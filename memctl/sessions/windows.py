@@ -14,13 +14,10 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from memctl import times
 from memctl.core import kept
+from memctl.core.names import check_session_id
+from memctl.core.session import EVICTED, Queued, Session, digest
 from memctl.engine import Engine
 from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError, RefusedError
-from memctl.files import queue
-from memctl.files import sessions as files
-from memctl.files.layout import check_session_id
-from memctl.files.queue import Queued
-from memctl.files.sessions import Session
 from memctl.sessions.state import (
     in_run,
     messages_of,
@@ -73,16 +70,16 @@ class Windows:
     """The sessions of agents, as files."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine = engine
+        self._engine, self._storage = engine, engine.session_storage
 
     # Looking
 
     def ids(self) -> list[str]:
-        return files.ids(self._engine.folder)
+        return self._storage.ids()
 
     def all(self) -> list[SessionInfo]:
         """All sessions, the one used last first; one that cannot be read says why."""
-        found = [self._info(session_id) for session_id in files.ids(self._engine.folder)]
+        found = [self._info(session_id) for session_id in self._storage.ids()]
         oldest = datetime.min.replace(tzinfo=UTC)
         return sorted(found, key=lambda info: (info.active_at or oldest, info.session_id), reverse=True)
 
@@ -90,12 +87,12 @@ class Windows:
         from memctl.sessions.window import Size, size
 
         try:
-            session = files.load(self._engine.folder, session_id)
+            session = self._storage.load(session_id)
             messages = messages_of(session)
             task = task_of(session)
         except MemctlError as problem:
             return SessionInfo(session_id, Size(0, 0, 0), None, problem=problem.message)
-        waiting = len(queue.waiting(self._engine.folder, session_id))
+        waiting = len(self._storage.waiting(session_id))
         return SessionInfo(session_id, size(messages, self._count), session.saved_at, waiting, task, session.own)
 
     def get(self, session_id: str) -> Session:
@@ -104,7 +101,7 @@ class Windows:
         Raises:
             NotFoundError: there is none.
         """
-        return files.load(self._engine.folder, session_id)
+        return self._storage.load(session_id)
 
     def need_own(self, session_id: str) -> None:
         """Go on only if this machine's user wrote a session: what a stranger put there is no source of memories.
@@ -112,7 +109,7 @@ class Windows:
         Raises:
             RefusedError: somebody else wrote it.
         """
-        session = files.load_if_exists(self._engine.folder, session_id)
+        session = self._storage.load_if_exists(session_id)
         if session is not None and not session.own:
             raise RefusedError(
                 f"this user did not write session {session.session_id} on this machine: nothing is learned from it",
@@ -126,7 +123,7 @@ class Windows:
             NotFoundError: it is gone with its session.
             UsageError: no such reference can be.
         """
-        return files.read_offloaded(self._engine.folder, reference)
+        return self._storage.read_offloaded(reference)
 
     @cached_property
     def _count(self) -> Count:
@@ -138,12 +135,12 @@ class Windows:
 
     def load_components(self, session_id: str, components: Mapping[str, StateModule]) -> bool:
         """Give each component the state a session holds under its name; False where there is no such session."""
-        session = files.load_if_exists(self._engine.folder, session_id)
+        session = self._storage.load_if_exists(session_id)
         if session is None:
             return False
         for name, component in components.items():
             state = session.components.get(name)
-            self._loaded[check_session_id(session_id), name] = files.digest(state)
+            self._loaded[check_session_id(session_id), name] = digest(state)
             if state is not None:
                 component.load_state(state)
         return True
@@ -176,7 +173,7 @@ class Windows:
             return self._with_kept(before, after, now)
 
         saved = self.change(session_id, put, now, foreign=True)
-        self._loaded |= {(session_id, name): files.digest(state) for name, state in states.items()}
+        self._loaded |= {(session_id, name): digest(state) for name, state in states.items()}
         return saved
 
     def _with_kept(self, before: Session, after: Session, now: datetime) -> Session:
@@ -196,8 +193,8 @@ class Windows:
 
     def _check_unchanged(self, session: Session, name: str, state: Any, overwrite: bool) -> None:
         present = session.components.get(name)
-        known = self._loaded.get((session.session_id, name), files.digest(None))
-        if not overwrite and files.digest(present) not in (known, files.digest(state)):
+        known = self._loaded.get((session.session_id, name), digest(None))
+        if not overwrite and digest(present) not in (known, digest(state)):
             raise ConflictError(
                 f"component {name!r} of session {session.session_id} was saved by someone else in the meantime",
                 hint="Load it again (`load_session_if_exists`), or save with overwrite=True.",
@@ -222,21 +219,18 @@ class Windows:
         def settled(before: Session) -> Session:
             return decide(self._settled(before))
 
-        timeout = self._engine.settings.lock_timeout
-        changed, moved = files.change(self._engine.folder, session_id, settled, now, timeout=timeout, foreign=foreign)
-        self._engine.gateway.moved_aside += moved
-        return changed
+        return self._storage.change(session_id, settled, now, foreign=foreign)
 
     def _settled(self, session: Session) -> Session:
         """The session without messages that are in the queue already: a process died before it could take them out."""
         if not session.digest:
             return session
-        waiting = [name for _, name in queue.waiting(self._engine.folder, session.session_id)]
+        waiting = [name for _, name in self._storage.waiting(session.session_id)]
         noted = queued_in(session)
         left = {
             message_id
             for name in waiting
-            if name not in noted and (queued := queue.read(self._engine.folder, session.session_id, name))
+            if name not in noted and (queued := self._storage.queued(session.session_id, name))
             for message_id in _ids_in(queued)
         }
         if left:
@@ -272,14 +266,14 @@ class Windows:
             run = self._brought(session.session_id, self._earlier(session), run, now)
         session = in_run(session, run)
         # Somebody else's is moved aside later.
-        there = files.path_of(self._engine.folder, session.session_id).exists()
-        return session if there or not durable else files.write(self._engine.folder, session, now)
+        there = self._storage.exists(session.session_id)
+        return session if there or not durable else self._storage.write(session, now)
 
     def keep_earlier(self, now: datetime) -> None:
         """Keep the messages of sessions that have no run yet: those of earlier versions, and of other programs."""
-        for session_id in files.ids(self._engine.folder):
+        for session_id in self._storage.ids():
             try:
-                session = files.load_if_exists(self._engine.folder, session_id)
+                session = self._storage.load_if_exists(session_id)
                 if session and session.own and not run_of(session) and messages_of(session):
                     self.change(session_id, lambda session: self._begun(session, now), now)
             except (InvalidDataError, LockedError):
@@ -289,14 +283,12 @@ class Windows:
         """The messages of a session from before it had a run: those that wait in the queue, those in its window."""
         from memctl.core.messages import Message
 
-        waiting = (
-            queue.read(self._engine.folder, session.session_id, name) for name in self._waiting_of(session.session_id)
-        )
-        evicted = [each for each in waiting if each and each.own and not each.kept and each.reason == queue.EVICTED]
+        waiting = (self._storage.queued(session.session_id, name) for name in self._waiting_of(session.session_id))
+        evicted = [each for each in waiting if each and each.own and not each.kept and each.reason == EVICTED]
         return [*(Message.read(state) for each in evicted for state in each.messages), *messages_of(session)]
 
     def _waiting_of(self, session_id: str) -> list[str]:
-        return [name for _, name in queue.waiting(self._engine.folder, session_id)]
+        return [name for _, name in self._storage.waiting(session_id)]
 
     def _brought(self, session_id: str, messages: Sequence[Message], run: str, now: datetime) -> str:
         """Keep messages of another program or an earlier version, each once; returns the run they are in."""
@@ -335,27 +327,27 @@ class Windows:
             going = {at for unit in units(found) if any(gone & set(found[at].ids) for at in unit) for at in unit}
             return with_messages(session, [message for at, message in enumerate(found) if at not in going])
 
-        for session_id in files.ids(self._engine.folder):
-            session = files.load_if_exists(self._engine.folder, session_id)
+        for session_id in self._storage.ids():
+            session = self._storage.load_if_exists(session_id)
             if session and session.own and any(gone & set(message.ids) for message in messages_of(session)):
                 self.change(session_id, decide, now)
-        for session_id, name in queue.waiting(self._engine.folder):
+        for session_id, name in self._storage.waiting():
             self._drop_queued(session_id, name, gone)
 
     def _drop_queued(self, session_id: str, name: str, gone: set[str]) -> None:
         from memctl.core.messages import Message
 
-        with files.locked(self._engine.folder, session_id, timeout=self._engine.settings.lock_timeout):
-            queued = queue.read(self._engine.folder, session_id, name)
+        with self._storage.locked(session_id):
+            queued = self._storage.queued(session_id, name)
             if queued is None or not queued.own or not gone & _ids_in(queued):
                 return
             kept_states = tuple(state for state in queued.messages if not gone & set(Message.read(state).ids))
-            queue.put(self._engine.folder, replace(queued, messages=kept_states))
+            self._storage.enqueue(replace(queued, messages=kept_states))
 
     def _drop_waiting(self, session_id: str) -> None:
         """Take out of the queue what waits of a session: nothing is learned from it."""
-        for _, name in queue.waiting(self._engine.folder, session_id):
-            queue.remove(self._engine.folder, session_id, name)
+        for _, name in self._storage.waiting(session_id):
+            self._storage.dequeue(session_id, name)
 
     def _enqueue(self, session: Session, messages: Sequence[Message], reason: str, now: datetime) -> Session:
         """Queue messages that leave a session, to be learned from; those that are not recorded are left out. It is
@@ -363,9 +355,9 @@ class Windows:
         messages = [message for message in messages if not message.is_unrecorded]
         if not messages:
             return session
-        name = queue.id_of(self._engine.folder, session.session_id, [i for m in messages for i in m.ids], now)
+        name = self._storage.queue_id(session.session_id, [i for m in messages for i in m.ids], now)
         states = tuple(message.state for message in messages)
-        queue.put(self._engine.folder, Queued(name, session.session_id, now, states, reason, session.own))
+        self._storage.enqueue(Queued(name, session.session_id, now, states, reason, session.own))
         return noting_queued(session, [*queued_in(session), name])
 
     def delete(self, session_id: str, *, now: datetime | None = None) -> bool:
@@ -375,13 +367,13 @@ class Windows:
             NotFoundError: there is none.
         """
         session_id = check_session_id(session_id)
-        with files.locked(self._engine.folder, session_id, timeout=self._engine.settings.lock_timeout):
-            waiting = queue.waiting(self._engine.folder, session_id)
-            there = files.path_of(self._engine.folder, session_id).is_file()
+        with self._storage.locked(session_id):
+            waiting = self._storage.waiting(session_id)
+            there = self._storage.exists(session_id)
             if not there and not waiting:
-                files.load(self._engine.folder, session_id)  # says which there are
+                self._storage.load(session_id)  # says which there are
             run = self._readable_run(session_id)
-            files.delete(self._engine.folder, session_id)
+            self._storage.delete(session_id)
             self._drop_waiting(session_id)
         if run:
             self._engine.conversations.delete_run(run, now=now)
@@ -391,14 +383,14 @@ class Windows:
         """The runs of open sessions, the names of those whose files cannot be read, and the ids of messages from which
         nothing was learned yet: none of it may be deleted for its age."""
         found: set[str] = set()
-        for session_id in files.ids(self._engine.folder):
+        for session_id in self._storage.ids():
             try:
-                found.add(run_of(files.load(self._engine.folder, session_id)) or session_id)
+                found.add(run_of(self._storage.load(session_id)) or session_id)
             except MemctlError:
                 found.add(session_id)
-        for owner, name in queue.waiting(self._engine.folder):
+        for owner, name in self._storage.waiting():
             try:
-                queued = queue.read(self._engine.folder, owner, name)
+                queued = self._storage.queued(owner, name)
             except MemctlError:
                 found.add(owner)
                 continue
@@ -408,7 +400,7 @@ class Windows:
     def _readable_run(self, session_id: str) -> str:
         """The run of a session; empty where it has none, or its file cannot be read."""
         try:
-            session = files.load_if_exists(self._engine.folder, session_id)
+            session = self._storage.load_if_exists(session_id)
         except MemctlError:
             return ""
         return run_of(session) if session and session.own else ""

@@ -12,11 +12,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import records, times
+from memctl.core.session import Session
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
-from memctl.files import sessions as files
-from memctl.files.sessions import Session
 from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
 from memctl.secrets import MASK
 from memctl.sessions.service import Sessions
@@ -55,11 +54,11 @@ class Closing:
     """What becomes of tasks that are over."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._sessions = engine, Sessions(engine)
+        self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.session_storage
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
         """Archive a task that was closed by a process which died before it could."""
-        session = files.load_if_exists(self._engine.folder, session_id)
+        session = self._storage.load_if_exists(session_id)
         task = task_of(session) if session and session.own else None
         return self._archive(task, now) if task and not task.is_open else None
 

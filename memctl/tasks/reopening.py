@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from memctl.core.session import Session
 from memctl.errors import MemctlError
 from memctl.files import document
 from memctl.files import sessions as files
 from memctl.files.journal import Operation
 from memctl.files.layout import UserFolder
-from memctl.files.sessions import Session
 from memctl.history.stacks import UNDO
 from memctl.models import Memory
 from memctl.sessions.state import task_before, task_of, with_task

@@ -9,10 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
+from memctl.core.names import check_session_id
+from memctl.core.session import Session
 from memctl.errors import ConflictError, NotFoundError, UsageError
-from memctl.files import sessions as files
-from memctl.files.layout import check_session_id
-from memctl.files.sessions import Session
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
 from memctl.sessions.state import noting_task, task_of, with_task
@@ -99,14 +98,14 @@ class Tasks(Teaching):
     def get(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
         """The task at hand of a session; None where there is none."""
         self._finish_closed(session_id, now or times.utc_now())
-        session = files.load_if_exists(self._engine.folder, session_id)
+        session = self._storage.load_if_exists(session_id)
         return task_of(session) if session else None
 
     def text(self, session_id: str = MAIN) -> str:
         """The task at hand as Markdown for a prompt, in B's form; empty where there is none."""
         from memctl.tasks.rules import rendered
 
-        session = files.load_if_exists(self._engine.folder, session_id)
+        session = self._storage.load_if_exists(session_id)
         task = task_of(session) if session and session.own else None
         return rendered(task, self._engine.settings.task_iterations) if task and task.is_open else ""
 

@@ -22,8 +22,9 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 from memctl import distribution
+from memctl.core.names import check_user_name
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
-from memctl.files import atomic, layout
+from memctl.files import atomic
 from memctl.files.layout import CONFIG_NAME, UserFolder
 from memctl.transfer.archive_members import LARGEST_MEMBER, MANIFEST, MEGABYTE, invalid, members, reading
 
@@ -253,7 +254,7 @@ def _checked(
 ) -> tuple[str, tuple[Entry, ...]]:
     """The user and the files, if the manifest lists exactly what was found."""
     try:
-        user = layout.check_user_name(manifest["user"])
+        user = check_user_name(manifest["user"])
         entries = tuple(Entry(str(name), _size(size), str(digest)) for name, size, digest in manifest["files"])
         listed = {FOLDER + entry.path: (entry.size, entry.sha256) for entry in entries}
         if "settings" in manifest:

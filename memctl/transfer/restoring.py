@@ -14,6 +14,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memctl.core.names import check_user_name
 from memctl.errors import MemctlError, RefusedError
 from memctl.files import atomic, document, layout, lock, transcripts
 from memctl.files.layout import CONFIG_NAME, UserFolder
@@ -35,7 +36,7 @@ def restore(path: Path, store: Path, user: str = "", *, with_settings: bool = Fa
         InvalidDataError: as `archive.verify`.
     """
     archive = verify(path)
-    folder = UserFolder(store / layout.check_user_name(user or archive.user))
+    folder = UserFolder(store / check_user_name(user or archive.user))
     check_free(folder)
     settings = _settings(store, archive) if with_settings else None
     atomic.make_directory(store)

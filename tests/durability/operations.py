@@ -53,7 +53,7 @@ def template(root: Path) -> None:
 
 
 def _compact(store: MemoryStore) -> None:
-    store.settings = replace(store.settings, conversation_messages=2, conversation_keep_last=1)
+    store.engine.settings = replace(store.settings, conversation_messages=2, conversation_keep_last=1)
     store.sessions.compact("chat", now=LATER)
 
 

@@ -181,7 +181,7 @@ def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
 def test_a_session_whose_holder_hangs(store: MemoryStore) -> None:
     """Only writing to sessions waits, and is told; memories are written."""
     (store.folder.root / "sessions").mkdir(exist_ok=True)
-    store.settings = replace(store.settings, lock_timeout=0.0)
+    store.engine.settings = replace(store.settings, lock_timeout=0.0)
     with sessions.locked(store.folder, "main", timeout=0):
         with pytest.raises(LockedError, match="held by"):
             store.sessions.conversation("main").add("Hello")

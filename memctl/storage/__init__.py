@@ -1,0 +1,1 @@
+"""What memctl needs of a storage, and the storages there are."""
