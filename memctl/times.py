@@ -32,7 +32,8 @@ _SPAN_DAYS = {"h": 1 / 24, "d": 1.0, "w": 7.0, "m": 30.0, "y": 365.0}
 _LONGEST_SPAN = 100_000
 """Days. A longer one is a slip of the finger, or seven digits of a git revision's hash such as `123456d`."""
 
-_DAYS_AGO = {"today": 0, "yesterday": 1, "今天": 0, "昨天": 1}
+_DAYS = {"today": 0, "yesterday": -1, "tomorrow": 1, "今天": 0, "昨天": -1, "明天": 1}
+"""Days by name, counted from today."""
 
 
 NOW_VARIABLE = "MEMCTL_NOW"
@@ -139,7 +140,8 @@ def _month(name: str) -> int:
 
 
 def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
-    """A time given on the command line: what `from_value` reads, `now`, `today`, `yesterday`, or a span such as `30d`.
+    """A time given on the command line: what `from_value` reads, `now`, `today`, `yesterday`, `tomorrow`, or
+    a span such as `30d`.
 
     Args:
         ahead: a span counts from now on; back otherwise.
@@ -149,8 +151,8 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     """
     if text == "now":
         return now
-    if text in _DAYS_AGO:
-        return now.replace(hour=0, minute=0, second=0, microsecond=0) - timedelta(days=_DAYS_AGO[text])
+    if text in _DAYS:
+        return now.replace(hour=0, minute=0, second=0, microsecond=0) + timedelta(days=_DAYS[text])
     if match := _SPAN.match(text):
         days = float(match[1]) * _SPAN_DAYS[match[2]]
         try:
@@ -162,7 +164,7 @@ def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:
     try:
         return from_value(text)
     except ValueError as problem:
-        hint = "Use a date (2025-12-14), a time (2025-12-14T08:30:00Z), `today`, or a span such as 30d or 2w."
+        hint = "Use a date (2025-12-14), a time (2025-12-14T08:30:00Z), `tomorrow`, or a span such as 30d or 2w."
         raise UsageError(str(problem), hint=hint) from None
 
 
@@ -170,7 +172,7 @@ def end_of(text: str, now: datetime) -> datetime:
     """As `from_user`, but a date alone means the last moment of that day: what was so "on" it."""
     moment = from_user(text, now)
     date_alone = re.fullmatch(r"\s*(\d{4}[-/]\d{1,2}[-/]\d{1,2}|\d{8})\s*", text) is not None
-    date_alone = date_alone or text in _DAYS_AGO or (":" not in text and _written(text.strip()) is not None)
+    date_alone = date_alone or text in _DAYS or (":" not in text and _written(text.strip()) is not None)
     return moment + timedelta(days=1, seconds=-1) if date_alone else moment
 
 

@@ -73,6 +73,12 @@ PANELS: Mapping[str, Mapping[str, str]] = {
 }
 """Panel → command → module and name of its function, or of its `options.Commands` where it is a group."""
 
+SYNONYMS: Mapping[str, str] = {
+    "search": "query", "recall": "query", "find": "query", "remember": "add", "delete": "forget", "rm": "forget",
+    "remove": "forget", "ls": "list",
+}  # fmt: skip
+"""What people type who know other tools; in no list."""
+
 
 class Root(options.Group):
     """The group of all commands, each made when it is asked for: building all of them costs a third of a cold start."""
@@ -90,11 +96,22 @@ class Root(options.Group):
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
-        name = args[0] if args else ""
-        if name and not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = get_close_matches(name, self.list_commands(ctx), 3)
+        args = self._without_help(ctx, args)
+        name = SYNONYMS.get(args[0], args[0])
+        if not name.startswith("-") and self.get_command(ctx, name) is None:
+            near = dict.fromkeys(SYNONYMS.get(each, each) for each in get_close_matches(name, self._words(ctx), 3))
             ctx.fail(f"no command {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
-        return super().resolve_command(ctx, args)
+        return super().resolve_command(ctx, [name, *args[1:]])
+
+    def _without_help(self, ctx: Any, args: list[str]) -> list[str]:
+        """The arguments, with `help COMMAND` as `COMMAND --help`; `help` alone is answered here."""
+        if args == ["help"]:
+            typer.echo(ctx.get_help())
+            ctx.exit()
+        return [*args[1:], "--help"] if args[0] == "help" else args
+
+    def _words(self, ctx: Any) -> list[str]:
+        return [*self.list_commands(ctx), *SYNONYMS]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.listing = True

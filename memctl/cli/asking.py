@@ -284,6 +284,6 @@ def _filters(category: Any, kind: Any, tag: Any, since: str | None, until: str |
     from memctl.models import Filters
 
     return Filters(
-        tuple(category or ()), tuple(kind or ()), tuple(tag or ()),
+        tuple(category or ()), tuple(kind or ()), options.tags(tag),
         since=options.moment(since), until=options.moment(until), **more,
     )  # fmt: skip

@@ -204,7 +204,7 @@ def export(
             raise blocked
         options.check_categories(store, category)
         options.check_kinds(store, kind)
-        filters = Filters(tuple(category or ()), tuple(kind or ()), tuple(tag or ()), statuses, expired=every)
+        filters = Filters(tuple(category or ()), tuple(kind or ()), options.tags(tag), statuses, expired=every)
         memories = store.select(Selection(filters, ascending=True))
         found = {m.memory_id: one for m in memories if (one := store.engine.readable_reflection(m)[0])}
         user = store.user

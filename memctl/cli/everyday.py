@@ -96,7 +96,7 @@ def add(
     subcategory: Annotated[str, typer.Option(help="A finer category, of your own.")] = "",
     tag: Annotated[
         list[str] | None,
-        typer.Option("--tag", "-t", help="A tag; may be repeated.", autocompletion=options.complete_tag),
+        typer.Option("--tag", "-t", help="A tag; a,b are two.", autocompletion=options.complete_tag),
     ] = None,
     kind: Annotated[
         str | None,
@@ -148,7 +148,7 @@ def add(
     from memctl.errors import UsageError
 
     given = {
-        "category": category, "subcategory": subcategory, "tags": tuple(tag or ()), "kind": kind, "key": key,
+        "category": category, "subcategory": subcategory, "tags": options.tags(tag), "kind": kind, "key": key,
         "value": _value(value, mode), "importance": importance, "confidence": confidence, "source": source,
         "occurred_at": options.moment(occurred_at), "expires_at": options.expiry(expires_at), "pinned": pin or None,
     }  # fmt: skip

@@ -53,7 +53,7 @@ def reflect(
 
     moment = options.moment(now) or times.utc_now()
     scope = Scope(
-        tuple(category or ()), tuple(kind or ()), tuple(tag or ()), target,
+        tuple(category or ()), tuple(kind or ()), options.tags(tag), target,
         since=options.moment(since), until=options.moment(until),
     )  # fmt: skip
     with options.opened() as store:

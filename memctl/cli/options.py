@@ -253,6 +253,12 @@ def moment(text: str | None) -> datetime | None:
     return times.from_user(text, times.utc_now()) if text is not None else None
 
 
+def tags(given: Sequence[str] | None) -> tuple[str, ...]:
+    """The tags of all `--tag` options: `--tag a,b` are two."""
+    parts = (part.strip() for text in given or () for part in text.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
 def standard_input() -> str:
     """All of standard input, as text.
 
@@ -484,7 +490,9 @@ Category = Annotated[
     list[str] | None, typer.Option("--category", "-c", help="Only this category.", autocompletion=complete_category)
 ]
 Kind = Annotated[list[str] | None, typer.Option("--kind", "-k", help="Only this kind.", autocompletion=complete_kind)]
-Tag = Annotated[list[str] | None, typer.Option("--tag", "-t", help="Only with this tag.", autocompletion=complete_tag)]
+Tag = Annotated[
+    list[str] | None, typer.Option("--tag", "-t", help="Only with this tag; a,b are two.", autocompletion=complete_tag)
+]
 Since = Annotated[str | None, typer.Option(help="Only from this time on: a date, or 30d.", metavar="TIME")]
 Until = Annotated[str | None, typer.Option(help="Only before this time.", metavar="TIME")]
 AsOf = Annotated[

@@ -41,7 +41,7 @@ def start(
     target: Annotated[
         str, typer.Option(help="What it acts on, such as a service; its episodes become knowledge.", metavar="NAME")
     ] = "",
-    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; may be repeated.")] = None,
+    tag: Annotated[list[str] | None, typer.Option("--tag", "-t", help="A tag; a,b are two.")] = None,
     now: Now = None,
 ) -> None:
     """Begin a task in a session.
@@ -52,8 +52,8 @@ def start(
     """
     with options.opened() as store:
         task = store.tasks.start(
-            " ".join(goal), session_id=session, plan=plan or (), trigger_type=trigger, target=target, tags=tag or (),
-            now=options.moment(now),
+            " ".join(goal), session_id=session, plan=plan or (), trigger_type=trigger, target=target,
+            tags=options.tags(tag), now=options.moment(now),
         )  # fmt: skip
         limit = store.settings.task_iterations
     _say_task(task, limit)
