@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVa
 from memctl import housekeeping, records, times
 from memctl import sync as syncing
 from memctl.config import Settings
+from memctl.core import ids
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
 from memctl.files import document, journal, knowledge, layout, local_state, trash
 from memctl.files.document import tombstones
@@ -303,7 +304,7 @@ class Engine:
     # Finding records
 
     def full_id(self, given: str) -> str:
-        """The whole id for an id or its beginning (or its last six or more characters).
+        """The whole id for an id, for its beginning, or for its last four or more characters.
 
         Raises:
             NotFoundError: none or several fit.
@@ -312,20 +313,33 @@ class Engine:
         given = given.encode("utf-8", "replace").decode()
         if given and self.index.raws(document.FILE_NAME, [given]):
             return given
-        unreadable = self._unreadable(given) if given else {}
-        starting = sorted({*self.index.ids_starting(given, 10_000), *unreadable}) if given else []
-        if len(starting) == 1 or given in unreadable:
-            return _readable(given if given in unreadable else starting[0], unreadable)
-        if not starting and self.report and self.report.blocked:
+        unreadable = self._unreadable() if given else {}
+        fitting = sorted(self._fitting(given, unreadable)) if given else []
+        if len(fitting) == 1 or given in unreadable:
+            return _readable(given if given in unreadable else fitting[0], unreadable)
+        if not fitting and self.report and self.report.blocked:
             raise self.report.blocked
-        if not starting and given.startswith(knowledge.FOLDER):
+        if not fitting and given.startswith(knowledge.FOLDER):
             hint = f"`memctl knowledge show {argument(given)}` prints it; change it in an editor."
             raise NotFoundError(f"{given} is in a document: it is no memory and cannot be judged or changed", hint=hint)
-        message = f"{given!r} is the beginning of several memories" if starting else f"no memory {given!r}"
-        raise NotFoundError(message, hint=self._near_ids(given, starting))
+        message = f"{given!r} fits several memories" if fitting else f"no memory {given!r}"
+        raise NotFoundError(message, hint=self._near_ids(given, fitting))
 
-    def _unreadable(self, beginning: str) -> dict[str, document.RawRecord]:
-        """The records of `memory.json` that cannot be read, by their ids, of those that begin so."""
+    def _fitting(self, given: str, unreadable: Mapping[str, document.RawRecord]) -> set[str]:
+        """The ids that begin so; where none does, those that end so, unless it is the whole id of what is gone."""
+        starting = {*self.index.ids_starting(given, 10_000), *(name for name in unreadable if name.startswith(given))}
+        if starting or len(given) < ids.SHORTEST_ENDING or self._is_gone(given):
+            return starting
+        return {*self.index.ids_ending(given, 10_000), *(name for name in unreadable if name.endswith(given))}
+
+    def _is_gone(self, memory_id: str) -> bool:
+        """Whether a memory was purged, or lies in the trash."""
+        return memory_id in tombstones(self.index.header()) or any(
+            trashed.memory.memory_id == memory_id for trashed in self.trashed()
+        )
+
+    def _unreadable(self) -> dict[str, document.RawRecord]:
+        """The records of `memory.json` that cannot be read, by their ids."""
         state = self.index.files().get(document.FILE_NAME)
         if not (state and state.problem):
             return {}
@@ -333,8 +347,7 @@ class Engine:
             listed = document.parse(self.view().read(document.FILE_NAME) or b"").records
         except MemctlError:
             return {}  # as a whole: the look at the files says so
-        found = {document.id_of(record): record for record in listed if record.memory is None}
-        return {name: record for name, record in found.items() if name.startswith(beginning)}
+        return {document.id_of(record): record for record in listed if record.memory is None}
 
     def _near_ids(self, given: str, starting: Sequence[str]) -> str:
         from difflib import get_close_matches
@@ -362,9 +375,9 @@ class Engine:
         return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
 
     def trashed_id(self, given: str) -> str:
-        """The whole id of something in the trash for an unambiguous beginning; else what was given."""
-        found = [t.memory.memory_id for t in self.trashed() if t.memory.memory_id.startswith(given)]
-        return found[0] if len(found) == 1 and given else given
+        """The whole id of something in the trash for an unambiguous beginning or ending; else what was given."""
+        found = ids.fitting(given, [trashed.memory.memory_id for trashed in self.trashed()])
+        return found[0] if len(found) == 1 else given
 
     def findable(self, given: str) -> str:
         """As `full_id`, also for what is in the trash or known to the log alone.
@@ -384,9 +397,9 @@ class Engine:
         try:
             return self.full_id(given)
         except NotFoundError:
-            starting = [name for name in gone if given and name.startswith(given)]
-            if len(starting) == 1:
-                return starting[0]
+            fitting = ids.fitting(given, gone)
+            if len(fitting) == 1:
+                return fitting[0]
             raise
 
     def operations(self, memory_id: str = "") -> list[journal.Operation]:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any, NamedTuple
 
 import typer
 
 from memctl.cli import options, render
+from memctl.cli.ids import ShownIds, numbered, shown_ids
 from memctl.cli.options import Category, Kind, Since, Tag, Until, current
 from memctl.cli.reranking import Rerank, reranker
 
@@ -76,6 +76,7 @@ def query(
         else:
             result = ask(asked, strict=strict, now=options.moment(now))
         texts = _texts(stores, result) if md else ()
+        numbered(store, [render.owned_id(hit) for hit in result.hits])
     if md:
         render.query_markdown(result, texts)
     else:
@@ -124,7 +125,7 @@ def _of_revision(
 
 
 def show(
-    ids: options.ShownIds,
+    ids: ShownIds,
     history: Annotated[bool, typer.Option("--history", help="Also the earlier values of a fact.")] = False,
 ) -> None:
     """Print memories with their reflections, and messages with what was said before and after.
@@ -204,7 +205,9 @@ def list_memories(
         ),
     ] = "created",
     ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many; 0 for all.", min=0)] = 50,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 50 on a terminal, else all.", min=0)
+    ] = None,
     offset: Annotated[int, typer.Option(help="How many to step over.", min=0)] = 0,
     with_: options.With = None,
 ) -> None:
@@ -237,12 +240,12 @@ def list_memories(
         options.check_categories(store, category, *others)
         options.check_kinds(store, kind, *others)
         if shared:
-            _print_list(shared.select(chosen), limit, offset, "the records" if then else "")
+            _print_list(store, shared.select(chosen), limit, offset, "the records" if then else "")
             return
         found, origin = (
             (store.select(chosen), "the records" if then else "") if not revision else _listed(store, chosen, revision)
         )
-    _print_list([Owned(memory) for memory in found], limit, offset, origin)
+        _print_list(store, [Owned(memory) for memory in found], limit, offset, origin)
 
 
 def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[Memory], str]:
@@ -251,7 +254,12 @@ def _listed(store: MemoryStore, chosen: Selection, revision: str) -> tuple[list[
     return found, str(past)
 
 
-def _print_list(found: Sequence[Owned], limit: int, offset: int, origin: str) -> None:
+ON_A_TERMINAL = 50
+"""How many memories a list shows to a person who gave no limit; a program gets all of them."""
+
+
+def _print_list(store: MemoryStore, found: Sequence[Owned], limit: int | None, offset: int, origin: str) -> None:
+    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
     page = found[offset : offset + limit if limit else None]
     if current.json:
         told = {"as_of": origin} if origin else {}
@@ -262,7 +270,7 @@ def _print_list(found: Sequence[Owned], limit: int, offset: int, origin: str) ->
         render.warn(f"as of: {origin}")
     from memctl.cli.views import memory_table
 
-    memory_table([replace(owned.memory, memory_id=owned.name) for owned in page])
+    memory_table([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
     if offset + len(page) < len(found) and render.on_terminal():
         render.say(f"{offset + 1}–{offset + len(page)} of {len(found)}; more with --offset {offset + len(page)}")
 
@@ -275,9 +283,10 @@ def _list_trash(store: MemoryStore) -> None:
         )
         return
     rows = [
-        (t.memory.memory_id, render.day(t.trashed_at), t.reason, render.one_line(t.memory.content, 80)) for t in found
+        (name, render.day(t.trashed_at), t.reason, render.one_line(t.memory.content))
+        for name, t in zip(shown_ids(store, [t.memory.memory_id for t in found]), found, strict=True)
     ]
-    render.table(("id", "since", "why", "text"), rows)
+    render.numbered_table(("id", "since", "why", "text"), rows)
 
 
 def _filters(category: Any, kind: Any, tag: Any, since: str | None, until: str | None, **more: Any) -> Filters:

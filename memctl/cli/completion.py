@@ -25,6 +25,9 @@ VARIABLE = "_MEMCTL_COMPLETE"
 _PLAIN = re.compile(r"[\w./:-]+")
 """What means itself in every shell, however it is quoted."""
 
+_LISTED = [str(ord(key)) for key in "\t?!@"]
+"""Bash's ways to complete that insert nothing but what all words begin with; others insert one word after another."""
+
 _END = "\0"
 
 SCRIPTS = {
@@ -34,8 +37,8 @@ SCRIPTS = {
     COMPREPLY=()
     while IFS= read -r line; do
         [[ -z $line ]] || COMPREPLY+=("$line")
-    done < <(_MEMCTL_LINE="${COMP_LINE:0:$COMP_POINT}" _MEMCTL_WORD="$2" %(autocomplete_var)s=complete_readline \\
-        %(prog_name)s 2>/dev/null)
+    done < <(_MEMCTL_LINE="${COMP_LINE:0:$COMP_POINT}" _MEMCTL_WORD="$2" _MEMCTL_TYPE="$COMP_TYPE" \\
+        %(autocomplete_var)s=complete_readline %(prog_name)s 2>/dev/null)
 }
 
 complete -o default -F %(complete_func)s %(prog_name)s
@@ -147,14 +150,23 @@ class _Lines(_Asked):
 
 class _Readline(_Asked):
     """A line each, quoted: bash inserts what it is given in the place of its own idea of the word, which begins behind
-    the last `:`, `=` or open quote."""
+    the last `:`, `=` or open quote.
+
+    Of several that are listed, bash inserts only what they begin with in common: there a text stands beside each.
+    """
 
     name = "readline"
+
+    def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
+        found = super().get_completions(args, incomplete)
+        listed = len(found) > 1 and os.environ.get("_MEMCTL_TYPE") in _LISTED
+        return found if listed else [CompletionItem(item.value) for item in found]
 
     def format_completion(self, item: CompletionItem) -> str:
         line, word = os.environ.get("_MEMCTL_LINE", ""), os.environ.get("_MEMCTL_WORD", "")
         _, kept, quote = split(line.removesuffix(word))
-        return for_bash(str(item.value).removeprefix(kept), quote)
+        beside = f"  ({' '.join(item.help.split())})" if item.help else ""
+        return for_bash(str(item.value).removeprefix(kept), quote) + beside
 
 
 class _Earlier(ShellComplete):

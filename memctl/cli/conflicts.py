@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
+from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import DryRun, Now, current
 
 if TYPE_CHECKING:
@@ -127,16 +128,18 @@ def _merge_value(value: Any) -> str:
 def resolve(
     first: Annotated[
         str,
-        typer.Argument(metavar="ID", help="One memory, or what a merge left.", autocompletion=options.complete_id),
+        typer.Argument(
+            metavar="ID", help="One memory, or what a merge left.", autocompletion=complete_id, callback=meant
+        ),
     ],
     second: Annotated[
-        str, typer.Argument(metavar="[ID]", help="The other.", autocompletion=options.complete_id)
+        str, typer.Argument(metavar="[ID]", help="The other.", autocompletion=complete_id, callback=meant)
     ] = "",
     keep: Annotated[
         str,
         typer.Option(
             "--keep", metavar="ID", help="This one is right; newest means the newer one.",
-            autocompletion=options.complete_id,
+            autocompletion=complete_id, callback=meant,
         ),
     ] = "",
     merge: Annotated[str, typer.Option("--merge", help="This text takes the place of both.", metavar="TEXT")] = "",

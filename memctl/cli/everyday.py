@@ -11,7 +11,8 @@ import typer
 from typer.models import TyperPath
 
 from memctl.cli import options, render
-from memctl.cli.options import AllowSecret, DryRun, Id, current
+from memctl.cli.ids import Id, ShownIds, complete_trashed, meant
+from memctl.cli.options import AllowSecret, DryRun, current
 from memctl.core.names import check_user_name
 
 if TYPE_CHECKING:
@@ -275,7 +276,7 @@ def edit(
 
 
 def forget(
-    ids: options.ShownIds,
+    ids: ShownIds,
     purge: Annotated[
         bool, typer.Option("--purge", help="Really remove it, from every file; cannot be undone.")
     ] = False,
@@ -370,7 +371,10 @@ def restore(
     ids: Annotated[
         list[str],
         typer.Argument(
-            help="Ids of archived or forgotten memories.", metavar="ID...", autocompletion=options.complete_trashed
+            help="Ids of archived or forgotten memories.",
+            metavar="ID...",
+            autocompletion=complete_trashed,
+            callback=meant,
         ),
     ],
     from_: Annotated[

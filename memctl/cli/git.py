@@ -154,8 +154,15 @@ def commit(
         render.say(f"`git {going} --continue` goes on")
 
 
+ON_A_TERMINAL = 20
+"""How many commits of a user a person is shown who gave no number; a program gets all of them."""
+
+
 def log(
-    number: Annotated[int, typer.Option("--number", "-n", help="How many, at most.", min=1, metavar="N")] = 20,
+    number: Annotated[
+        int | None,
+        typer.Option("--number", "-n", help="How many, at most. 20 on a terminal, else all.", min=1, metavar="N"),
+    ] = None,
 ) -> None:
     """List the commits that touch a user's folder.
 
@@ -165,6 +172,7 @@ def log(
     """
     from memctl.git import asking, commits
 
+    number = number or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
     found: list[dict[str, str]] = []
     for folder in _folders():
         asking.need(folder.root)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
+from memctl.cli.ids import meant, numbered
 from memctl.cli.options import AllowSecret, DryRun, Now, current
 
 if TYPE_CHECKING:
@@ -90,7 +91,10 @@ def show(
     name: Annotated[
         str,
         typer.Argument(
-            help="A document; with :LINE, one passage.", metavar="NAME[:LINE]", autocompletion=complete_document
+            help="A document; with :LINE, one passage.",
+            metavar="NAME[:LINE]",
+            autocompletion=complete_document,
+            callback=meant,
         ),
     ],
 ) -> None:
@@ -122,6 +126,7 @@ def search(
     question = options.standard_input() if text == ["-"] else " ".join(text)
     with options.opened() as store:
         result = store.documents.search(question, top)
+        numbered(store, [hit.memory.memory_id for hit in result.hits])
     if current.json:
         whole = render.query_json(result)
         render.as_json({name: whole[name] for name in ("query", "hits", "index", "degraded")})

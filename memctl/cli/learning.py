@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import AllowSecret, DryRun, Ids, Now, current
+from memctl.cli.ids import Ids, complete_shown_id, meant
+from memctl.cli.options import AllowSecret, DryRun, Now, current
 from memctl.errors import argument, quoted
 
 if TYPE_CHECKING:
@@ -17,7 +18,11 @@ if TYPE_CHECKING:
 
 def feedback(
     target: Annotated[
-        str, typer.Argument(help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT")
+        str,
+        typer.Argument(
+            help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT",
+            autocompletion=complete_shown_id, callback=meant,
+        ),
     ],
     judgement: Annotated[
         str | None, typer.Argument(help="For a memory: up, down, or 1 to 5 (3 is neutral).", metavar="JUDGEMENT")
@@ -26,7 +31,7 @@ def feedback(
         list[str] | None,
         typer.Option(
             "--used", help="For an answer: a memory or message that was used; may be repeated.",
-            autocompletion=options.complete_shown_id, metavar="ID",
+            autocompletion=complete_shown_id, callback=meant, metavar="ID",
         ),
     ] = None,
     outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",

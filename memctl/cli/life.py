@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import Category, DryRun, Kind, Now, OptionalIds, Since, Tag, Until, current
+from memctl.cli.ids import OptionalIds, shown_ids
+from memctl.cli.options import Category, DryRun, Kind, Now, Since, Tag, Until, current
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -150,13 +151,16 @@ def decay(
     Example: memctl decay --dry-run
     """
     from memctl import times
-    from memctl.cli.views import decay_table
+    from memctl.cli.views import decay_summary, decay_table
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:
         report = store.decay.run(
             policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change
         )
+        shown = report.forecasts if dry_run else report.faded
+        if shown and not current.json:
+            decay_table(shown, shown_ids(store, [forecast.memory.memory_id for forecast in shown]), now=moment)
     if current.json:
         rows = [
             {
@@ -169,7 +173,7 @@ def decay(
         done = {"dry_run": dry_run, "now": moment, "archived": len(report.faded), "refused": report.refused}
         render.as_json(done | {"memories": rows})
         return
-    decay_table(report, dry_run=dry_run, now=moment)
+    decay_summary(report, dry_run=dry_run)
 
 
 def maintain(

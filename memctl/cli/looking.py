@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
+from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
 
 if TYPE_CHECKING:
@@ -17,7 +18,7 @@ def inspect(
     memory_id: Annotated[
         str | None,
         typer.Argument(
-            help="A memory's id; the whole store otherwise.", autocompletion=options.complete_id, metavar="[ID]"
+            help="A memory's id; the whole store otherwise.", autocompletion=complete_id, callback=meant, metavar="[ID]"
         ),
     ] = None,
     now: Now = None,
@@ -47,12 +48,19 @@ def inspect(
         views.portrait_page(portrait)
 
 
+ON_A_TERMINAL = 20
+"""How many operations a person is shown who gave no limit; a program gets all of them."""
+
+
 def log(
     memory_id: Annotated[
         str | None,
-        typer.Argument(help="Only changes of this memory.", autocompletion=options.complete_id, metavar="[ID]"),
+        typer.Argument(help="Only changes of this memory.", autocompletion=complete_id, callback=meant, metavar="[ID]"),
     ] = None,
-    limit: Annotated[int, typer.Option("--limit", "-n", help="How many, the newest first; 0 for all.", min=0)] = 20,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", help="How many, the newest first; 0 for all. 20 on a terminal, else all.", min=0),
+    ] = None,
     since: options.Since = None,
     ids: Annotated[bool, typer.Option("--ids", help="Also the id of each operation, for `diff` and --as-of.")] = False,
 ) -> None:
@@ -69,7 +77,9 @@ def log(
         found = store.history.operations(store.engine.findable(memory_id) if memory_id else "")
         undone = store.history.undone()
         trimmed = store.engine.log_trimmed
-    shown = [op for op in reversed(found) if after is None or past.made(op) >= after][: limit or None]
+    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
+    wanted = [op for op in reversed(found) if after is None or past.made(op) >= after]
+    shown = wanted[: limit or None]
     if current.json:
         render.as_json([_operation_json(op) | {"undone": op.op in undone} for op in shown])
         return
@@ -78,6 +88,8 @@ def log(
         for op in shown
     ]
     render.table((*(["operation"] if ids else ()), "when", "command", "what"), rows)
+    if len(shown) < len(wanted) and render.on_terminal():
+        render.say(f"the last {len(shown)} of {len(wanted)}; all with --limit 0")
     if trimmed and len(shown) == len(found):
         render.warn("what is older fell out of the log (setting `log_limit_mb`)")
 

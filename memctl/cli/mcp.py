@@ -206,7 +206,7 @@ def tools(
         (tool.name, CORE if tool.core else ALL, str(cost), _effect(tool))
         for tool, cost in zip(chosen, costs, strict=True)
     ]
-    render.table(("tool", "list", "tokens", "what it does to memory"), rows, right=(2,))
+    render.table(("tool", "list", "tokens", "what it does to memory"), rows, right=(2,), wrap=True)
     core = sum(cost for tool, cost in zip(chosen, costs, strict=True) if tool.core)
     render.say(f"core about {core} tokens, all of these about {sum(costs)}")
 

@@ -45,7 +45,7 @@ def list_models(
         render.as_json([dict(zip(FIELDS, row, strict=True)) | {"in_use": row[0] in used} for row in rows])
         return
     marked = [(("* " if row[0] in used else "  ") + row[0], *row[1:]) for row in rows]
-    render.table(COLUMNS, marked, right=(3, 4))
+    render.table(COLUMNS, marked, right=(3, 4), wrap=True)
 
 
 def _rows(settings: Settings, models: Path) -> list[Row]:

@@ -55,6 +55,7 @@ def _global_options() -> list[Any]:
             callback=_remember,
             show_default=False,
             autocompletion=_complete_user if name == "user" else None,
+            is_eager=True,
         )
         for name, text in texts.items()
     ]
@@ -65,6 +66,7 @@ def _global_options() -> list[Any]:
         expose_value=False,
         callback=_remember,
         show_default=False,
+        is_eager=True,
     )
     return [*options, json_option]
 
@@ -345,42 +347,11 @@ def expiry(text: str | None) -> datetime | None:
     return ends
 
 
-def complete_id(incomplete: str) -> list[str]:
-    """Memory ids for the shell."""
-    try:
-        with opened(quiet=True) as store:
-            store.refresh()
-            return store.engine.index.ids_starting(incomplete)
-    except Exception:
-        return []
-
-
-def complete_shown_id(incomplete: str) -> list[str]:
-    """Ids of memories and, from the first letters on, of messages, for the shell."""
-    try:
-        with opened(quiet=True) as store:
-            store.refresh()
-            messages = store.conversations.ids_starting(incomplete)[:50] if incomplete else []
-            return [*store.engine.index.ids_starting(incomplete), *messages]
-    except Exception:
-        return []
-
-
 def complete_client(incomplete: str) -> list[str]:
     """MCP clients, for the shell."""
     from memctl.agent.clients import CLIENTS
 
     return [name for name in CLIENTS if name.startswith(incomplete)]
-
-
-def complete_trashed(incomplete: str) -> list[str]:
-    """Ids of what can be restored, for the shell."""
-    try:
-        with opened(quiet=True) as store:
-            gone = [t.memory for t in store.engine.trashed()] + [m for m in store.all() if m.status == "archived"]
-            return [memory.memory_id for memory in gone if memory.memory_id.startswith(incomplete)]
-    except Exception:
-        return []
 
 
 def complete_mode(incomplete: str) -> list[str]:
@@ -476,16 +447,6 @@ def complete_kind(incomplete: str) -> list[str]:
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 
 
-Id = Annotated[
-    str, typer.Argument(help="A memory's id, or the beginning of it.", autocompletion=complete_id, metavar="ID")
-]
-Ids = Annotated[list[str], typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="ID...")]
-ShownIds = Annotated[
-    list[str], typer.Argument(help="Ids of memories or messages.", autocompletion=complete_shown_id, metavar="ID...")
-]
-OptionalIds = Annotated[
-    list[str] | None, typer.Argument(help="Ids of memories.", autocompletion=complete_id, metavar="[ID...]")
-]
 Category = Annotated[
     list[str] | None, typer.Option("--category", "-c", help="Only this category.", autocompletion=complete_category)
 ]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
-"""How much of a hit a list of hits shows; `memctl show` prints all of it."""
+"""How much of a hit a terminal shows; `memctl show` prints all of it, as does a list of hits in a pipe."""
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
@@ -36,7 +36,7 @@ def clean(text: str) -> str:
     return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
 
 
-def one_line(text: str, width: int = 100) -> str:
+def one_line(text: str, width: int = sys.maxsize) -> str:
     """The text on one line, cut to a width in characters."""
     flat = " ".join(clean(text).split())
     return flat if len(flat) <= width else flat[: width - 1] + "…"
@@ -140,33 +140,44 @@ def _in_cell(text: str) -> str:
     return clean(text).replace("\t", " ").replace("\n", " ")
 
 
-def table(columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """A table: drawn by Rich on a terminal, tab-separated into pipes."""
+def table(
+    columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), *, wrap: bool = False
+) -> None:
+    """A table: fitted to the terminal, its texts cut or, with `wrap`, on several lines; tab-separated into pipes."""
     if current.json:
         return
     cells = [[_in_cell(str(cell)) for cell in row] for row in rows]
-    if not cells and on_terminal():
-        _write("nothing")
-        return
     if not on_terminal():
         for row in cells:
             _write("\t".join(row))
-        return
-    from rich.console import Console
-    from rich.table import Table
-    from rich.text import Text
+    elif not cells:
+        _write("nothing")
+    else:
+        _draw(columns, cells, right, wrap)
 
-    drawn = Table(box=None, pad_edge=False, header_style="bold")
-    for number, name in enumerate(columns):
-        last = number == len(columns) - 1
-        justify: Any = "right" if number in right else "left"
-        widest = max((len(row[0]) for row in cells), default=0) if number == 0 else None
-        drawn.add_column(
-            name, justify=justify, no_wrap=True, overflow="ellipsis", ratio=int(last) or None, min_width=widest
-        )
-    for row in cells:
-        drawn.add_row(*(Text(cell) for cell in row))
-    Console().print(drawn)
+
+def numbered_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
+    """A table whose rows `@1` and so on stand for; a terminal shows the numbers."""
+    if on_terminal():
+        columns = ("", *columns)
+        rows = [(f"@{number}", *row) for number, row in enumerate(rows, 1)]
+        right = [0, *(at + 1 for at in right)]
+    table(columns, rows, right)
+
+
+def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequence[int], wrap: bool) -> None:
+    import os
+    import shutil
+
+    from memctl.present import tables
+
+    plain = "NO_COLOR" in os.environ or os.environ.get("TERM", "dumb") == "dumb"
+    width = shutil.get_terminal_size().columns
+    head, lines = tables.drawn(columns, cells, width, right=right, wrap=wrap)
+    for line in head if plain else (f"\x1b[1m{line}\x1b[0m" for line in head):
+        _write(line)
+    for line in lines:
+        _write(line)
 
 
 def memory_json(memory: Memory) -> dict[str, Any]:
@@ -258,7 +269,7 @@ def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
 
     from memctl.context.fence import fenced_items, label
 
-    named = [label(replace(hit.memory, memory_id=f"{_owned(hit)}{hit.memory.memory_id}")) for hit in result.hits]
+    named = [label(replace(hit.memory, memory_id=owned_id(hit))) for hit in result.hits]
     text = fenced_items([*zip(named, texts, strict=True)])
     if current.json:
         as_json(query_json(result) | {"markdown": text})
@@ -300,14 +311,27 @@ LEAST_SHOWN = 0.0005
 
 def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
     say(f"{number:>2}. {figure:.3f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
-    lines = [line for line in hit.memory.content.splitlines() if line.strip()]
-    for line in lines[:SHOWN_LINES]:
-        say(f"    {one_line(line, SHOWN_WIDTH)}")
+    for line in _hit_lines(hit.memory.content):
+        say(f"    {line}")
     if hit.via and hit.memory.layer not in ("DOC", "MSG"):
         say(f"    (by its reflection {hit.via})")
     if explain:
         parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items() if abs(value) >= LEAST_SHOWN)
         say(f"    = {parts}   relevance {hit.relevance:.2f}   words: {', '.join(hit.matched) or '-'}")
+
+
+def _hit_lines(content: str) -> list[str]:
+    lines = [line for line in content.splitlines() if line.strip()]
+    if not on_terminal():
+        return [one_line(line) for line in lines]
+    left = len(lines) - SHOWN_LINES
+    more = [f"… {left} more lines; `memctl show` prints them"] if left > 0 else []
+    return [*(one_line(line, SHOWN_WIDTH) for line in lines[:SHOWN_LINES]), *more]
+
+
+def owned_id(hit: Hit) -> str:
+    """The id of a hit, behind the name of its user where that is another."""
+    return f"{_owned(hit)}{hit.memory.memory_id}"
 
 
 def _owned(hit: Hit) -> str:

@@ -42,7 +42,7 @@ def list_settings() -> None:
         )
         for f in fields(config.Settings)
     ]
-    render.table(("setting", "value", "", "what it is"), rows)
+    render.table(("setting", "value", "", "what it is"), rows, wrap=True)
 
 
 def _shown(value: Any) -> str:

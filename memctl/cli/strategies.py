@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import DryRun, Id, current
+from memctl.cli.ids import Id, shown_ids
+from memctl.cli.options import DryRun, current
 from memctl.errors import argument
 
 if TYPE_CHECKING:
@@ -227,11 +228,13 @@ def list_strategies(
             _say_shared(store.strategies.shared())
             return
         found = store.strategies.all(tool=tool, error=error)
+        ids = shown_ids(store, [strategy.memory.memory_id for strategy in found])
     if current.json:
         render.as_json([_strategy_json(strategy) for strategy in found])
         return
-    rows = [_row(strategy) for strategy in found]
-    render.table(("id", "tool", "error", "conf.", "helped", "failed", "what was changed"), rows, right=(3, 4, 5))
+    rows = [(name, *_row(strategy)) for name, strategy in zip(ids, found, strict=True)]
+    columns = ("id", "tool", "error", "conf.", "helped", "failed", "what was changed")
+    render.numbered_table(columns, rows, right=(3, 4, 5))
 
 
 def _strategy_json(strategy: Strategy) -> dict[str, Any]:
@@ -249,8 +252,7 @@ def _row(strategy: Strategy) -> tuple[str, ...]:
     memory = strategy.memory
     numbers = (f"{memory.confidence:.2f}", str(strategy.successes), str(strategy.failures))
     mark = "" if strategy.proposable else "(no longer proposed) "
-    what = render.one_line(mark + "; ".join(in_words(strategy)), 100)
-    return (memory.memory_id, strategy.tool, strategy.error_type, *numbers, what)
+    return (strategy.tool, strategy.error_type, *numbers, mark + "; ".join(in_words(strategy)))
 
 
 def _say_shared(found: list[Shared]) -> None:
@@ -264,7 +266,7 @@ def _say_shared(found: list[Shared]) -> None:
         ]  # fmt: skip
         render.as_json(rows)
         return
-    rows_shown = [(each.error_type, ", ".join(each.tools), render.one_line(each.words, 100)) for each in found]
+    rows_shown = [(each.error_type, ", ".join(each.tools), each.words) for each in found]
     render.table(("error", "tools", "what was changed"), rows_shown)
 
 

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from memctl.cli import options, render
-from memctl.cli.options import Now, complete_id, current
+from memctl.cli.ids import complete_id, meant
+from memctl.cli.options import Now, current
 from memctl.cli.sessions import NoModel, SessionOption
 
 if TYPE_CHECKING:
@@ -122,7 +123,11 @@ def note(
     used: Annotated[
         list[str] | None,
         typer.Option(
-            "--used", help="A memory that was used; may be repeated.", autocompletion=complete_id, metavar="ID"
+            "--used",
+            help="A memory that was used; may be repeated.",
+            autocompletion=complete_id,
+            callback=meant,
+            metavar="ID",
         ),
     ] = None,
     now: Now = None,

@@ -107,13 +107,13 @@ def _shown(value: object) -> str:
     return "(none)" if value in (None, "", [], {}) else _field(value)
 
 
-def memory_table(memories: Sequence[Memory]) -> None:
-    """A list of memories."""
+def memory_table(memories: Sequence[Memory], ids: Sequence[str]) -> None:
+    """A list of memories, under the ids that are to be shown."""
     rows = [
-        (m.memory_id, render.day(m.when), m.category, m.kind, f"{m.importance:.2f}", render.one_line(m.content, 90))
-        for m in memories
+        (name, render.day(m.when), m.category, m.kind, f"{m.importance:.2f}", render.one_line(m.content))
+        for name, m in zip(ids, memories, strict=True)
     ]
-    render.table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
+    render.numbered_table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
 
 
 def purge_plan(report: PurgeReport, dry_run: bool) -> None:
@@ -145,11 +145,14 @@ def purge_left(report: PurgeReport) -> None:
         render.say(f"  {line}")
 
 
-def decay_table(report: DecayReport, *, dry_run: bool, now: datetime) -> None:
-    """What fades now, and what will fade next."""
-    rows = [_decay_row(f, now) for f in (report.forecasts if dry_run else report.faded)]
-    if rows:
-        render.table(("id", "by", "importance", "score", "limit", "fades", "text"), rows, right=(2, 3, 4))
+def decay_table(forecasts: Sequence[Forecast], ids: Sequence[str], *, now: datetime) -> None:
+    """When memories fade, under the ids that are to be shown."""
+    rows = [(name, *_decay_row(forecast, now)) for name, forecast in zip(ids, forecasts, strict=True)]
+    render.numbered_table(("id", "by", "imp.", "score", "limit", "fades", "text"), rows, right=(2, 3, 4))
+
+
+def decay_summary(report: DecayReport, *, dry_run: bool) -> None:
+    """What a run of `decay` did."""
     verb, total = "would archive" if dry_run else "archived", len(report.forecasts)
     render.say(f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "nothing here can fade")
     if dry_run and report.refused:
@@ -160,7 +163,7 @@ def decay_table(report: DecayReport, *, dry_run: bool, now: datetime) -> None:
 
 def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
     numbers = (f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}")
-    return (f.memory.memory_id, f.policy, *numbers, _when(f, now), render.one_line(f.memory.content, 60))
+    return (f.policy, *numbers, _when(f, now), render.one_line(f.memory.content))
 
 
 def _when(forecast: Forecast, now: datetime) -> str:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memctl import times
+from memctl.core import ids
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, quoted
 from memctl.files import document, reflections, trash
@@ -54,12 +55,12 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
 
 
 def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:
-    found = [given] if given in then.records else [each for each in then.records if given and each.startswith(given)]
+    found = [given] if given in then.records else ids.fitting(given, then.records)
     if len(found) == 1:
         return found[0]
     if given in tombstones(header):
         raise RefusedError(f"{given} was purged: nothing brings it back")
-    what = f"{given!r} is the beginning of several memories" if found else f"no memory {given!r}"
+    what = f"{given!r} fits several memories" if found else f"no memory {given!r}"
     hint = f"Did you mean {' or '.join(sorted(found)[:4])}?" if found else "`memctl log ID` tells when it was there."
     raise NotFoundError(f"{what} in {then}", hint=hint)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
@@ -312,7 +313,13 @@ class SqliteIndex:
 
     def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
         """Record ids with this beginning."""
-        pattern = prefix.replace("[", "[[]").replace("*", "[*]").replace("?", "[?]") + "*"
+        return self._ids_like(f"{_literal(prefix)}*", limit)
+
+    def ids_ending(self, suffix: str, limit: int = 50) -> list[str]:
+        """Record ids with this ending."""
+        return self._ids_like(f"*{_literal(suffix)}", limit)
+
+    def _ids_like(self, pattern: str, limit: int) -> list[str]:
         sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
         return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]
 
@@ -568,6 +575,11 @@ class SqliteIndex:
 
 _BEGINNING = -1e12
 """Where a record without a date stands in time order."""
+
+
+def _literal(text: str) -> str:
+    """The text as GLOB takes it for itself."""
+    return re.sub(r"[\[*?]", r"[\g<0>]", text)
 
 
 def _columns(entry: Entry, length: int) -> tuple[Any, ...]:

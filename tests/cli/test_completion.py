@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import pytest
 
 from .conftest import Memctl
@@ -124,6 +126,33 @@ def test_categories_of_the_store(memctl: Memctl) -> None:
     memctl("config", "set", "categories", "work,garden").done()
 
     assert completed(memctl, "add", "x", "-c", "") == ["work", "garden"]
+
+
+def offered(memctl: Memctl, kind: str, line: str, **more: str) -> list[str]:
+    """What memctl's own scripts get."""
+    asked = {"_MEMCTL_COMPLETE": f"complete_{kind}", "_MEMCTL_LINE": line, "_MEMCTL_WORD": line.split(" ")[-1]}
+    return memctl.process(environment={**asked, **more}).done().lines
+
+
+def test_ends_of_ids_with_the_text_beside(memctl: Memctl) -> None:
+    memctl("list", "-n", "2").done()
+    text = "Clara and Inês came to Bristol for the weekend."
+
+    [line] = offered(memctl, "lines", "memctl show 7de2")
+    assert line.startswith(f"7de23d\t{text}")
+    assert len(offered(memctl, "lines", "memctl show ")) == 50
+    rows = offered(memctl, "lines", "memctl forget @")
+    assert [row.partition("\t")[0] for row in rows] == ["@1", "@2"]
+    assert rows[0].partition("\t")[2].startswith(text)
+
+
+def test_bash_lists_texts_and_inserts_ids(memctl: Memctl) -> None:
+    several = offered(memctl, "readline", "memctl show mem_2025010", _MEMCTL_TYPE="9")
+    assert all(re.fullmatch(r"mem_2025010\S+  \(.+\)", line) for line in several)
+    for menu in ("37", "42", ""):
+        found = offered(memctl, "readline", "memctl show mem_2025010", _MEMCTL_TYPE=menu)
+        assert found == [line.partition(" ")[0] for line in several]
+    assert offered(memctl, "readline", "memctl show 7de2", _MEMCTL_TYPE="9") == ["7de23d"]
 
 
 def test_zsh(memctl: Memctl) -> None:

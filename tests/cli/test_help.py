@@ -137,23 +137,6 @@ def test_no_command_on_a_terminal_shows_the_help_once(nowhere: Memctl) -> None:
         assert plain(nowhere.on_terminal(*words)).count("Usage: memctl") == 1
 
 
-@pytest.mark.parametrize("columns", [60, 100, 200])
-def test_a_table_on_a_terminal_keeps_ids_whole(columns: int, memctl: Memctl) -> None:
-    ids = memctl.ids()[:3]
-    shown = plain(memctl.on_terminal("list", "-n", "3", columns=columns))
-
-    assert [line for line in shown.splitlines() if line.startswith("id ")], "the table has a head"
-    assert [memory_id for memory_id in ids if memory_id in shown] == ids
-    assert max(map(len, shown.splitlines())) <= columns
-
-
-def test_forecasts_on_a_terminal_keep_ids_whole(memctl: Memctl) -> None:
-    shown = plain(memctl.on_terminal("decay", "--dry-run"))
-
-    assert "mem_20250206_24e66ba0b1ef" in shown
-    assert "would archive 4 of 19" in shown
-
-
 def test_an_empty_table_says_so(memctl: Memctl) -> None:
     for arguments in (("log",), ("list", "--trash")):
         assert plain(memctl.on_terminal(*arguments)).strip() not in ("", "when  command  what", "id  since  why  text")

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import json
+import stat
+
 import pytest
 
 from memctl.cli.app import PANELS, SYNONYMS
+from memctl.core.ids import fitting, shortened
+from memctl.files import last_list
 
-from .conftest import Memctl
+from .conftest import Memctl, plain
 
 
 def test_synonyms_do_what_the_command_does(memctl: Memctl) -> None:
@@ -57,3 +62,93 @@ def test_tomorrow(memctl: Memctl) -> None:
 
     assert memctl.memory(added)["expires_at"] == "2026-10-29T00:00:00Z"
     assert added in memctl.ids("--since", "yesterday", "--until", "tomorrow")
+
+
+# Ids
+
+
+def test_a_unique_ending_is_an_id(memctl: Memctl) -> None:
+    for typed in ("7de23d", "23d", "10dd7de23d"):
+        found = memctl("show", typed, "--json")
+        assert (found.code, typed) == ((1, "23d") if len(typed) < 4 else (0, typed))
+    forgotten = memctl("forget", "7de23d", "--json").done().json["forgotten"]
+    assert forgotten == ["mem_20261026_3f10dd7de23d"]
+    assert "It is in the trash" in memctl("show", "mem_20261026_3f10dd7de23d").err
+    assert memctl("restore", "7de23d", "--json").done().json["restored"] == forgotten
+
+
+def by_hand(memctl: Memctl, *ids: str) -> None:
+    records = [{"memory_id": memory_id, "content": f"this is {memory_id}"} for memory_id in ids]
+    memctl.memory_file.write_text(json.dumps({"memories": records}))
+
+
+def test_an_ending_of_several_names_them(empty: Memctl) -> None:
+    by_hand(empty, "a-1234", "b-1234")
+
+    failed = empty("show", "1234")
+    assert failed.code == 1
+    assert "fits several memories" in failed.err
+    assert "a-1234 or b-1234" in failed.err
+
+
+def test_the_whole_id_of_what_is_gone_is_no_ending_of_another(empty: Memctl) -> None:
+    by_hand(empty, "note", "old-note")
+
+    empty("forget", "note").done()
+    assert empty("forget", "note").code == 1
+    assert empty("show", "old-note").code == 0
+
+
+def test_what_a_terminal_shows_can_be_typed(memctl: Memctl) -> None:
+    ids = memctl.ids()[:50]
+    lines = plain(memctl.on_terminal("list", columns=80)).splitlines()
+    rows = [line.split() for line in lines if line.lstrip().startswith("@")]
+
+    assert len(rows) == 50
+    for (number, ending, *_), memory_id in list(zip(rows, ids, strict=True))[::7]:
+        assert memctl("show", ending, "--json").done().json[0]["memory_id"] == memory_id
+        assert memctl("show", number, "--json").done().json[0]["memory_id"] == memory_id
+
+
+def test_shortened_ids_differ_and_mean_one() -> None:
+    ids = ["mem_20261121_1ee66330eea9", "mem_20261121_1ee66330eeaa", "mem_20250101_aaa66330eea9", "foreign", "330eeaa"]
+    found = shortened(ids)
+
+    assert found["foreign"] == "foreign"
+    assert found["mem_20261121_1ee66330eeaa"] == "6330eeaa"
+    assert [fitting(short, ids) for short in found.values()] == [[name] for name in found]
+
+
+def test_rows_of_the_last_list(memctl: Memctl) -> None:
+    ids = memctl.ids()
+    memctl("list", "-n", "3").done()
+
+    assert memctl("show", "@2", "--json").done().json[0]["memory_id"] == ids[1]
+    hits = [hit["memory"]["memory_id"] for hit in memctl("query", "tea", "-n", "2", "--json").done().json["hits"]]
+    assert memctl("show", "@2", "--json").done().json[0]["memory_id"] == ids[1], "a document in JSON has no rows"
+    memctl("query", "tea", "-n", "2").done()
+    assert memctl("show", "@1", "@2", "--json").done().json[0]["memory_id"] == hits[0]
+    gone = memctl("forget", "@1", "--json", "--store", str(memctl.store)).done().json["forgotten"]
+    assert gone == hits[:1]
+    again = memctl("forget", "@1")
+    assert again.code == 1
+    assert f"It is in the trash: `memctl restore {hits[0]}`" in again.err
+    assert memctl("show", "@3").err.startswith("error: no row @3: the last list has 2\n")
+    assert memctl("show", "@0").code == 1
+
+
+def test_rows_are_the_owners_and_of_one_user(memctl: Memctl, xiaolin: Memctl) -> None:
+    memctl("list", "-n", "3").done()
+    path = memctl.folder / last_list.PATH
+
+    assert stat.S_IMODE(path.stat().st_mode) == 0o600
+    assert "there is no last list" in xiaolin("show", "@1").err
+    path.write_text(path.read_text().replace(memctl.ids()[0], memctl.ids()[9]))
+    assert "there is no last list" in memctl("show", "@1").err
+
+
+def test_rows_of_documents(memctl: Memctl) -> None:
+    memctl("knowledge", "search", "charged twice", "-n", "1").done()
+
+    assert "Customers were charged twice" in memctl("knowledge", "show", "@1").done().out
+    assert "`memctl knowledge show" in memctl("show", "@1").err

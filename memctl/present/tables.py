@@ -1,0 +1,95 @@
+"""Tables for a terminal of any width: nothing is squeezed beyond reading, what does not fit goes on a line below."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from typing import NamedTuple
+
+GAP, INDENT = "  ", "    "
+LEAST = 40
+"""Columns of the terminal that the last column, which holds texts, needs to be read on the line of the others."""
+
+Cells = Sequence[str]
+
+
+def drawn(
+    columns: Cells, rows: Sequence[Cells], width: int, *, right: Collection[int] = (), wrap: bool = False
+) -> tuple[list[str], list[str]]:
+    """The lines of a table's head, and of its rows. Columns that are empty in every row are left out.
+
+    Args:
+        right: numbers of the columns that are set to the right.
+        wrap: show the last column whole, on several lines; it is cut to one otherwise.
+    """
+    kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
+    shown = [[row[at] for at in kept] for row in (columns, *rows)]
+    layout = [
+        _Column(max(map(_width, cells)), at in right) for at, cells in zip(kept, zip(*shown, strict=True), strict=True)
+    ]
+    head, *lines = (_row(row, layout, width, wrap) for row in shown)
+    return head, [line for row in lines for line in row]
+
+
+class _Column(NamedTuple):
+    width: int
+    right: bool
+
+    def cell(self, text: str) -> str:
+        """The text with the space that fills the column."""
+        text = cut(text, self.width)
+        space = " " * (self.width - _width(text))
+        return space + text if self.right else text + space
+
+
+def _row(cells: Cells, columns: Sequence[_Column], width: int, wrap: bool) -> list[str]:
+    """A row on one line, if that leaves the last column its room; else with that, or all but the first, below."""
+    *others, last = columns
+    room = width - sum(column.width + len(GAP) for column in others)
+    if not others or room >= min(last.width, LEAST):
+        return _beside(_joined(cells, others), last.cell(cells[-1]) if last.right else cells[-1], room, wrap)
+    fitted = _fitted(others, room + len(GAP))
+    first = _joined(cells, fitted).rstrip() if fitted else cut(cells[0], width)
+    at = len(fitted) or 1
+    below = _row(cells[at:], columns[at:], width - len(INDENT), wrap)
+    return [first, *(f"{INDENT}{line}" for line in below if line)]
+
+
+def _joined(cells: Cells, columns: Sequence[_Column]) -> str:
+    return "".join(column.cell(cell) + GAP for column, cell in zip(columns, cells, strict=False))
+
+
+def _fitted(columns: Sequence[_Column], spare: int) -> Sequence[_Column]:
+    """The columns, the last of them narrower where there is too little space; none where that does not help."""
+    *others, last = columns
+    if spare >= 0:
+        return columns
+    return [*others, last._replace(width=last.width + spare)] if others and last.width + spare >= LEAST // 2 else []
+
+
+def _beside(head: str, text: str, room: int, wrap: bool) -> list[str]:
+    first, *more = wrapped(text, room) if wrap else [cut(text, room)]
+    return [f"{head}{first}".rstrip(), *(" " * _width(head) + line for line in more)]
+
+
+def cut(text: str, width: int) -> str:
+    """The text, with `…` at its end where it is wider than this."""
+    from rich.cells import set_cell_size
+
+    return text if _width(text) <= width else f"{set_cell_size(text, max(0, width - 1)).rstrip()}…"
+
+
+def wrapped(text: str, width: int) -> list[str]:
+    """The text on lines of this width; words that are wider are parted."""
+    from rich.cells import chop_cells
+
+    lines = [""]
+    for word in (part for each in text.split() for part in chop_cells(each, max(2, width))):
+        longer = f"{lines[-1]} {word}" if lines[-1] else word
+        lines[-1:] = [longer] if _width(longer) <= width else [lines[-1], word]
+    return lines
+
+
+def _width(text: str) -> int:
+    from rich.cells import cell_len
+
+    return cell_len(text)
