@@ -55,10 +55,9 @@ def found(shared: Shared, result: QueryResult, *, full: bool = False) -> str:
         return _lines("Nothing is known about this.", *_notes(result))
     items = [(_label(shared, hit), *_text(shared, hit, result.query.text, full)) for hit in result.hits]
     shown, cut = _fitting(items, full)
-    close = rank.used(sorted(result.hits, key=lambda hit: -hit.score))
     left = len(items) - len(shown)
     return _lines(
-        "" if close else "Nothing close is known; the nearest:",
+        "" if rank.answered(result.hits) else "Nothing close is known; the nearest:",
         fence.enclosed(fence.section("", shown)),
         "Texts that end in … are cut: `show_memory` gives the whole." if cut else "",
         f"{left} more left out: ask more narrowly, or with `full`." if left else "",

@@ -38,7 +38,10 @@ def query(
         ),
     ] = "",
     min_score: Annotated[
-        float, typer.Option(help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1)
+        float,
+        typer.Option(
+            "--min-relevance", "--min-score", help="Leave out hits less relevant than this, 0 to 1.", min=0, max=1
+        ),
     ] = 0.0,
     explain: Annotated[
         bool, typer.Option("--explain", help="Show how each hit earned its place, and the route.")

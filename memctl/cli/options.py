@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -115,14 +116,15 @@ def _with_negative_value(args: list[str]) -> list[str]:
 
 
 def as_typed(text: str | None) -> str | None:
-    """A help text of which Rich, where Typer uses it, shows every character: it would take `[mcp]` for a style."""
+    """A help text as Rich, where Typer uses it, shows it whole and wrapped: it would take `[mcp]` for a style, and keep
+    the line ends of the source."""
     from typer import core
 
-    if not (core.HAS_RICH and text and "[" in text):
+    if not (core.HAS_RICH and text):
         return text
     from rich.markup import escape
 
-    return escape(text)
+    return escape(re.sub(r"(?<!\n)\n(?!\n)", " ", inspect.cleandoc(text)))
 
 
 _METAVARS = {

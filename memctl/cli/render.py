@@ -250,11 +250,13 @@ def query_result(result: QueryResult, explain: bool) -> None:
 
 
 def hits(result: QueryResult, explain: bool) -> None:
-    """The hits of an answer."""
-    # Scores of different stores cannot be compared; relevance can.
-    shared = any(hit.owner for hit in result.hits)
+    """The hits of an answer, with their relevance: a score only orders the hits of one question."""
+    from memctl.retrieval import rank
+
+    if result.hits and not rank.answered(result.hits):
+        warn("nothing close is known; the nearest:")
     for number, hit in enumerate(result.hits, 1):
-        _hit(number, hit, hit.relevance if shared else hit.score, explain)
+        _hit(number, hit, explain)
     if not result.hits:
         say("nothing found")
 
@@ -309,15 +311,15 @@ LEAST_SHOWN = 0.0005
 """A part of a score that would be printed as zero is left out."""
 
 
-def _hit(number: int, hit: Hit, figure: float, explain: bool) -> None:
-    say(f"{number:>2}. {figure:.3f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
+def _hit(number: int, hit: Hit, explain: bool) -> None:
+    say(f"{number:>2}. {hit.relevance:.2f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
     for line in _hit_lines(hit.memory.content):
         say(f"    {line}")
     if hit.via and hit.memory.layer not in ("DOC", "MSG"):
         say(f"    (by its reflection {hit.via})")
     if explain:
         parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items() if abs(value) >= LEAST_SHOWN)
-        say(f"    = {parts}   relevance {hit.relevance:.2f}   words: {', '.join(hit.matched) or '-'}")
+        say(f"    score {hit.score:.3f} = {parts}   words: {', '.join(hit.matched) or '-'}")
 
 
 def _hit_lines(content: str) -> list[str]:

@@ -22,11 +22,14 @@ from memctl.view import View
 class DecayReport:
     """What fades: the forecast of every memory that can, those with `faded` archived (or to be, in a dry run).
 
-    `refused`: why a real run would be refused; empty where it would not.
+    Args:
+        refused: why a real run would be refused; empty where it would not.
+        used: how many memories were used since uses were last counted; their records now say so.
     """
 
     forecasts: tuple[Forecast, ...]
     refused: str = ""
+    used: int = 0
 
     @property
     def faded(self) -> list[Forecast]:
@@ -89,7 +92,8 @@ class Decay:
             )
             if refused and not (dry_run or allow_mass_change):
                 raise refused
-            result[:] = [DecayReport(tuple(found), refused.message if refused and not allow_mass_change else "")]
+            reason = refused.message if refused and not allow_mass_change else ""
+            result[:] = [DecayReport(tuple(found), reason, len(used))]
             return Change("decay", tuple((used | gone).values()), files=edits)
 
         self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)

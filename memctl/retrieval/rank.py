@@ -323,6 +323,11 @@ def used(hits: Sequence[Hit]) -> list[Hit]:
     return [h for h in hits if h.score >= USED_SHARE * hits[0].score and (h.matched or h.relevance >= USED_RELEVANCE)]
 
 
+def answered(hits: Sequence[Hit]) -> bool:
+    """Whether any of an answer's hits, in any order, may count as an answer."""
+    return bool(used(sorted(hits, key=lambda hit: -hit.score)))
+
+
 def best_of_each(hits: Sequence[Hit]) -> list[Hit]:
     """One hit a memory: its own text or its reflection, whichever matched better."""
     best: dict[str, Hit] = {}

@@ -6,6 +6,7 @@ import os
 import re
 import subprocess
 import sys
+from itertools import pairwise
 
 import pytest
 import typer
@@ -171,3 +172,15 @@ def test_help_on_a_terminal_shows_every_character() -> None:
     assert "╭─ Options ─" in seen
     for text in ("All [mcp].", "First [mcp].", "Then [documents] and \\[llm].", "Needs [mcp] and [1]."):
         assert text in seen
+
+
+@pytest.mark.parametrize("columns", [80, 100])
+@pytest.mark.parametrize("words", [("add",), ("forget",), ("mcp",), ("maintain",)], ids=as_words)
+def test_paragraphs_on_a_terminal_fill_its_lines(words: tuple[str, ...], columns: int, nowhere: Memctl) -> None:
+    """A line may end early only where the next word does not fit."""
+    text = plain(nowhere.on_terminal(*words, "--help", columns=columns)).partition("╭")[0]
+
+    for paragraph in re.split(r"\n\s*\n", text):
+        lines = [line.strip() for line in paragraph.strip().splitlines()]
+        for line, after in pairwise(lines):
+            assert len(line) + 1 + len(after.split()[0]) > columns - 3

@@ -70,3 +70,20 @@ def test_forget_takes_the_id_of_a_message(memctl: Memctl) -> None:
     assert memctl("show", "msg_90d295319cabd2b8").code == 1
     memctl("undo").done()
     memctl("show", "msg_90d295319cabd2b8").done()
+
+
+def test_people_see_relevance(memctl: Memctl) -> None:
+    for question, low, high in (("What is Alice allergic to?", 0.7, 1.0), ("xyzzy plugh", 0.0, 0.25)):
+        first = memctl("query", question, "--json").done().json["hits"][0]
+        assert low <= first["relevance"] <= high
+        answer = memctl("query", question).done()
+        assert answer.lines[0].startswith(f" 1. {first['relevance']:.2f}  {first['memory']['memory_id']}")
+        assert ("nothing close is known" in answer.err) == (high < 0.5)
+
+
+def test_the_limit_is_of_what_is_seen(memctl: Memctl) -> None:
+    seen = [float(line[4:8]) for line in memctl("query", "what does Alice drink?").lines if line[2:4] == ". "]
+    limit = sorted(seen)[len(seen) // 2]
+    kept = memctl("query", "what does Alice drink?", "--min-relevance", str(limit + 0.005)).lines
+    assert [float(line[4:8]) for line in kept if line[2:4] == ". "] == [each for each in seen if each > limit]
+    assert memctl("query", "what does Alice drink?", "--min-score", str(limit + 0.005)).lines[:-1] == kept[:-1]
