@@ -54,7 +54,7 @@ def bring_in(
     imported = formats.read(source, form, only_store=only_store, now=now)
     _check_problems(imported.problems, skip_broken)
     if not allow_secret:
-        imported = _without_secrets(imported, skip_broken)
+        imported = _without_secrets(imported)
     if dry_run:
         _tell(Counter({"would be read": len(imported.memories)}), imported)
         return
@@ -91,6 +91,9 @@ def _is_packed(path: Path) -> bool:
         return file.read(2) == b"\x1f\x8b"
 
 
+_INSIST = "Store them as they are with --allow-secret, or set `secrets` to mask, which blanks out such parts."
+
+
 def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported:
     """Turn memories of a category the store does not have into problems."""
     hint = "add it with `memctl config set categories`"
@@ -104,11 +107,11 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
     )
 
 
-def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
-    """Leave out memories with likely secrets, where the settings refuse these.
+def _without_secrets(imported: Imported) -> Imported:
+    """Leave out memories with likely secrets, where the settings refuse these, and name them.
 
     Raises:
-        RefusedError: there are any, and the rest shall not be imported without them.
+        RefusedError: nothing would be left.
     """
     from memctl import config, guarding
     from memctl.errors import RefusedError
@@ -123,10 +126,11 @@ def _without_secrets(imported: Imported, skip_broken: bool) -> Imported:
     ]
     lost = {at: _problem(imported.places[at], reason) for at, reason in enumerate(reasons) if reason}
     _tell_problems(tuple(lost.values()))
-    if lost and not skip_broken:
-        many = "1 memory holds" if len(lost) == 1 else f"{len(lost)} memories hold"
-        hint = "Insist with --allow-secret, take the rest with `memctl import --skip-broken`, or set `secrets` to mask."
-        raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=hint)
+    if lost and len(lost) == len(imported.memories):
+        many = "the memory holds" if len(lost) == 1 else f"all {len(lost)} memories hold"
+        raise RefusedError(f"{many} what looks like a secret; nothing was imported", hint=_INSIST)
+    if lost:
+        render.warn(f"  {_INSIST}")
     return _without(imported, lost)
 
 
@@ -152,7 +156,7 @@ def _tell_problems(problems: Sequence[Problem]) -> None:
     for problem in problems[:10]:
         render.warn(f"left out: {problem}")
     if len(problems) > 10:
-        render.warn(f"… and {len(problems) - 10} more")
+        render.warn(f"… and {len(problems) - 10} more; --json names them")
 
 
 def _check_problems(problems: Sequence[Problem], skip_broken: bool) -> None:

@@ -110,7 +110,7 @@ def import_(
         bool, typer.Option("--allow-duplicate", help="Store texts that are there already.")
     ] = False,
     skip_broken: Annotated[
-        bool, typer.Option("--skip-broken", help="Import the rest when some lines are broken, or hold secrets.")
+        bool, typer.Option("--skip-broken", help="Import the rest when some lines are broken.")
     ] = False,
     allow_secret: AllowSecret = False,
     archive: Annotated[

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from dataclasses import replace as with_data
 from datetime import datetime
@@ -94,7 +94,7 @@ class Documents:
         Raises:
             NotFoundError, UsageError, InvalidDataError, StorageError: there is nothing to add.
             RefusedError: a document of that name is there and says something else; or a part looks like a secret, and
-                the setting `secrets` is `refuse`.
+                the setting `secrets` is `refuse`. A folder's other documents are added, if there are any.
         """
         now = now or times.utc_now()
         if not str(path):
@@ -106,7 +106,7 @@ class Documents:
         if not placed:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
         policy = self._engine.secret_policy(allow_secret)
-        placed = {name: _guarded(source, policy) for name, source in placed.items()}
+        placed, refused = _guarded(placed, policy, of_folder=given.is_dir())
         outcome: list[AddedDocument] = []
 
         def decide(view: View) -> Change:
@@ -119,7 +119,7 @@ class Documents:
             decide(self._engine.view())
         else:
             self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit))
+        return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit, *refused))
 
     @healing
     def all(self) -> list[Document]:
@@ -249,14 +249,37 @@ def _placed(sources: Sequence[Source], base: tuple[str, bool]) -> tuple[dict[str
     return placed, unfit
 
 
-def _guarded(source: Source, policy: str) -> Source:
-    """A document as it may be stored; a refusal says in which line."""
-    text = source.data.decode("utf-8", "surrogateescape")
-    if policy == secrets.REFUSE and (places := secrets.in_text(text, source.name)):
-        first = places[0]
-        raise secrets.refusal(first.kind, f"{source.name}:{first.line}:{first.column}:")
+def _guarded(placed: Mapping[str, Source], policy: str, *, of_folder: bool) -> tuple[dict[str, Source], list[Skipped]]:
+    """Documents as they may be stored, and those of a folder that may not.
+
+    Raises:
+        RefusedError: none of them may.
+    """
+    refused = {path: place for path, source in placed.items() if (place := _secret_in(source, policy))}
+    if refused and (not of_folder or len(refused) == len(placed)):
+        first = next(iter(refused.values()))
+        raise secrets.refusal(first.kind, f"{first.path}:{first.line}:{first.column}:")
+    stored = {path: _safe(source, policy) for path, source in placed.items() if path not in refused}
+    return stored, [
+        Skipped(place.path, f"line {place.line} holds what looks like {place.kind}") for place in refused.values()
+    ]
+
+
+def _secret_in(source: Source, policy: str) -> secrets.Place | None:
+    """Where a document holds what looks like a secret, if these are refused."""
+    places = secrets.in_text(_text(source), source.name) if policy == secrets.REFUSE else []
+    return places[0] if places else None
+
+
+def _safe(source: Source, policy: str) -> Source:
+    """A document with its secrets masked, if that is the policy."""
+    text = _text(source)
     safe = secrets.guarded(text, policy, source.name)
     return source if safe == text else with_data(source, data=safe.encode("utf-8", "surrogateescape"))
+
+
+def _text(source: Source) -> str:
+    return source.data.decode("utf-8", "surrogateescape")
 
 
 def _added(edit: FileEdit, source: Source) -> AddedDocument:

@@ -18,7 +18,7 @@ from memctl.files import safe_yaml
 
 FOLDER = "knowledge/"
 MARKDOWN = (".md", ".markdown")
-SUFFIXES = (*MARKDOWN, ".txt")
+SUFFIXES = (*MARKDOWN, ".rst", ".txt")
 
 LARGEST_FILE = 16 * 1024 * 1024
 MOST_CHUNKS = 50_000
@@ -145,7 +145,7 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
         InvalidDataError: it is no text, or falls into more than `MOST_CHUNKS` passages.
     """
     lines = decode(data, path).split("\n")
-    if path.lower().endswith(MARKDOWN):
+    if path.lower().endswith((*MARKDOWN, ".rst")):  # whose headings may be underlined alike
         front, begin = _front_matter(lines)
         found = _of_sections(lines, _sections(_markdown(lines, begin), _flat(front.get("title"))))
     else:
