@@ -219,7 +219,9 @@ class Engine:
     def _synced(
         self, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
     ) -> syncing.SyncReport:
-        report = syncing.sync(self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change)
+        report = syncing.sync(
+            self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change, progress=progress
+        )
         return self._with_vectors(report, True, progress)
 
     def _with_vectors(

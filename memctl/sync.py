@@ -153,12 +153,14 @@ def sync(
     *,
     deep: bool = False,
     allow_mass_change: bool = False,
+    progress: Progress | None = None,
 ) -> SyncReport:
     """Bring the index up to date with the files.
 
     Args:
         deep: hash every file, whatever its times say.
         allow_mass_change: accept that more than a quarter of the records went away.
+        progress: told how many entries are indexed.
     """
     index.drop_if_damaged()
     outcomes, notes = _outcomes(folder, index, deep)
@@ -170,7 +172,7 @@ def sync(
     if accepted and not index.meta("model") and embedder and not index.total():
         index.forget_vectors(embedder.identity)
     if accepted:
-        _write(index, accepted, embedder)
+        _write(index, accepted, embedder, progress)
     return _report(index, accepted, blocked, notes)
 
 
@@ -453,14 +455,16 @@ def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
     return document.apply_splices(start, [document.fill(document.parse(start).array, [*raws.values()])])
 
 
-def _write(index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None) -> None:
+def _write(
+    index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None, progress: Progress | None = None
+) -> None:
     entries = [entry for outcome in outcomes for entry in outcome.update.entries]
-    vectors = embed_entries(entries, embedder, index)
+    vectors = embed_entries(entries, embedder, index, progress)
     index.update([outcome.update for outcome in outcomes], vectors)
 
 
 def embed_entries(
-    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex
+    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex, progress: Progress | None = None
 ) -> dict[tuple[str, str], Packed]:
     """Vectors of new entries where the model is fast enough to wait for; slow ones are made later, outside of locks."""
     if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
@@ -468,6 +472,8 @@ def embed_entries(
     packed: dict[tuple[str, str], Packed] = {}
     for start in range(0, len(entries), EMBED_BATCH):
         batch = entries[start : start + EMBED_BATCH]
+        if progress:
+            progress("indexing", start, len(entries))
         vectors = embedder.embed([entry.text for entry in batch])
         packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
     return packed
@@ -529,8 +535,8 @@ def embed_pending(
 def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | None, total: int) -> None:
     done = 0
     while batch := index.pending(EMBED_BATCH):
+        if progress:
+            progress("embedding", done, max(done + len(batch), total))
         vectors = embedder.embed([text_of(found) for found in batch])
         index.put_vectors(zip(batch, map(pack, vectors), strict=True))
         done += len(batch)
-        if progress:
-            progress("embedding", done, max(done, total))

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl.cli import options, render
+from memctl.cli import options, progress, render
 from memctl.cli.options import current
 from memctl.errors import InvalidDataError, NotFoundError, UsageError
 from memctl.models import Problem
@@ -50,7 +49,8 @@ def bring_in(
     if path.is_file() and _is_packed(path):
         raise UsageError(f"{path} is packed", hint="A backup of memctl's is brought back with `import --archive`.")
     now = times.utc_now()
-    source = sys.stdin.buffer.read() if str(path) == "-" else path
+    source = options.standard_bytes() if str(path) == "-" else path
+    progress.working("reading")
     imported = formats.read(source, form, only_store=only_store, now=now)
     _check_problems(imported.problems, skip_broken)
     if not allow_secret:
@@ -60,9 +60,9 @@ def bring_in(
         return
     done = [0]
 
-    def progress(label: str, count: int, total: int) -> None:
+    def counted(label: str, count: int, total: int) -> None:
         done[0] = count
-        render.progress(label, count, total)
+        progress.working(label, count, total)
 
     try:
         with options.opened() as store:
@@ -77,9 +77,9 @@ def bring_in(
                 allow_duplicate=allow_duplicate,
                 allow_secret=allow_secret,
                 now=now,
-                progress=progress,
+                progress=counted,
             )
-            store.sync(progress=render.progress)
+            store.sync(progress=progress.working)
     except KeyboardInterrupt:
         render.warn(f"{done[0]} of {len(imported.memories)} had been stored")
         raise
@@ -120,11 +120,11 @@ def _without_secrets(imported: Imported) -> Imported:
     if config.load(options.store_root()).secrets != REFUSE:
         return imported
     details, fronts = imported.details, imported.fronts
-    reasons = [
-        guarding.refused(m, details.get(at, "")) or guarding.refused(m, fronts.get(at, ""))
-        for at, m in enumerate(imported.memories)
-    ]
-    lost = {at: _problem(imported.places[at], reason) for at, reason in enumerate(reasons) if reason}
+    lost: dict[int, Problem] = {}
+    for at, memory in enumerate(imported.memories):
+        progress.working("looking for secrets", at, len(imported.memories))
+        if reason := guarding.refused(memory, details.get(at, "")) or guarding.refused(memory, fronts.get(at, "")):
+            lost[at] = _problem(imported.places[at], reason)
     _tell_problems(tuple(lost.values()))
     if lost and len(lost) == len(imported.memories):
         many = "the memory holds" if len(lost) == 1 else f"all {len(lost)} memories hold"

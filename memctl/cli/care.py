@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
+from memctl.cli import options, progress, render
 from memctl.cli.options import AllowSecret, Category, DryRun, Kind, Tag, current
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def sync(
     Example: memctl sync
     """
     with options.opened() as store:
-        report = store.sync(allow_mass_change=allow_mass_change, progress=render.progress)
+        report = store.sync(allow_mass_change=allow_mass_change, progress=progress.working)
         render.degraded([store.engine.embedder_problem] if store.engine.embedder_problem else [])
     _tell_sync(report)
     if report.blocked:
@@ -50,7 +50,7 @@ def reindex() -> None:
     Example: memctl reindex
     """
     with options.opened() as store:
-        report = store.reindex(render.progress)
+        report = store.reindex(progress.working)
     _tell_sync(report)
 
 

@@ -13,7 +13,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from memctl.cli import render
+from memctl.cli import progress, render
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
 from memctl.files import atomic, codec, local_state, reflections, safe_yaml
 from memctl.models import Memory
@@ -224,6 +224,7 @@ class Draft:
 
 def _run_editor(path: Path) -> None:
     command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _default_editor()
+    progress.clear()
     try:
         code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
     except (OSError, ValueError) as problem:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import options, render
+from memctl.cli import options, progress, render
 from memctl.cli.options import Now, current
 from memctl.cli.reranking import Rerank, reranker
 from memctl.errors import quoted
@@ -62,7 +62,7 @@ def evaluate(
         _check(problems, skip_broken)
         found = store.evaluation.run(
             good, top=top, rerank=reranker(rerank, store.settings), baselines=not no_baselines,
-            now=options.moment(now), progress=render.progress,
+            now=options.moment(now), progress=progress.working,
         )  # fmt: skip
         missed = found.missed()[:worst]
         expected = [_expected(store, answered.question) for answered in missed]

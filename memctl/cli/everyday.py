@@ -358,7 +358,7 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
         if not yes:
             files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
             question = f"Remove {some_of(ids)} for good, from every file?{files}\nThis cannot be undone."
-            typer.confirm(question, abort=True, err=True)
+            render.must_confirm(question)
         report = store.purge(ids, expected=report)
     if current.json:
         render.as_json(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})

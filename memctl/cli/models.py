@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
+from memctl.cli import options, progress, render
 from memctl.cli.options import current
 from memctl.errors import argument
 
@@ -225,7 +225,7 @@ def _use_embedder(name: str) -> None:
     done = {}
     for user in [current.user] if current.user else layout.users(root):
         with bootstrap.open_store(root, user) as store:
-            store.sync(progress=render.progress)
+            store.sync(progress=progress.working)
             done[user] = store.engine.index.total()
     if current.json:
         render.as_json({"model": name, "embedded": done})

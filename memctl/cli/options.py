@@ -212,7 +212,7 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
     from memctl.bootstrap import open_store
     from memctl.cli import render
 
-    with open_store(current.store, current.user) as store:
+    with _working(), open_store(current.store, current.user) as store:
         for note in store.engine.untrusted:
             render.warn(note)
         yield store
@@ -220,6 +220,18 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
             render.stale_notice(store)
             if note := store.engine.unbelieved():
                 render.warn(note)
+
+
+@contextmanager
+def _working() -> Iterator[None]:
+    """A sign of life for what takes long."""
+    from memctl.cli import progress
+
+    progress.working()
+    try:
+        yield
+    finally:
+        progress.clear()
 
 
 @contextmanager
@@ -232,7 +244,7 @@ def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Sha
     from memctl.agent.shared import open_shared
     from memctl.cli import render
 
-    with open_shared(current.store, current.user, others) as shared:
+    with _working(), open_shared(current.store, current.user, others) as shared:
         for note in shared.own.engine.untrusted:
             render.warn(note)
         yield shared.own, shared
@@ -263,18 +275,27 @@ def tags(given: Sequence[str] | None) -> tuple[str, ...]:
     return tuple(dict.fromkeys(part for part in parts if part))
 
 
+def standard_bytes() -> bytes:
+    """All of standard input; a person at a terminal is told that it is read."""
+    import sys
+
+    from memctl.cli import render
+
+    if sys.stdin.isatty():
+        render.warn("reading from the terminal; end with Ctrl-D on a line of its own")
+    return sys.stdin.buffer.read()
+
+
 def standard_input() -> str:
     """All of standard input, as text.
 
     Raises:
         InvalidDataError: it is not UTF-8.
     """
-    import sys
-
     from memctl.errors import InvalidDataError
 
     try:
-        return sys.stdin.buffer.read().decode("utf-8-sig").strip("\n")
+        return standard_bytes().decode("utf-8-sig").strip("\n")
     except UnicodeDecodeError as problem:
         raise InvalidDataError(f"standard input is not valid UTF-8 (byte {problem.start})") from None
 

@@ -11,6 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
+from memctl.cli import progress
 from memctl.cli.options import current
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ def say_text(text: str) -> None:
 
 def _write(text: str) -> None:
     """Print in UTF-8 whatever the locale says; a store's text is UTF-8."""
+    progress.clear()
     data = text.encode("utf-8", "replace") + b"\n"
     try:
         sys.stdout.buffer.write(data) if hasattr(sys.stdout, "buffer") else print(text)
@@ -105,6 +107,7 @@ def warn(text: str) -> None:
 
 def _complain(text: str) -> None:
     """Print a message, its later lines marked: none looks like another message."""
+    progress.clear()
     with suppress(OSError):  # that the answer cannot be written may be what is complained of
         sys.stdout.flush()
     print(clean(text).replace("\n", "\n  | "), file=sys.stderr)
@@ -122,13 +125,20 @@ def error(problem: MemctlError, json_wanted: bool) -> None:
         _complain(f"  {problem.hint}")
 
 
-def progress(label: str, done: int, total: int) -> None:
-    """A progress line on standard error, only where that is a terminal."""
-    if sys.stderr.isatty() and total > 0:
-        end = "\n" if done >= total else ""
-        width = 30
-        filled = width * done // total
-        print(f"\r{label} {'█' * filled}{'░' * (width - filled)} {done}/{total}", end=end, file=sys.stderr, flush=True)
+def confirmed(question: str) -> bool:
+    """What a person answers, asked on standard error."""
+    import typer
+
+    progress.clear()
+    return typer.confirm(clean(question), err=True)
+
+
+def must_confirm(question: str) -> None:
+    """Ask a person, and end the command where they do not agree."""
+    import typer
+
+    if not confirmed(question):
+        raise typer.Abort
 
 
 def on_terminal() -> bool:

@@ -338,7 +338,7 @@ def delete(
         if not yes:
             if current.json or not (sys.stdin and sys.stdin.isatty()):
                 raise RefusedError("a session cannot be brought back, so this must be confirmed", hint="Add --yes.")
-            if not typer.confirm(f"Remove session {render.clean(session_id)} and learn nothing from it?"):
+            if not render.confirmed(f"Remove session {session_id} and learn nothing from it?"):
                 raise RefusedError("nothing was removed")
         store.sessions.delete(session_id)
     if current.json:

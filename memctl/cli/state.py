@@ -65,7 +65,8 @@ def adopt(
         if found.entries and not dry_run:
             if not yes and not sys.stdin.isatty():
                 raise RefusedError("to believe what came with a folder must be confirmed", hint="Add --yes.")
-            yes or typer.confirm("Do you know where all of this comes from, and adopt it?", abort=True, err=True)
+            if not yes:
+                render.must_confirm("Do you know where all of this comes from, and adopt it?")
             found = store.local_state.adopt()
     if current.json:
         render.as_json(_as_json(found) | {"dry_run": dry_run})

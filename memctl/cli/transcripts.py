@@ -266,7 +266,7 @@ def _confirm(messages: int, yes: bool) -> None:
         return
     if current.json or not (sys.stdin and sys.stdin.isatty()):
         raise RefusedError(f"that deletes {messages} messages, so it must be confirmed", hint="Add --yes.")
-    if not typer.confirm(f"Delete {messages} messages?"):
+    if not render.confirmed(f"Delete {messages} messages?"):
         raise RefusedError("nothing was deleted")
 
 

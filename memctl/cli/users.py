@@ -72,7 +72,7 @@ def remove(
     if not yes:
         if not sys.stdin.isatty():
             raise RefusedError(f"removing {name!r} cannot be undone, so it must be confirmed", hint="Add --yes.")
-        typer.confirm(f"Remove {folder.root} with everything in it? This cannot be undone.", abort=True, err=True)
+        render.must_confirm(f"Remove {folder.root} with everything in it? This cannot be undone.")
     with lock.exclusive(folder.lock, timeout=10):
         shutil.rmtree(folder.root)
     if current.json:

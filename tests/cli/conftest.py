@@ -137,17 +137,29 @@ class Memctl:
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
     def on_terminal(self, *arguments: str, columns: int = 100, **environment: str | None) -> str:
-        """Run the executable on a terminal; returns what that shows, colours included."""
+        """Run the executable on a terminal; returns what stays on it at the end, colours included."""
+        with self.terminal(*arguments, columns=columns, **environment) as ours:
+            shown = b"".join(iter(lambda: _read(ours), b""))
+        return re.sub(r"\r[^\r\n]*\x1b\[K", "", shown.decode().replace("\r\n", "\n"))
+
+    @contextmanager
+    def terminal(self, *arguments: str, columns: int = 100, **environment: str | None) -> Iterator[int]:
+        """The executable while it runs on a terminal, whose other end this is."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, columns))
         variables = self.whole_environment({"TERM": "xterm-256color", "COLUMNS": None, **environment})
         with subprocess.Popen(
             [EXECUTABLE, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=self.root
-        ):
+        ) as running:
             os.close(theirs)
-            shown = b"".join(iter(lambda: _read(ours), b""))
+            try:
+                yield ours
+            except BaseException:
+                running.kill()
+                raise
+            while _read(ours):
+                pass
         os.close(ours)
-        return shown.decode().replace("\r\n", "\n")
 
     def ids(self, *options: str) -> list[str]:
         """Ids of memories as `list` gives them."""
@@ -164,6 +176,20 @@ class Memctl:
     def records(self) -> list[dict[str, Any]]:
         """The records as they stand in the file."""
         return json.loads(self.memory_file.read_text("utf-8"))["memories"]
+
+
+def read_until(terminal: int, wanted: str) -> str:
+    """What a terminal shows until it has shown some text.
+
+    Raises:
+        AssertionError: the command ended without it.
+    """
+    shown = b""
+    while wanted not in shown.decode(errors="ignore"):
+        new = _read(terminal)
+        assert new, f"{wanted!r} was not shown: {shown.decode(errors='replace')}"
+        shown += new
+    return shown.decode(errors="ignore")
 
 
 def _read(terminal: int) -> bytes:

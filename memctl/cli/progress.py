@@ -1,0 +1,71 @@
+"""A sign of life on standard error, where that is a terminal: what is done, and for how long, after the first second.
+
+It is one line, drawn again and again by a thread. Whatever is printed or asked takes it away first.
+"""
+
+from __future__ import annotations
+
+import sys
+from threading import Event, Thread
+from time import monotonic
+
+AFTER, EVERY = 1.0, 0.2
+"""Seconds until the line appears, and between two drawings of it."""
+
+_BAR = 24
+
+
+class Line:
+    """The line: a label, how much of how many is done, and the seconds since it began."""
+
+    def __init__(self) -> None:
+        self.label, self.done, self.total = "", 0, 0
+        self._ended = Event()
+        self._thread: Thread | None = None
+
+    def show(self, label: str, done: int = 0, total: int = 0) -> None:
+        """Say what is being done, from the first second on."""
+        self.label, self.done, self.total = label, done, total
+        if self._thread is None and sys.stderr.isatty():
+            self._ended = Event()
+            self._thread = Thread(target=self._draw, args=(self._ended,), daemon=True)
+            self._thread.start()
+
+    def clear(self) -> None:
+        """Take the line away, before something else is printed."""
+        if self._thread is not None:
+            self._ended.set()
+            self._thread.join()
+            self._thread = None
+
+    def _draw(self, ended: Event) -> None:
+        began, wait = monotonic(), AFTER
+        while not ended.wait(wait):
+            self._write(self._text(monotonic() - began))
+            wait = EVERY
+        if wait == EVERY:
+            self._write("")
+
+    def _text(self, seconds: float) -> str:
+        filled = _BAR * self.done // self.total if self.total else 0
+        bar = f" {'█' * filled}{'░' * (_BAR - filled)} {self.done:,} of {self.total:,}" if self.total else ""
+        return f"{self.label}{bar} … {seconds:.0f} s"
+
+    def _write(self, text: str) -> None:
+        import shutil
+
+        width = shutil.get_terminal_size().columns - 1
+        print(f"\r{text[:width]}\x1b[K", end="", file=sys.stderr, flush=True)
+
+
+_line = Line()
+
+
+def working(label: str = "working", done: int = 0, total: int = 0) -> None:
+    """Say what is being done; how much of it, where that is known."""
+    _line.show(label, done, total)
+
+
+def clear() -> None:
+    """Take the line away."""
+    _line.clear()
