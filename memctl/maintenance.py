@@ -114,7 +114,7 @@ class Maintenance:
         report = Decay(self._engine).run(dry_run=dry_run, now=now, allow_mass_change=allow_mass_change)
         if report.refused:
             raise RefusedError(report.refused)
-        counted = [f"noted in {report.used} memories that they were used"] if report.used else []
+        counted = [f"memories whose uses were counted: {report.used}"] if report.used else []
         return [*counted, *(f"{f.memory.memory_id} archived: {f.reason}" for f in report.faded)]
 
     def _consolidate(self, dry_run: bool, allow_mass_change: bool, use_model: bool, now: datetime) -> list[str]:

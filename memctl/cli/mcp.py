@@ -128,6 +128,8 @@ def install(
 
     if client not in clients.CLIENTS:
         raise UsageError(f"there is no client {client!r}", hint=f"Clients: {', '.join(clients.CLIENTS)}.")
+    if write and not command:
+        _server_module()  # or the client would be told of a server that cannot start
     # The whole path: programs with a window do not know the shell's.
     server = clients.entry(client, command or distribution.executable(), _arguments(with_ or [], tools))
     path = clients.config_path(client, os.environ)

@@ -154,7 +154,7 @@ def decay_table(forecasts: Sequence[Forecast], ids: Sequence[str], *, now: datet
 def decay_summary(report: DecayReport, *, dry_run: bool) -> None:
     """What a run of `decay` did."""
     if report.used:
-        render.say(f"{'would note' if dry_run else 'noted'} in {report.used} memories that they were used")
+        render.say(f"memories whose uses {'would be' if dry_run else 'were'} counted: {report.used}")
     verb, total = "would archive" if dry_run else "archived", len(report.forecasts)
     render.say(f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "nothing here can fade")
     if dry_run and report.refused:

@@ -1,4 +1,4 @@
-"""A folder or a file in which one text looks like a secret: the rest comes in, and what is left out is named."""
+"""Small faults that people met: what is left out and named, what is noted and said, what is not installed in vain."""
 
 from __future__ import annotations
 
@@ -49,3 +49,26 @@ def test_a_folder_of_documents_keeps_the_rest(empty: Memctl) -> None:
     alone = empty("knowledge", "add", str(folder / "example.md"))
     assert (alone.code, "example.md:3" in alone.err) == (7, True)
     assert empty("knowledge", "add", str(folder), "--allow-secret", "--json").done().json["skipped"] == []
+
+
+def test_a_server_that_cannot_start_is_not_installed(memctl: Memctl) -> None:
+    broken = memctl.root / "modules" / "mcp"
+    broken.mkdir(parents=True)
+    (broken / "__init__.py").write_text("raise ImportError('the extra is missing')\n")
+
+    where = {"PYTHONPATH": str(broken.parent)}
+    failed = memctl.process("mcp", "install", "cursor", "--write", environment=where)
+    assert failed.code == 8
+    assert "the MCP SDK cannot be loaded" in failed.err
+    assert not list(memctl.home.rglob("mcp.json"))
+    memctl.process("mcp", "install", "cursor", environment=where).done()
+    memctl.process("mcp", "install", "cursor", "--write").done()
+    assert list(memctl.home.rglob("mcp.json"))
+
+
+def test_maintain_says_what_it_notes(memctl: Memctl) -> None:
+    memctl("maintain", "--skip", "sessions").done()
+    memctl("query", "what does Alice drink?").done()
+    step = next(each for each in memctl("maintain", "--json").done().json["steps"] if each["step"] == "decay")
+    assert step["done"] == ["memories whose uses were counted: 1"]
+    assert memctl("log", "-n", "1").done().lines[0].split("\t")[1] == "decay"
