@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import date, timedelta
 from functools import cache
 
-_MONTHS = "january february march april may june july august september october november december".split()
-_DAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+from memctl.times import MONTHS, WEEKDAYS
+
 _WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
 _WORDS |= {"nine": 9, "ten": 10, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
 _WORDS |= {"九": 9, "十": 10, "couple of": 2}
@@ -20,8 +20,8 @@ _LONGEST = 5000
 
 _WORD_NUMBER = "|".join(sorted(_WORDS, key=len, reverse=True))
 _N = rf"(?P<n>\d{{1,4}}|{_WORD_NUMBER})"
-_MONTH = rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if m[3:] else m for m in _MONTHS)}|sept)\.?"
-_WEEKDAY = rf"(?P<weekday>{'|'.join(_DAYS)})(?!s\b)"
+_MONTH = rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if m[3:] else m for m in MONTHS)}|sept)\.?"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})(?!s\b)"
 
 
 @dataclass(frozen=True)
@@ -227,7 +227,7 @@ def _weeks(which: str | None) -> int:
 
 def _weekday(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
     name, which = match["weekday"].lower(), (match["which"] or "").lower()
-    number = _ZH_DAYS[name] if name in _ZH_DAYS else _DAYS.index(name)
+    number = _ZH_DAYS[name] if name in _ZH_DAYS else WEEKDAYS.index(name)
     ahead = (number - said.weekday()) % 7 or 7
     if which in ("next", "上", "下", "this", "这", "本"):
         day = _monday(said) + timedelta(7 * _weeks(which) + number)
@@ -270,4 +270,4 @@ def _calendar_day(match: re.Match[str], year: int) -> date:
 def _month_number(name: str) -> int:
     """The number of a month from its number or its English name."""
     name = name.lower()
-    return int(name) if name.isdecimal() else next(n for n, m in enumerate(_MONTHS, 1) if m.startswith(name[:3]))
+    return int(name) if name.isdecimal() else next(n for n, m in enumerate(MONTHS, 1) if m.startswith(name[:3]))

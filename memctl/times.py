@@ -11,10 +11,8 @@ from memctl.errors import UsageError
 _MILLISECONDS_FROM = 1e11
 """An integer time above this is in milliseconds: as seconds it would lie beyond the year 5000."""
 
-_MONTHS = (
-    "january", "february", "march", "april", "may", "june", "july", "august", "september", "october", "november",
-    "december",
-)  # fmt: skip
+MONTHS = tuple("january february march april may june july august september october november december".split())
+WEEKDAYS = tuple("monday tuesday wednesday thursday friday saturday sunday".split())
 _CLOCK = r"(?:[,\s]+(?P<clock>\d{1,2}:\d{2}(?::\d{2})?))?"
 _WRITTEN = (
     r"(?P<day>\d{1,2})\.\s?(?P<month>\d{1,2})\.\s?(?P<year>\d{4})",
@@ -136,7 +134,7 @@ def _written(text: str) -> datetime | None:
 
 def _month(name: str) -> int:
     """The number of a month by its English name, or its first letters; 0 where there is none."""
-    return next((number for number, whole in enumerate(_MONTHS, 1) if whole.startswith(name.lower())), 0)
+    return next((number for number, whole in enumerate(MONTHS, 1) if whole.startswith(name.lower())), 0)
 
 
 def from_user(text: str, now: datetime, *, ahead: bool = False) -> datetime:

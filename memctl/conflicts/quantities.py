@@ -6,7 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from memctl.conflicts.lexicon import MEASURES, MONTHS, NUMBER_WORDS, UNITS, WEEKDAYS
+from memctl.conflicts.lexicon import MEASURES, NUMBER_WORDS, UNITS
+from memctl.times import MONTHS, WEEKDAYS
 
 Value = tuple[str | float, ...]
 
