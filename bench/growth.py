@@ -27,6 +27,8 @@ from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import messages, recalled
 from memctl.core.limits import Limits
+from memctl.core.text.sentences import sentences
+from memctl.core.text.shortening import first_sentences
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
@@ -276,9 +278,9 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "near-duplicates": lambda said: grouping.near_duplicates(map(grouping.said, _two(said)), 0.85, lambda memory: True),
     "alike": lambda said: grouping.alike([grouping.said(memory) for memory in _two(said)]),
     "a reflection": lambda said: extractive.draft(_two(said)),
-    "a reflection's first line": lambda said: extractive.shortened(said, 80),
+    "a reflection's first line": lambda said: first_sentences(said, 80),
     "topics": lambda said: topics.key_topics([said, said]),
-    "sentences of a summary": summary.sentences,
+    "sentences of any text": sentences,
     "a summary": lambda said: summary.by_rules(said, _conversation(said), 200, tokens.estimate),
     "a compacted window": _compacted,
     "an estimate of tokens": tokens.estimate,

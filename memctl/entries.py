@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator
 from datetime import datetime
 
 from memctl.core.kept import Line
+from memctl.core.text.language import has_chinese
 from memctl.files import codec, document, knowledge, reflections, transcripts
 from memctl.files.knowledge import Chunk
 from memctl.index.protocol import Entry, Found
 from memctl.models import KIND_MESSAGE, LAYER_DOCUMENT, LAYER_MESSAGE, LAYER_REFLECTION, Memory, Reflection
-from memctl.times import from_value, to_text
+from memctl.times import MONTHS, from_value, to_text
 
 
 def record_entry(memory: Memory, raw: bytes) -> Entry:
@@ -36,16 +36,9 @@ def dated(memory: Memory) -> str:
     day = memory.when
     if day is None:
         return ""
-    if _HAN.search(memory.content):
+    if has_chinese(memory.content):
         return f"{day.year}年{day.month}月{day.day}日"
-    return f"{day.day} {_MONTHS[day.month - 1]} {day.year}"
-
-
-_HAN = re.compile("[\u4e00-\u9fff]")
-_MONTHS = (
-    "January", "February", "March", "April", "May", "June",
-    "July", "August", "September", "October", "November", "December",
-)  # fmt: skip
+    return f"{day.day} {MONTHS[day.month - 1].title()} {day.year}"
 
 
 def searchable(memory: Memory) -> str:

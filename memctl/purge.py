@@ -15,6 +15,7 @@ from memctl.conversations import derived
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
 from memctl.core.provenance import SAID
+from memctl.core.text.sentences import sentences
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
 from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts, trash
 from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
@@ -449,7 +450,7 @@ def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
         done: whether the plan has been carried out; else what will be left is told from what it does to the files.
     """
     after = {} if done else plan.after
-    places = still_mentioned(folder, sentences(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
+    places = still_mentioned(folder, phrases(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
     return [*repeated(plan.gone, plan.kept), *places]
 
 
@@ -479,13 +480,10 @@ def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
     return [f"{m.memory_id} (the same text)" for m in kept if codec.text_hash(m.content) in texts]
 
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|[。！？]|\n+")
-
-
-def sentences(memories: Iterable[Memory]) -> Phrases:
+def phrases(memories: Iterable[Memory]) -> Phrases:
     """The texts of memories, and each of their sentences that is long enough to tell."""
     texts = [memory.content for memory in memories]
-    parts = (part for text in texts for part in _SENTENCE_END.split(text) if _tells(words(part)))
+    parts = (part for text in texts for part in sentences(text) if _tells(words(part)))
     return Phrases(chain((text for text in texts if len("".join(words(text))) > 2), parts))
 
 

@@ -184,7 +184,7 @@ def test_nothing_secret_reaches_a_file(store: MemoryStore) -> None:
         "login", "PermissionError", arguments={"password": ""}, context={"config": {"password": "new one"}, "key": "k"}
     )
     assert again.origin == "none", "the key was not stored, so nobody knows it"
-    assert "涉密" in again.considered[0].problem
+    assert "the value was secret" in again.considered[0].problem
 
 
 # What is kept, and how it carries over
@@ -505,7 +505,7 @@ def test_chinese_values_do_not_make_an_english_record_chinese(store: MemoryStore
     done = store.strategies.record("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
     found = rules.read(done.memory)
     assert found
-    assert (found.tongue, found.memory.content.endswith("(q → 猫).")) == ("en", True)
+    assert (found.language, found.memory.content.endswith("(q → 猫).")) == ("en", True)
 
 
 def test_the_same_again_is_the_same_record(store: MemoryStore) -> None:

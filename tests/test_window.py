@@ -20,6 +20,7 @@ from memctl.core.messages import (
     to_openai,
     to_state,
 )
+from memctl.core.text.language import language_of
 from memctl.errors import InvalidDataError
 from memctl.sessions import episodes, summary, topics, window
 
@@ -469,7 +470,7 @@ def test_an_episode_by_rules_has_its_form(messages):
     if not episodes.spoken(messages):
         return
     draft = episodes.by_rules(messages)
-    language = summary.tongue("\n".join(m.text for m in episodes.spoken(messages)))
+    language = language_of("\n".join(m.text for m in episodes.spoken(messages)))
     assert 0 < len(draft.summary) <= episodes.LONGEST[language]
     assert 0 <= draft.importance <= 1
     rating, _ = episodes.score(draft, messages)

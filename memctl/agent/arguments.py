@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from difflib import get_close_matches
 from typing import Any
 
+from memctl.core.text.shortening import cut
 from memctl.errors import UsageError
 
 Schema = Mapping[str, Any]
@@ -170,5 +171,4 @@ def _integer(value: Any) -> int | None:
 
 def shown(value: Any) -> str:
     """A value for a sentence, cut short."""
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]}…"
+    return cut(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)

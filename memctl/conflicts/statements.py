@@ -15,6 +15,7 @@ from itertools import pairwise
 
 from memctl.conflicts import lexicon
 from memctl.conflicts.quantities import PLACE, Quantity, Value, quantities
+from memctl.core.text.sentences import sentences
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
 
@@ -89,12 +90,9 @@ def _is_han(word: str) -> bool:
     return len(word) == 1 and not word.isascii()
 
 
-_SENTENCE = re.compile(
-    r"(?<!\bDr\.)(?<!\bMr\.)(?<!\bMs\.)(?<!\bMrs\.)(?<!\bSt\.)(?<!e\.g\.)(?<!\b[A-Z]\.)(?<=[.!?])\s+|(?<=[。！？；;])|\n+"
-)
 _CLAUSE = re.compile(
     r"[,，]?\s+(?:but|because|although|though|while|whereas|so that)\s+|,\s+(?:and|so|then|which|where|who|or)\s+"
-    r"|,\s+(?=(?:she|he|they|it|we|I)\s)|;\s|:\s|：|\s[–—-]\s|[()（）]|，|,(?=\s*[\u4e00-\u9fff])|——"
+    r"|,\s+(?=(?:she|he|they|it|we|I)\s)|;|:\s|：|\s[–—-]\s|[()（）]|，|,(?=\s*[\u4e00-\u9fff])|——"
 )
 
 
@@ -107,10 +105,9 @@ def statements(source: int, text: str, aliases: frozenset[str]) -> list[Statemen
     found: list[Statement] = []
     subject: tuple[str, ...] = ()
     topic: tuple[str, ...] = ()
-    for sentence in _SENTENCE.split(unicodedata.normalize("NFKC", text)):
-        sentence = " ".join(sentence.split())  # a pattern reads a long run of spaces from each of them
+    for sentence in (unicodedata.normalize("NFKC", each) for each in sentences(text)):
         mood = _mood(sentence)
-        for clause in _CLAUSE.split(sentence) if sentence else ():
+        for clause in _CLAUSE.split(sentence):
             if not clause.strip():
                 continue
             read = _Reader(clause.strip()[:LONGEST], aliases)

@@ -27,6 +27,7 @@ from memctl.consolidation.made import (
     record_of,
     weightiest,
 )
+from memctl.core.text.language import language_of
 from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Point
@@ -61,13 +62,13 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
         fresh: episodes that are in no knowledge yet.
     """
     sources = all_sources(held, fresh, everything)
-    tongue = extractive.language(sources)
+    language = language_of(*(memory.content for memory in sources))
     topic = most_common(str(m.metadata["target"]).strip() for m in sources if target_of(m))
-    found = points_of(sources, tongue)
+    found = points_of(sources, language)
     about = {"topic": topic, "target": topic, "key_points": [p.text for p in found]}
     record = replace(
         record_of(held, sources, fresh, about, now),
-        content=_about(topic, sources, found, tongue),
+        content=_about(topic, sources, found, language),
         kind="knowledge",
         confidence=knowledge_confidence(sources),
     )
@@ -87,16 +88,16 @@ def knowledge_confidence(sources: Sequence[Memory]) -> float:
     return round(0.5 + 0.5 * agreement * n / (n + 3), 2)
 
 
-def _about(topic: str, sources: Sequence[Memory], found: Sequence[Point], tongue: str) -> str:
+def _about(topic: str, sources: Sequence[Memory], found: Sequence[Point], language: str) -> str:
     """One sentence: what it is about, how often and when, how it went, and what was learned, as much as fits."""
-    words = WORDS[tongue]
+    words = WORDS[language]
     days = sorted(m.when for m in sources if m.when)
     outcomes = Counter(filter(None, map(outcome_of, sources)))
     told = words["comma"].join(words[name].format(n=outcomes[name]) for name in OUTCOMES if name in outcomes)
     said = [found[0].text.rstrip(".。;；")]
     for point in found[1:]:
         text = point.text.rstrip(".。;；")
-        if sum(map(len, said)) + len(text) > LONGEST[tongue]:
+        if sum(map(len, said)) + len(text) > LONGEST[language]:
             break
         said.append(text)
     ends = "" if said[-1].endswith(("…", "!", "?", "！", "？")) else words["stop"]

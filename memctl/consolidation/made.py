@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 from memctl.consolidation import grouping
 from memctl.core import provenance
+from memctl.core.text.shortening import first_sentences
 from memctl.files import codec
 from memctl.index.text import likeness
 from memctl.models import CONSTRAINT, Memory
@@ -193,7 +194,7 @@ def bounded(value: float) -> float:
 # Points
 
 
-def points_of(sources: Sequence[Memory], tongue: str) -> list[Point]:
+def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
     """What the episodes taught, in their own words: each one's lessons, or else its text; the weightiest first.
 
     Every episode says one thing before any says a second.
@@ -209,7 +210,7 @@ def points_of(sources: Sequence[Memory], tongue: str) -> list[Point]:
             other, point = kept[same]
             kept[same] = (other, replace(point, sources=unique((*point.sources, memory.memory_id))))
         elif len(kept) < MOST_POINTS:
-            short = extractive.shortened(text, extractive.LONGEST_POINT[tongue])
+            short = first_sentences(text, extractive.LONGEST_POINT[language])
             kept.append((bag, Point(short, (memory.memory_id,), extractive.worth(memory))))
     return [point for _, point in kept]
 

@@ -28,6 +28,8 @@ from memctl.consolidation.made import (
     texts,
     unique,
 )
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import first_sentences
 from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft
@@ -72,11 +74,11 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
     neither.
     """
     sources = all_sources(held, fresh, everything)
-    tongue = extractive.language(sources)
+    language = language_of(*(memory.content for memory in sources))
     good = [m for m in sources if outcome_of(m) == "success"] or sources
     bad = [m for m in sources if outcome_of(m) == "failure"]
     best = max(good, key=lambda m: (extractive.worth(m), bool(m.metadata.get("steps")), m.memory_id))
-    content = _skill_content(best, tongue)
+    content = _skill_content(best, language)
     steps, counts = texts(best.metadata.get("steps")), (sum(outcome_of(m) == "success" for m in sources), len(bad))
     about = {"topic": _task(best) or _approach(best), "successes": counts[0], "failures": counts[1]}
     record = replace(
@@ -89,16 +91,16 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
         importance=held.importance if held else SKILL_IMPORTANCE,
     )
     record = hashed(replace(record, tags=unique((*record.tags, "skill"))))
-    points = [*points_of(good, tongue), *points_of(bad, tongue)][:MOST_POINTS] if bad else points_of(good, tongue)
-    draft = _skill_draft(record, best, good, bad, tongue)
+    points = [*points_of(good, language), *points_of(bad, language)][:MOST_POINTS] if bad else points_of(good, language)
+    draft = _skill_draft(record, best, good, bad, language)
     return Made(SKILLS, record, tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
 
 
-def _skill_content(best: Memory, tongue: str) -> str:
+def _skill_content(best: Memory, language: str) -> str:
     task, approach = _task(best).rstrip(".。"), _approach(best).rstrip(".。")
-    words = WORDS[tongue]
+    words = WORDS[language]
     text = words["skill" if task else "approach"].format(task=task, approach=_lowered(approach) if task else approach)
-    return extractive.shortened(text, LONGEST[tongue]).rstrip(".。") + words["stop"]
+    return first_sentences(text, LONGEST[language]).rstrip(".。") + words["stop"]
 
 
 def _lowered(text: str) -> str:
@@ -107,13 +109,13 @@ def _lowered(text: str) -> str:
     return text if first[1:] != first[1:].lower() or not first.isalpha() else text[:1].lower() + text[1:]
 
 
-def _skill_draft(record: Memory, best: Memory, good: Sequence[Memory], bad: Sequence[Memory], tongue: str) -> Draft:
-    words, title = WORDS[tongue], extractive.shortened(record.content, 80 if tongue == "en" else 40).rstrip(".。")
+def _skill_draft(record: Memory, best: Memory, good: Sequence[Memory], bad: Sequence[Memory], language: str) -> Draft:
+    words, title = WORDS[language], first_sentences(record.content, 80 if language == "en" else 40).rstrip(".。")
     parts = [f"# {title}", words["counts"].format(s=record.metadata["successes"], f=len(bad))]
-    parts.append(listed_points(points_of(good, tongue)))
+    parts.append(listed_points(points_of(good, language)))
     if steps := texts(best.metadata.get("steps")):
         listed = "\n".join(f"{n}. {step}" for n, step in enumerate(steps, 1))
         parts.append(f"## {words['steps']} ({best.memory_id})\n\n{listed}")
     if bad:
-        parts.append(f"## {words['cautions']}\n\n{listed_points(points_of(bad, tongue))}")
+        parts.append(f"## {words['cautions']}\n\n{listed_points(points_of(bad, language))}")
     return Draft(title, "\n\n".join(parts), record.content)

@@ -14,6 +14,7 @@ from typing import Any
 from memctl.consolidation.grouping import Alike, telling
 from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.context.fence import fenced
+from memctl.core.text.shortening import one_line
 from memctl.models import Memory
 from memctl.providers.base import LLM
 from memctl.reflections.extractive import Point
@@ -87,8 +88,8 @@ def summary(llm: LLM, made: Made) -> Written | str:
         answer = llm.complete(messages, SUMMARY)
         complaint = fault(answer, shown)
         if not complaint:
-            points = tuple(Point(flat(p["text"]), tuple(p["sources"]), 1.0) for p in answer["key_points"])
-            return Written(flat(answer["topic"]), flat(answer["content"]), points)
+            points = tuple(Point(one_line(p["text"]), tuple(p["sources"]), 1.0) for p in answer["key_points"])
+            return Written(one_line(answer["topic"]), one_line(answer["content"]), points)
         messages = [*messages[:2], {"role": "user", "content": f"An earlier answer was no good: {complaint}."}]
     return complaint
 
@@ -131,10 +132,6 @@ def _unsupported(text: str, sources: Sequence[str]) -> str:
     if strange := set(_NUMBER.findall(text)) - set(_NUMBER.findall(whole)):
         return f"has a number that stands in none of its records ({', '.join(sorted(strange))})"
     return "" if telling(text) & telling(whole) else "shares no word with its records"
-
-
-def flat(text: str) -> str:
-    return " ".join(text.split())
 
 
 def judged_same(llm: LLM, pairs: Sequence[Alike]) -> list[tuple[str, str]]:

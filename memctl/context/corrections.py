@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import pairwise
 
 from memctl.core.provenance import SAID
+from memctl.core.text.sentences import sentences
 from memctl.extraction.correcting import is_of_another, value_kinds
 from memctl.index.stopwords import is_stop
 from memctl.index.text import terms
@@ -115,7 +116,6 @@ _ENDS = re.compile(r"不再|[不没][^，。？！]{0,6}了|戒了|取消")
 """What somebody does no more: where a Chinese word is shared, one is enough."""
 
 _ADDS = re.compile(r"\b(?:also|too|as well|another|in addition)\b|[还也]|另外|另一", re.IGNORECASE)
-_SENTENCES = re.compile(r"(?<=[.!?])\s+|(?<=[。！？])|\n")
 _REQUEST = re.compile(r"帮我|能不能|可不可以|^\W*(?:can|could|would) you\b", re.IGNORECASE)
 _QUESTION = re.compile(r"[?？]\s*$|[吗呢]\s*$")
 _COUNT = re.compile(r"\b(?:two|three|four|five|six|seven|eight|nine|ten|eleven|twelve)\b", re.IGNORECASE)
@@ -155,8 +155,7 @@ def changes(later: str, earlier: str) -> bool:
 @lru_cache(maxsize=4_096)
 def _stated(text: str) -> str:
     """A text without its questions and requests, which nothing takes back."""
-    said = _SENTENCES.split(text)
-    return " ".join(each for each in said if not (_QUESTION.search(each) or _REQUEST.search(each)))
+    return " ".join(each for each in sentences(text) if not (_QUESTION.search(each) or _REQUEST.search(each)))
 
 
 @lru_cache(maxsize=4_096)
@@ -164,7 +163,7 @@ def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
     if len(text) > LONGEST or not _has_cue(text) or not _is_statement(text) or _FICTION.search(text):
         return ()
-    found = (sentence for sentence in _SENTENCES.split(text) if _is_statement(sentence))
+    found = (sentence for sentence in sentences(text) if _is_statement(sentence))
     return tuple(each for each in found if _has_cue(each) and not _ADDS.search(each))
 
 

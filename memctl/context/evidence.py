@@ -16,6 +16,7 @@ from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
 from memctl.core.provenance import SAID
+from memctl.core.text.shortening import one_line
 from memctl.extraction.correcting import is_of_another
 from memctl.index.text import terms
 from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
@@ -61,7 +62,7 @@ def texts_of(messages: Iterable[Mapping[str, Any]]) -> str:
     """What stands in the window already, calls of tools too, in one text."""
     found = [text_of(m.get("content")) for m in messages if m.get("content")]
     calls = [call.get("function") or {} for m in messages for call in m.get("tool_calls") or ()]
-    return "\n".join(map(_flat, (*found, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
+    return "\n".join(map(one_line, (*found, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
 
 
 def stands_in(hit: Hit, shown: str) -> bool:
@@ -70,11 +71,7 @@ def stands_in(hit: Hit, shown: str) -> bool:
 
 
 def repeats(text: str, shown: str) -> bool:
-    return _flat(text) in shown
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.split())
+    return one_line(text) in shown
 
 
 # Pieces
@@ -158,7 +155,7 @@ def without_repeats(pieces: Sequence[Piece]) -> list[Piece]:
     """One piece of each text."""
     once: dict[str, Piece] = {}
     for piece in pieces:
-        once.setdefault(_flat(piece.text), piece)
+        once.setdefault(one_line(piece.text), piece)
     return list(once.values())
 
 
@@ -178,17 +175,17 @@ class Changes:
     def note(self, memory: Memory) -> str:
         """What must stand beside a memory or message: the value that holds since, or that may hold; empty for none."""
         found = [
-            f" (since {_day(new)}: {_flat(new.content)})"
+            f" (since {_day(new)}: {one_line(new.content)})"
             for old, new in self.superseded
             if self._states(memory, old, new)
         ]
         found += [
-            f" (said on {_day(other)}, not confirmed: {_flat(other.content)})"
+            f" (said on {_day(other)}, not confirmed: {one_line(other.content)})"
             for other in self.candidates.get(memory.memory_id, ())
         ]
         if not found and (later := self.later.get(memory.memory_id)):
             said = "the user said later, on" if later.layer == LAYER_MESSAGE else "corrected since"
-            found = [f" ({said} {_day(later)}: {_flat(later.content)})"]
+            found = [f" ({said} {_day(later)}: {one_line(later.content)})"]
         return "".join(dict.fromkeys(found))
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:

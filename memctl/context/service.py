@@ -29,6 +29,7 @@ from memctl.context.fence import enclosed
 from memctl.context.history import Group
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
+from memctl.core.text.shortening import first_sentences
 from memctl.engine import healing
 from memctl.entries import memory_of, message_memory
 from memctl.errors import UsageError
@@ -50,7 +51,6 @@ from memctl.models import (
     Reranking,
     Route,
 )
-from memctl.reflections.extractive import shortened
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
@@ -133,10 +133,10 @@ class ContextPack:
     def anthropic(self) -> dict[str, Any]:
         """`system` and `messages` of a request to Anthropic's Messages API."""
         from memctl.context.anthropic import converted
-        from memctl.sessions.summary import tongue
+        from memctl.core.text.language import language_of
 
-        said = "\n".join(text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
-        return converted(self.messages, tongue(said))
+        said = (text_of(m.get("content"))[:2_000] for m in self.messages if m["role"] == "user")
+        return converted(self.messages, language_of(*said))
 
 
 @dataclass(frozen=True)
@@ -250,12 +250,12 @@ class Contexts:
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
         whole."""
-        from memctl.sessions.summary import tongue
+        from memctl.core.text.language import language_of
 
         said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
         kept = frozenset(sessions.offloaded(self._engine.folder, session)) if session else frozenset()
         refer = (lambda text: _reference(session, text, kept)) if session else (lambda text: "")
-        return Cutter(count, refer, tongue("\n".join(said)))
+        return Cutter(count, refer, language_of(*said))
 
     def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
         """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
@@ -448,9 +448,9 @@ class Contexts:
             if (summary := body or self.body(memory)) and len(summary) < len(memory.content):
                 yield SUMMARY, summary
             if body:
-                yield CUT, f"{shortened(memory.content, EXCERPT_CHARACTERS)}\n{best}"
+                yield CUT, f"{first_sentences(memory.content, EXCERPT_CHARACTERS)}\n{best}"
             if len(text) > EXCERPT_CHARACTERS:
-                yield CUT, shortened(text, EXCERPT_CHARACTERS)
+                yield CUT, first_sentences(text, EXCERPT_CHARACTERS)
 
         return text, forms
 

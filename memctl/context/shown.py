@@ -10,6 +10,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memctl.core import provenance
+from memctl.core.text.language import language_of
+from memctl.core.text.sentences import sentences
 from memctl.index.text import terms
 from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 
@@ -26,7 +28,6 @@ _HEADS: Mapping[str, Mapping[str, str]] = {
     },
 }  # fmt: skip
 _OUTCOMES_ZH = {"success": "成功", "partial": "部分成功", "failure": "失败", "failed": "失败"}
-_HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def text_of(memory: Memory) -> str:
@@ -37,7 +38,7 @@ def text_of(memory: Memory) -> str:
 
 def learned(memory: Memory) -> str:
     """What an episode says beside its content, a line each: Approach, Outcome, Decisions, Actions, Lessons."""
-    heads = _HEADS["zh" if _HAN.search(memory.content) else "en"]
+    heads = _HEADS[language_of(memory.content)]
     content = _plain(memory.content)
     told = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
     told["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
@@ -117,16 +118,13 @@ def speaker(memory: Memory) -> str:
 # Passages
 
 _BLOCKS = re.compile(r"\n[ \t]*\n")
-_LINES = re.compile(r"(?<=[.!?。！？])\s+|\n")
 
 
 def best_passage(body: str, question: str, limit: int) -> str:
     """The part of a longer text that answers best: whole paragraphs around the best one, at most `limit` characters."""
     if len(body) <= limit:
         return body
-    parts = [
-        part for block in _BLOCKS.split(body) for part in ([block] if len(block) <= limit else _LINES.split(block))
-    ]
+    parts = [part for block in _BLOCKS.split(body) for part in ([block] if len(block) <= limit else sentences(block))]
     parts = [part.strip("\n") for part in parts if part.strip()]
     wanted = set(terms(question))
     best = max(range(len(parts)), key=lambda at: (len(wanted & set(terms(parts[at]))), -at))

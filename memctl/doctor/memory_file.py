@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from memctl import housekeeping
+from memctl.core.text.shortening import cut
 from memctl.doctor import hand_edits
 from memctl.doctor.codes import (
     BAD_RECORD,
@@ -148,8 +149,7 @@ def _own_words(parsed: document.Document, field: str, known: Sequence[str], trea
             found.setdefault(word, []).append(record.line)
     for word, lines in found.items():
         more = f" ({len(lines)} records)" if len(lines) > 1 else ""
-        shown = word if len(word) <= _LONGEST_SHOWN else f"{word[:_LONGEST_SHOWN]}…"
-        message = f"{field} {shown!r} is not one memctl knows; it is treated as {treated_as}{more}"
+        message = f"{field} {cut(word, _LONGEST_SHOWN)!r} is not one memctl knows; it is treated as {treated_as}{more}"
         yield Problem(document.FILE_NAME, message, lines[0], code=OWN_WORD)
 
 

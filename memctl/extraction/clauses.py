@@ -8,6 +8,8 @@ from dataclasses import dataclass
 from functools import cache
 from itertools import takewhile
 
+from memctl.core.text.sentences import sentences as sentences_of
+
 LONGEST_SENTENCE = 400
 """Characters; a longer one is pasted material, not something a person says about themselves."""
 
@@ -181,25 +183,7 @@ def secret(text: str) -> bool:
 
 # Sentences
 
-_SENTENCE_END = r"(?<=[!?。！？…;；])|(?<=\.)(?=\s)|\n+"
-_TITLE = r"(?:^|[\s(\"'])(?:mr|mrs|ms|mx|dr|prof|rev|gen|capt|lt|sgt|hon|st|mt|ft|vs|cf|fig|nos|approx|ca|e\.g|i\.e|esp|incl|resp|tel)\.$"
-"""Abbreviations that stand before what they belong to: no sentence ends with one."""
-_SUFFIX = r"(?:(?:^|[\s(])(?:inc|corp|ltd|co|llc|plc|bros|jr|sr|etc|dept|ave|blvd|rd|est|mgr|asst|univ|al|hr|hrs|min|sec|jan|feb|mar|apr|jun|jul|aug|sep|sept|oct|nov|dec|mon|tue|tues|wed|thu|thur|thurs|fri|sat|sun)|(?:^|[\s(])(?:[a-z]\.)+[a-z]|ph\.d|\d[ap]\.m)\.$"
-"""Abbreviations that may end a sentence: they do where the next begins as sentences do."""
-_INITIAL = r"(?:^|[A-Z][\w'-]*[ .]|[Mm]r\. |[Dd]r\. )[A-Z]\.$"
-_NUMBER = r"^\W*\d{1,2}\.$"
-_BEGINS = r"(?:I|I'\w+|We|We'\w+|My|Our|The|It|It's|He|She|They|You|Your|Please|This|That|That's|These|There|And|But|So|Also|Then|Can|Could|What|When|Where|How|Do|Does|Is|Are|If|In|On|At|No|Not|Yes|Actually|From|For|Remember|Note)\b"
-
-
-def _goes_on(begun: str, rest: str) -> bool:
-    """Whether a text that ends in a full stop is no whole sentence: it ends in an abbreviation."""
-    end = begun[-24:]
-    if _re(r"\bno\.$").search(end) and rest.lstrip()[:1].isdigit():
-        return True
-    if _re(_TITLE).search(end) or _re(_NUMBER).search(begun) or _re(_INITIAL, 0).search(end):
-        return True
-    return _re(_SUFFIX).search(end) is not None and not _re(_BEGINS, 0).match(rest.lstrip())
-
+_SEMICOLON = r"(?<=;)"
 
 _MATERIAL = (
     r"^\W*(?:(?:please|pls|can you|could you|would you|help me(?: to)?|now)[ ,]+)*"
@@ -237,18 +221,9 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
 
 
 def split(text: str) -> Iterator[str]:
-    """A text's sentences, each with what ends it."""
-    begun = ""
-    parts = _re(_SENTENCE_END).split(text)
-    for part, after in zip(parts, [*parts[1:], ""], strict=True):
-        begun += part
-        if begun.endswith(".") and after.strip() and _goes_on(begun.lstrip(), after):
-            continue
-        if begun.strip():
-            yield " ".join(begun.split())
-        begun = ""
-    if begun.strip():
-        yield " ".join(begun.split())
+    """A text's sentences, and what semicolons part in them, each with what ends it."""
+    for sentence in sentences_of(text):
+        yield from (part.strip() for part in _re(_SEMICOLON).split(sentence) if part.strip())
 
 
 def squashed(text: str) -> str:

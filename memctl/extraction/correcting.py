@@ -9,6 +9,8 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
+from memctl.core.text.language import has_chinese
+from memctl.core.text.sentences import sentences
 from memctl.facts import rules
 from memctl.index.text import terms
 from memctl.models import ACTIVE, CANDIDATE, Memory
@@ -46,7 +48,6 @@ _OTHER_EN = re.compile(
     r"grandmother|grandfather|roommate|flatmate)(?:'s)?\b",
     re.IGNORECASE,
 )
-_SENTENCES = re.compile(r"(?<=[.!?])\s+(?=\S)|[。！？]\s*(?=\S)|\n")
 
 
 @dataclass(frozen=True)
@@ -107,7 +108,7 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
         return denial.value is None or same_value(memory.value, denial.value)
     if memory.kind in ("episode", "knowledge", "strategy") or len(memory.content) > LONGEST:
         return False
-    if len([part for part in _SENTENCES.split(memory.content) if part.strip()]) > 1:
+    if len(sentences(memory.content)) > 1:
         return False
     if denial.old or denial.frame:
         return _holds_value(denial, memory)
@@ -128,13 +129,9 @@ def _content_terms(text: str) -> frozenset[str]:
     return frozenset(terms(text)) - _FUNCTION_WORDS
 
 
-def _is_chinese(text: str) -> bool:
-    return any("\u4e00" <= character <= "\u9fff" for character in text)
-
-
 def _is_own(content: str, user: str) -> bool:
     """Whether a memory is about the user, and not about somebody else."""
-    if _is_chinese(content):
+    if has_chinese(content):
         return not _OTHER_ZH.search(content) and (
             _OWN_ZH.search(content) is not None or content.startswith(("用户", user))
         )
@@ -147,7 +144,7 @@ def _says(clause: str, memory: Memory, user: str) -> bool:
     content = memory.content
     if _DENIES.search(content):
         return False
-    if _is_chinese(clause):
+    if has_chinese(clause):
         core = re.sub(r"^我(?:们)?(?:在)?", "", clause)
         own = core != clause
         return len(core) >= 2 and core in content and (not own or _is_own(content, user))
@@ -169,7 +166,7 @@ def _speaks_of(thing: str, memory: Memory, user: str) -> bool:
     if isinstance(memory.value, bool):
         named = memory.key.partition(".")[2].replace("_", " ")
         return memory.value and (named == thing.lower() or terms(named) == terms(thing))
-    if _is_chinese(thing):
+    if has_chinese(thing):
         return re.search(rf"{_ENJOYS}[^，。]{{0,6}}{re.escape(thing)}(?!台)", content) is not None
     wanted, held = _content_terms(thing), _content_terms(content)
     return bool(wanted) and wanted <= held and not memory.key
@@ -193,7 +190,7 @@ def value_kinds() -> tuple[re.Pattern[str], ...]:
 
 
 def _contains(text: str, part: str) -> bool:
-    if _is_chinese(part):
+    if has_chinese(part):
         return part in text
     return f" {' '.join(terms(part))} " in f" {' '.join(terms(text))} "
 
@@ -214,7 +211,7 @@ def _holds_value(denial: Denial, memory: Memory) -> bool:
     kinds = [kind for kind in value_kinds() if kind.search(denial.new)]
     if kinds:
         return any(kind.search(content) for kind in kinds)
-    if _is_chinese(denial.frame):
+    if has_chinese(denial.frame):
         return re.search(rf"{re.escape(denial.frame)}(?:是|叫|在|用|为|：)", content) is not None
     return re.match(rf"(?:\w+:\s*)?{re.escape(denial.frame)}\b", content, re.I) is not None
 
@@ -222,7 +219,7 @@ def _holds_value(denial: Denial, memory: Memory) -> bool:
 def _same_frame(denial: Denial, content: str) -> bool:
     """Whether a memory speaks of what the correction speaks of."""
     frame = denial.frame
-    if frame and _is_chinese(frame):
+    if frame and has_chinese(frame):
         core = re.sub(r"^我(?:们)?的?", "", frame)
         return bool(core) and core in content
     held = _content_terms(content)
@@ -236,7 +233,7 @@ def _same_frame(denial: Denial, content: str) -> bool:
 
 def replaced_value(content: str, old: str, new: str) -> str:
     """A text with one value in the place of another."""
-    if _is_chinese(old):
+    if has_chinese(old):
         return content.replace(old, new)
     return re.sub(rf"(?<!\w){re.escape(old)}(?!\w)", lambda _: new, content, flags=re.I)
 

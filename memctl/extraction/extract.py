@@ -14,6 +14,7 @@ from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
 from memctl import dates
+from memctl.core.text.language import has_chinese
 from memctl.dates import Dated
 from memctl.extraction import clauses, corrections, phrases
 from memctl.extraction.clauses import Sentence
@@ -436,8 +437,7 @@ _CALLED_OFF = re.compile(r"\b(?:not|cancel\w*|never|no longer)\b|n't\b|取消|�
 
 def _own_plan(text: str, dated: Dated) -> bool:
     """Whether a plan is the speaker's and still stands; in Chinese "I" may be left out after the day."""
-    chinese = any("\u4e00" <= character <= "\u9fff" for character in text)
-    return not _CALLED_OFF.search(text) and (not chinese or "我" in text or "咱" in text or dated.start == 0)
+    return not _CALLED_OFF.search(text) and (not has_chinese(text) or "我" in text or "咱" in text or dated.start == 0)
 
 
 def _habit(said: Sentence, at: datetime) -> Proposal | None:

@@ -13,6 +13,7 @@ from functools import cache
 from typing import Any
 
 from memctl import dates
+from memctl.core.text.language import has_chinese
 
 
 @dataclass(frozen=True)
@@ -220,7 +221,7 @@ def _relation_words(chinese: bool) -> str:
 def _relation(match: re.Match[str]) -> Found | None:
     said = match["rel"].lower()
     key = next((key for key, words in _RELATIONS.items() if re.fullmatch(words, said)), "")
-    name = _zh_name(match["x"]) if _is_chinese(match["x"]) else _proper(match["x"], _NOT_A_NAME, most=3, lower=0)
+    name = _zh_name(match["x"]) if has_chinese(match["x"]) else _proper(match["x"], _NOT_A_NAME, most=3, lower=0)
     category = "work" if key in _AT_WORK else "life"
     return Found("relation", key, name, "fact", category, "relationship", 0.9) if key and name else None
 
@@ -253,13 +254,9 @@ def _married(match: re.Match[str]) -> Found | None:
     return Found("relation", "partner", name, subcategory="relationship") if name else None
 
 
-def _is_chinese(text: str) -> bool:
-    return any("\u4e00" <= character <= "\u9fff" for character in text)
-
-
 def _named(key: str) -> Read:
     def read(match: re.Match[str]) -> Found | None:
-        chinese = _is_chinese(match["x"])
+        chinese = has_chinese(match["x"])
         name = _zh_name(match["x"]) if chinese else _proper(match["x"], _NOT_A_NAME, lower=1 if key == "name" else 0)
         return Found(key, key, name, subcategory="identity", confidence=0.95) if name else None
 
@@ -279,7 +276,7 @@ def _introduced(match: re.Match[str]) -> Found | None:
 def _place(key: str, confidence: float = 0.9) -> Read:
     def read(match: re.Match[str]) -> Found | None:
         text = match["x"]
-        place = _zh_place(text) if _is_chinese(text) else _proper(text, _NOT_A_PLACE)
+        place = _zh_place(text) if has_chinese(text) else _proper(text, _NOT_A_PLACE)
         if place and place.islower() and place.isascii():
             return Found(key, key, place, subcategory="home", confidence=confidence - 0.1)
         return Found(key, key, place, subcategory="home", confidence=confidence) if place else None
@@ -297,7 +294,7 @@ def _from_there(match: re.Match[str]) -> Found | None:
 
 def _employer(match: re.Match[str]) -> Found | None:
     text = re.split(r"\s(?:as|in|on)\s", match["x"])[0]
-    if _is_chinese(text):
+    if has_chinese(text):
         name = "" if re.search(_ZH_NOT_AT_WORK, text) or re.search(_ZH_GENERIC, text) else text.strip()
         name = "" if re.search(r"[我你他她了]|^的|时候", name) else name
     else:
@@ -312,7 +309,7 @@ def _employer(match: re.Match[str]) -> Found | None:
 def _role(confidence: float) -> Read:
     def read(match: re.Match[str]) -> Found | None:
         text = match["x"]
-        if _is_chinese(text):
+        if has_chinese(text):
             bad = re.search(r"^[他她你这那哪谁什在]|[他她你]的|觉得|不|想|[是当做]", text)
             job = "" if bad else text.strip(_ZH_END)
         else:
@@ -335,7 +332,7 @@ def _birthday(match: re.Match[str]) -> Found | None:
 def _likes(yes: bool, confidence: float = 0.85) -> Read:
     def read(match: re.Match[str]) -> Found | None:
         text = re.split(r"\sto\s|\sover\s", match["x"])[0] if match.groupdict().get("prefer") else match["x"]
-        thing = _zh_thing(text) if _is_chinese(text) else _thing(text)
+        thing = _zh_thing(text) if has_chinese(text) else _thing(text)
         return (
             Found("likes", f"likes.{_slug(thing)}", yes, "preference", "preference", "taste", confidence)
             if thing
@@ -346,7 +343,7 @@ def _likes(yes: bool, confidence: float = 0.85) -> Read:
 
 
 def _eats(match: re.Match[str]) -> Found | None:
-    thing = _zh_thing(match["x"]) if _is_chinese(match["x"]) else _thing(match["x"])
+    thing = _zh_thing(match["x"]) if has_chinese(match["x"]) else _thing(match["x"])
     if not thing or re.search(
         r"^(?:下|惯|起|饭|早|午|晚|动|完|到|药|消|meals?|lunch|dinner|breakfast|much|enough|like)", thing
     ):
@@ -359,7 +356,7 @@ def _favourite(match: re.Match[str]) -> Found | None:
     what, text = match["what"], match["x"]
     value = (
         _zh_thing(text)
-        if _is_chinese(text)
+        if has_chinese(text)
         else _plain(re.split(r"[,;(]|\s(?:because|but|and|so|since|by far)\b", text)[0])
     )
     if not value or len(value.split()) > 6 or re.match(_NOT_A_THING.replace(r"the|", ""), value, re.IGNORECASE):
@@ -372,7 +369,7 @@ def _member(rule: str, subcategory: str, confidence: float, tags: tuple[str, ...
 
     def read(match: re.Match[str]) -> Found | None:
         text = match["x"]
-        thing = _zh_thing(text) if _is_chinese(text) else _thing(text)
+        thing = _zh_thing(text) if has_chinese(text) else _thing(text)
         thing = re.sub(r"^(?:the|all|most) ", "", thing)
         if not thing:
             return None
@@ -395,7 +392,7 @@ def _diet(match: re.Match[str]) -> Found:
 
 
 def _skill(match: re.Match[str]) -> Found | None:
-    thing = match["x"] if _is_chinese(match["x"]) else _plain(match["x"])
+    thing = match["x"] if has_chinese(match["x"]) else _plain(match["x"])
     thing = re.sub(r"^(?:the|a|an)\s+", "", thing).strip(_ZH_END)
     category = "work" if re.fullmatch(_TECH, thing, re.IGNORECASE) or match.groupdict().get("tool") else "life"
     return Found("skill", f"skill.{_slug(thing)}", True, "fact", category, "skill", 0.8) if thing else None

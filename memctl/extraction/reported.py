@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from functools import cache
 
+from memctl.core.text.language import has_chinese
+
 _ADVERBS = (
     r"(?:(?:currently|now|always|never|usually|often|also|really|still|recently|just|normally|generally|typically|mostly|"
     r"sometimes|strongly|only|no longer|rarely|actually|absolutely|personally)\s+)*"
@@ -81,7 +83,7 @@ def direct(sentence: str, names: Sequence[str] = ()) -> str:
     """
     if subject := _subject(names).match(sentence):
         rest = sentence[subject.end() :]
-        return _chinese(rest) if _is_chinese(subject[0] + rest) else _english(rest)
+        return _chinese(rest) if has_chinese(subject[0] + rest) else _english(rest)
     return _told_to_act(sentence)
 
 
@@ -97,10 +99,6 @@ def _subjects(names: tuple[str, ...]) -> re.Pattern[str]:
 
 def _subject(names: Sequence[str]) -> re.Pattern[str]:
     return _subjects(tuple(names))
-
-
-def _is_chinese(text: str) -> bool:
-    return any("\u4e00" <= character <= "\u9fff" for character in text)
 
 
 # English

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from memctl.core.text.language import has_chinese
 from memctl.feedback.rules import Feedback
 from memctl.index.text import likeness, terms
 from memctl.models import ACTIVE, SUPERSEDED, Memory
@@ -73,7 +74,7 @@ def _differ(old: Memory, new: Memory) -> bool:
 
 
 def _prompt(old: Memory, new: Memory) -> str:
-    chinese = any("\u4e00" <= character <= "\u9fff" for character in old.content + new.content)
+    chinese = has_chinese(old.content + new.content)
     asked = old.key.replace("_", " ") or _shared(old, new, chinese) or old.subcategory or old.category
     return f"关于“{asked}”，现在的情况是什么？" if chinese else f"What is true now about: {asked}?"
 

@@ -13,6 +13,8 @@ from functools import lru_cache
 from itertools import groupby
 from typing import Any
 
+from memctl.core.text.sentences import spans
+from memctl.core.text.shortening import cut, one_line
 from memctl.errors import InvalidDataError
 from memctl.files import safe_yaml
 
@@ -44,7 +46,6 @@ _UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
 _FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
 _NO_PARAGRAPH = re.compile(r"\s*(?:[-*+>|]|\d+[.)]\s|#{1,6}\s)|    |\t")
 _LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
-_SENTENCE_END = re.compile(r"[.!?…][\"'”’)\]]*\s+|[。！？；…][”’」』）》]*")
 _HINT = "The file is left as it is and is in no answer; save it as UTF-8 text."
 
 
@@ -217,8 +218,7 @@ def _flat(title: object) -> str:
     """A heading as plain text on one line."""
     if not isinstance(title, str):
         return ""
-    text = " ".join(re.sub(r"[*`]", "", _LINK.sub(r"\1", title[:_LONGEST_HEADING])).split())
-    return text if len(text) <= _SHOWN_HEADING else text[: _SHOWN_HEADING - 1] + "…"
+    return cut(one_line(re.sub(r"[*`]", "", _LINK.sub(r"\1", title[:_LONGEST_HEADING]))), _SHOWN_HEADING)
 
 
 def _fence(line: str) -> str:
@@ -358,7 +358,7 @@ def _sentences(line: str) -> Iterator[str]:
     while len(line) - at > LARGE:
         most = min(LARGE, len(line) - at - SMALL)
         window = line[at : at + most]
-        ends = [found.end() for found in _SENTENCE_END.finditer(window) if found.end() >= SMALL]
+        ends = [begin for begin, _ in spans(window) if begin >= SMALL]
         cut = ends[-1] if ends else window.rfind(" ", SMALL) + 1 or most
         yield line[at : at + cut]
         at += cut

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memctl.core.text.shortening import cut
 from memctl.files import codec, document
 from memctl.history import past
 from memctl.models import Memory
@@ -117,5 +118,4 @@ def short(value: Any, width: int = 60) -> str:
     """A value as JSON, cut to a width; nothing where there is none."""
     if value is None:
         return "nothing"
-    text = json.dumps(value, ensure_ascii=False, default=str)
-    return text if len(text) <= width else text[: width - 1] + "…"
+    return cut(json.dumps(value, ensure_ascii=False, default=str), width)

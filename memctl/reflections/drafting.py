@@ -9,11 +9,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from memctl.consolidation.summaries import ATTEMPTS, POINT, TEXT, flat, point_fault
+from memctl.consolidation.summaries import ATTEMPTS, POINT, TEXT, point_fault
 from memctl.context.fence import fenced
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import one_line
 from memctl.models import Memory
 from memctl.providers.base import LLM
-from memctl.reflections.extractive import Draft, Point, assembled, language
+from memctl.reflections.extractive import Draft, Point, assembled
 
 MOST_MEMORIES = 60
 """Memories that are shown to a model at once; of more, the rules' draft is taken."""
@@ -79,9 +81,13 @@ def _draft(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) ->
         if section["points"]
     ]
     title = title or _flat(answer["title"])
-    return Draft(title, assembled(title, memories, sections, language(memories)), _flat(answer["summary"]))
+    return Draft(
+        title,
+        assembled(title, memories, sections, language_of(*(memory.content for memory in memories))),
+        _flat(answer["summary"]),
+    )
 
 
 def _flat(text: str) -> str:
     """One line, that cannot begin a heading or a list of its own."""
-    return flat(text).lstrip("#-*> ")
+    return one_line(text).lstrip("#-*> ")

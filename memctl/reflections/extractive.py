@@ -5,11 +5,12 @@ Every sentence is taken from a source and names it; nothing is added but heading
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import first_sentences
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import likeness, terms
 from memctl.models import Memory
@@ -21,8 +22,6 @@ LONGEST_POINT = {"en": 260, "zh": 110}
 POINTS_PER_GROUP = 8
 LEAST_GROUP = 2
 
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9\"'(])|(?<=[。！？])|\n+")
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -62,12 +61,6 @@ class Draft:
     summary: str
 
 
-def language(memories: Iterable[Memory]) -> str:
-    """`zh` where most of the text is Chinese, else `en`."""
-    text = " ".join(memory.content for memory in memories)
-    return "zh" if len(_HAN.findall(text)) * 3 > len(text) else "en"
-
-
 def draft(memories: Sequence[Memory], title: str = "") -> Draft:
     """Summarise records.
 
@@ -75,13 +68,13 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
         memories: at least one.
         title: the heading; made from what the records share when empty.
     """
-    tongue = language(memories)
+    language = language_of(*(memory.content for memory in memories))
     groups = grouped(memories)
-    title = title or _title(memories, groups, tongue)
-    body = assembled(title, memories, [(name, points(group, tongue)) for name, group in groups], tongue)
-    best = points(memories, tongue)[0]
+    title = title or _title(memories, groups, language)
+    body = assembled(title, memories, [(name, points(group, language)) for name, group in groups], language)
+    best = points(memories, language)[0]
     summary = (
-        best.text if len(memories) == 1 else f"{title}: {best.text}" if tongue == "en" else f"{title}：{best.text}"
+        best.text if len(memories) == 1 else f"{title}: {best.text}" if language == "en" else f"{title}：{best.text}"
     )
     return Draft(title, body, summary)
 
@@ -125,7 +118,7 @@ def worth(memory: Memory) -> float:
     )
 
 
-def points(memories: Sequence[Memory], tongue: str) -> list[Point]:
+def points(memories: Sequence[Memory], language: str) -> list[Point]:
     """One point a record, near-same ones joined, most telling first. Being alike others in topic counts a little."""
     bags = {memory.memory_id: _bag(memory.content) for memory in memories}
     common = Counter(term for bag in bags.values() for term in bag)
@@ -137,7 +130,7 @@ def points(memories: Sequence[Memory], tongue: str) -> list[Point]:
         bag = bags[memory.memory_id]
         same = next((at for at, (other, _) in enumerate(joined) if likeness(bag, other) >= SAME), None)
         if same is None:
-            text = shortened(memory.content, LONGEST_POINT[tongue])
+            text = first_sentences(memory.content, LONGEST_POINT[language])
             joined.append((bag, Point(text, (memory.memory_id,), worth(memory))))
         else:
             other, point = joined[same]
@@ -156,59 +149,40 @@ def _centrality(bag: frozenset[str], common: Mapping[str, int], n: int) -> float
     return 0.5 * sum(common[term] - 1 for term in bag) / (len(bag) * (n - 1))
 
 
-def shortened(text: str, limit: int) -> str:
-    """Whole sentences from the start, as many as fit; a single longer one is cut at a word and ends in an ellipsis."""
-    flat = " ".join(text.split())
-    if len(flat) <= limit:
-        return flat
-    kept = ""
-    for sentence in _SENTENCE_END.split(flat):
-        longer = f"{kept} {sentence}".strip() if kept.isascii() else kept + sentence
-        if len(longer) > limit:
-            break
-        kept = longer
-    return kept or _cut(flat, limit)
-
-
-def _cut(text: str, limit: int) -> str:
-    head = text[: limit - 1]
-    return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head).rstrip(",;:，；： ") + "…"
-
-
 def assembled(
-    title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], tongue: str
+    title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], language: str
 ) -> str:
     """The Markdown of a reflection: title, span of time, a section a group, and what episodes learned."""
-    written = [_section(name, found, tongue, alone=len(sections) == 1) for name, found in sections]
-    return "\n\n".join([f"# {title}", *_span(memories, tongue), *written, *_details(memories, tongue)])
+    written = [_section(name, found, language, alone=len(sections) == 1) for name, found in sections]
+    return "\n\n".join([f"# {title}", *_span(memories, language), *written, *_details(memories, language)])
 
 
-def _section(name: str, found: Sequence[Point], tongue: str, *, alone: bool) -> str:
+def _section(name: str, found: Sequence[Point], language: str, *, alone: bool) -> str:
     lines = [f"- {point.text} ({', '.join(point.sources)})" for point in found[:POINTS_PER_GROUP]]
     if len(found) > POINTS_PER_GROUP:
-        lines.append("- " + _WORDS[tongue]["and more"].format(n=len(found) - POINTS_PER_GROUP))
-    heading = name or _WORDS[tongue]["other"]
+        lines.append("- " + _WORDS[language]["and more"].format(n=len(found) - POINTS_PER_GROUP))
+    heading = name or _WORDS[language]["other"]
     return "\n".join(lines) if alone else f"## {heading[:1].upper() + heading[1:]}\n\n" + "\n".join(lines)
 
 
-def _span(memories: Sequence[Memory], tongue: str) -> list[str]:
+def _span(memories: Sequence[Memory], language: str) -> list[str]:
     days = sorted(memory.when for memory in memories if memory.when)
     if len(memories) < 2 or not days:
         return []
-    return [_WORDS[tongue]["span"].format(n=len(memories), first=days[0].date(), last=days[-1].date())]
+    return [_WORDS[language]["span"].format(n=len(memories), first=days[0].date(), last=days[-1].date())]
 
 
-def _details(memories: Sequence[Memory], tongue: str) -> list[str]:
+def _details(memories: Sequence[Memory], language: str) -> list[str]:
     """What episodes learned and did, which stands in their metadata."""
     sections = []
     lessons = _unique(item for memory in memories for item in _texts(memory.metadata.get("lessons")))
     if lessons:
         sections.append(
-            f"## {_WORDS[tongue]['lessons']}\n\n" + "\n".join(f"- {item}" for item in lessons[:POINTS_PER_GROUP])
+            f"## {_WORDS[language]['lessons']}\n\n" + "\n".join(f"- {item}" for item in lessons[:POINTS_PER_GROUP])
         )
     if len(memories) == 1 and (steps := _texts(memories[0].metadata.get("steps"))):
         sections.append(
-            f"## {_WORDS[tongue]['steps']}\n\n" + "\n".join(f"{n}. {item}" for n, item in enumerate(steps, 1))
+            f"## {_WORDS[language]['steps']}\n\n" + "\n".join(f"{n}. {item}" for n, item in enumerate(steps, 1))
         )
     return sections
 
@@ -228,8 +202,8 @@ def _unique(items: Iterable[str]) -> list[str]:
     return [item for _, item in kept]
 
 
-def _title(memories: Sequence[Memory], groups: Sequence[tuple[str, Sequence[Memory]]], tongue: str) -> str:
+def _title(memories: Sequence[Memory], groups: Sequence[tuple[str, Sequence[Memory]]], language: str) -> str:
     if len(memories) == 1:
-        return shortened(memories[0].title, 80 if tongue == "en" else 40).rstrip(".。")
+        return first_sentences(memories[0].title, 80 if language == "en" else 40).rstrip(".。")
     named = [name for name, _ in groups if name][:3] or [memories[0].category]
-    return _WORDS[tongue]["title"].format(topic=("、" if tongue == "zh" else ", ").join(named))
+    return _WORDS[language]["title"].format(topic=("、" if language == "zh" else ", ").join(named))

@@ -15,8 +15,11 @@ from typing import Any
 from memctl.core import provenance
 from memctl.core.messages import SYSTEM, USER, Message, ToolCall
 from memctl.core.recalled import forgets
+from memctl.core.text.language import language_of
+from memctl.core.text.sentences import sentences
+from memctl.core.text.shortening import shortened
 from memctl.models import Memory
-from memctl.sessions.summary import NUMBER, sentences, shortened, telling, told_as_data, tongue
+from memctl.sessions.summary import NUMBER, telling, told_as_data
 from memctl.sessions.topics import key_topics
 from memctl.tagged import as_json
 
@@ -111,7 +114,7 @@ _GREETING = re.compile(
 def by_rules(messages: Sequence[Message]) -> Draft:
     """An episode in the words of the conversation: what was asked, and what came of it."""
     said = spoken(messages)
-    language = tongue("\n".join(message.text for message in said))
+    language = language_of(*(message.text for message in said))
     outcomes = _outcomes(said)
     tools = _calls(said)
     preference = any(_PREFERENCE.search(message.text) for message in said if message.role == USER)
@@ -194,7 +197,7 @@ SCHEMA: Mapping[str, Any] = {
 def asked(messages: Sequence[Message], complaint: str = "") -> list[dict[str, str]]:
     """What a model is asked; again with what was wrong with its last answer."""
     said = spoken(messages)
-    limit = LONGEST[tongue("\n".join(message.text for message in said))]
+    limit = LONGEST[language_of(*(message.text for message in said))]
     found = [
         {"role": "system", "content": TASK.format(limit=limit)},
         {"role": "user", "content": as_json("conversation", told_as_data(said))},
@@ -225,7 +228,7 @@ def score(draft: Draft, messages: Sequence[Message]) -> tuple[float, str]:
     known, words = telling(source), telling(draft.summary)
     invented = set(NUMBER.findall(draft.summary)) - set(NUMBER.findall(source))
     grounded = 0.0 if invented or not words else len(words & known) / len(words)
-    limit = LONGEST[tongue(source)]
+    limit = LONGEST[language_of(source)]
     topics = [bool(telling(topic) & known) or topic in source for topic in draft.key_topics]
     parts = {
         "the summary says what the conversation does not": 0.4 * grounded,

@@ -12,6 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message
+from memctl.core.text.language import language_of
+from memctl.core.text.sentences import sentences
+from memctl.core.text.shortening import shortened
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import terms
 from memctl.tagged import as_json
@@ -28,8 +31,6 @@ _NAMES = {
     "zh": {USER: "用户", ASSISTANT: "助手", TOOL: "工具"},
 }
 
-_HAN = re.compile(r"[\u4e00-\u9fff]")
-_SENTENCE_END = re.compile(r"(?<=[.!?])\s+|(?<=[。！？；])|\n+")
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 _SIGNS: Sequence[tuple[float, re.Pattern[str]]] = tuple(
@@ -50,29 +51,10 @@ _EARLIER = 1.5
 """What a line of the summary before counts more: it was chosen once."""
 
 
-def tongue(text: str) -> str:
-    """`zh` where a good part of the text is Chinese, else `en`."""
-    return "zh" if len(_HAN.findall(text)) * 4 > len("".join(text.split())) else "en"
-
-
-def sentences(text: str) -> list[str]:
-    """The sentences of a text, each on one line."""
-    return [flat for part in _SENTENCE_END.split(text) if (flat := " ".join(part.split()))]
-
-
 def telling(text: str) -> frozenset[str]:
     """The terms of a text that say something. Single Chinese characters say too little."""
     found = frozenset(terms(text)) - stop_terms()
     return frozenset(term for term in found if len(term) > 1 or term.isascii())
-
-
-def shortened(text: str, limit: int) -> str:
-    """The text on one line, cut at a word where it is longer than `limit` characters."""
-    flat = " ".join(text.split())
-    if len(flat) <= limit:
-        return flat
-    head = flat[: max(0, limit - 1)]
-    return (head.rsplit(" ", 1)[0] if " " in head[limit // 2 :] else head).rstrip(",;:，；： ") + "…" * (limit > 0)
 
 
 # By rules
@@ -86,7 +68,7 @@ def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Cou
         replaced: the messages that go.
     """
     told = "\n".join([previous, *(message.text for message in replaced)])
-    language = tongue(told)
+    language = language_of(told)
     lines = _lines(previous, replaced, language)
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
     chosen: dict[int, str] = {}
@@ -177,7 +159,8 @@ def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: 
     if not isinstance(answer, str) or not answer.strip():
         return ""
     source = "\n".join([previous, *(m.whole_text + _compact([c.input for c in m.calls]) for m in replaced)])
-    text = "\n".join([HEADS[tongue(answer)], *(line.strip() for line in answer.strip().splitlines() if line.strip())])
+    lines = (line.strip() for line in answer.splitlines() if line.strip())
+    text = "\n".join([HEADS[language_of(answer)], *lines])
     invented = set(NUMBER.findall(answer)) - set(NUMBER.findall(source))
     return "" if count(text) > budget or invented or not telling(answer) & telling(source) else text
 

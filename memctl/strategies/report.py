@@ -77,22 +77,22 @@ def draft(
         explanations: what each strategy's own Markdown says of its arguments, by id.
         title: the heading; made from `tool` (the one tool the report is about) otherwise.
     """
-    tongue = rules.language(found)
-    word = _WORDS[tongue]
+    language = rules.language_of_most(found)
+    word = _WORDS[language]
     title = title or (word["title tool"].format(tool=tool) if tool else word["title"])
     good = [strategy for strategy in found if strategy.proposable]
     failing = [strategy for strategy in found if not strategy.proposable]
     parts = [
         f"# {title}",
-        _span(found, tongue),
-        _section(word["patterns"], _patterns(found, tongue), numbered=True),
+        _span(found, language),
+        _section(word["patterns"], _patterns(found, language), numbered=True),
         f"## {word['successful']}" if good else "",
-        *_by_tool(good, explanations, tongue),
-        _section(word["by error"], _cut(_by_error(found, tongue), PER_SECTION, tongue)),
-        _section(word["shared"], _cut([_shared(s, tongue) for s in rules.shared(found)], PER_SECTION, tongue)),
-        _section(word["failing"], _cut([_failing(s, tongue) for s in failing], PER_SECTION, tongue)),
+        *_by_tool(good, explanations, language),
+        _section(word["by error"], _cut(_by_error(found, language), PER_SECTION, language)),
+        _section(word["shared"], _cut([_shared(s, language) for s in rules.shared(found)], PER_SECTION, language)),
+        _section(word["failing"], _cut([_failing(s, language) for s in failing], PER_SECTION, language)),
     ]
-    return Draft(title, "\n\n".join(part for part in parts if part), _summary(title, found, tongue))
+    return Draft(title, "\n\n".join(part for part in parts if part), _summary(title, found, language))
 
 
 def _section(heading: str, lines: Sequence[str], *, numbered: bool = False) -> str:
@@ -101,10 +101,10 @@ def _section(heading: str, lines: Sequence[str], *, numbered: bool = False) -> s
     return f"## {heading}\n\n" + "\n".join(marked) if lines else ""
 
 
-def _cut(lines: Sequence[str], most: int, tongue: str) -> list[str]:
+def _cut(lines: Sequence[str], most: int, language: str) -> list[str]:
     """As many lines as are told, and how many more there are."""
     more = len(lines) - most
-    return [*lines[:most], *([_WORDS[tongue]["more"].format(n=more)] if more > 0 else [])]
+    return [*lines[:most], *([_WORDS[language]["more"].format(n=more)] if more > 0 else [])]
 
 
 def kind(strategy: Strategy) -> str:
@@ -120,22 +120,22 @@ def _kind(fix: Fix) -> str:
     return {TAKE: "take", CONVERT: "type", DROP: "drop", REPLACE: "value", **bound}[fix.kind]
 
 
-def _counted(n: int, tongue: str, what: str = "strategies") -> str:
+def _counted(n: int, language: str, what: str = "strategies") -> str:
     one = {"strategies": "strategy", "times": "once"}[what]
-    return _WORDS[tongue][one if n == 1 else what].format(n=n)
+    return _WORDS[language][one if n == 1 else what].format(n=n)
 
 
-def _span(found: Sequence[Strategy], tongue: str) -> str:
+def _span(found: Sequence[Strategy], language: str) -> str:
     days = sorted(s.memory.created_at for s in found if s.memory.created_at)
     if not days:
         return ""
-    word = _WORDS[tongue]
+    word = _WORDS[language]
     successes, failures = sum(s.successes for s in found), sum(s.failures for s in found)
-    tries, good = (_counted(n, tongue, "times") for n in (successes + failures, successes))
+    tries, good = (_counted(n, language, "times") for n in (successes + failures, successes))
     tried = word["tries"].format(tries=tries, successes=good) if successes + failures else ""
     first, last = days[0].date(), days[-1].date()
     when = str(first) if first == last else word["days"].format(first=first, last=last)
-    return word["span"].format(n=_counted(len(found), tongue), when=when, tried=tried)
+    return word["span"].format(n=_counted(len(found), language), when=when, tried=tried)
 
 
 def _grouped(found: Iterable[Strategy], by: str) -> list[tuple[str, list[Strategy]]]:
@@ -147,92 +147,92 @@ def _grouped(found: Iterable[Strategy], by: str) -> list[tuple[str, list[Strateg
     return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
 
 
-def _patterns(found: Sequence[Strategy], tongue: str) -> list[str]:
+def _patterns(found: Sequence[Strategy], language: str) -> list[str]:
     lines = []
     for name, group in _grouped(found, "kind"):
         errors = sorted({strategy.error_type for strategy in group})
-        told = f"{_counted(len(group), tongue)}: {', '.join(errors)}" if tongue == "en" else ""
-        told = told or f"{_counted(len(group), tongue)}：{'、'.join(errors)}"
-        lines.append(f"{_WORDS[tongue][name]}{_bracketed(told, tongue)}")
+        told = f"{_counted(len(group), language)}: {', '.join(errors)}" if language == "en" else ""
+        told = told or f"{_counted(len(group), language)}：{'、'.join(errors)}"
+        lines.append(f"{_WORDS[language][name]}{_bracketed(told, language)}")
     return lines
 
 
-def _bracketed(text: str, tongue: str) -> str:
-    return f"{_WORDS[tongue]['open']}{text}{_WORDS[tongue]['close']}"
+def _bracketed(text: str, language: str) -> str:
+    return f"{_WORDS[language]['open']}{text}{_WORDS[language]['close']}"
 
 
-def _by_tool(found: Sequence[Strategy], explanations: Mapping[str, Sequence[str]], tongue: str) -> list[str]:
+def _by_tool(found: Sequence[Strategy], explanations: Mapping[str, Sequence[str]], language: str) -> list[str]:
     sections = []
     groups = _grouped(found, "tool")
     for tool, group in groups[:MOST_TOOLS]:
         best = sorted(group, key=lambda s: (-s.memory.confidence, -s.memory.access_count, s.memory.memory_id))
-        lines = [_line(s, explanations.get(s.memory.memory_id, ()), tongue) for s in best[:PER_TOOL]]
-        lines += _cut([""] * len(best), PER_TOOL, tongue)[PER_TOOL:]
+        lines = [_line(s, explanations.get(s.memory.memory_id, ()), language) for s in best[:PER_TOOL]]
+        lines += _cut([""] * len(best), PER_TOOL, language)[PER_TOOL:]
         sections.append(f"### {tool}\n\n" + "\n".join(f"- {line}" for line in lines))
     rest = len(groups) - MOST_TOOLS
-    return [*sections, *([_WORDS[tongue]["more tools"].format(n=rest)] if rest > 0 else [])]
+    return [*sections, *([_WORDS[language]["more tools"].format(n=rest)] if rest > 0 else [])]
 
 
-def _line(strategy: Strategy, explanations: Sequence[str], tongue: str) -> str:
+def _line(strategy: Strategy, explanations: Sequence[str], language: str) -> str:
     """One strategy: its error, what to do in its own words where it has some, how it stands, its id."""
-    word = _WORDS[tongue]
-    told = [text for text in explanations if text.startswith("`")] or _fixes(strategy, tongue)
+    word = _WORDS[language]
+    told = [text for text in explanations if text.startswith("`")] or _fixes(strategy, language)
     line = word["line"].format(error=strategy.error_type, fixes=word["semicolon"].join(told))
-    return line + _bracketed(f"{_standing(strategy, tongue)}{word['semicolon']}{strategy.memory.memory_id}", tongue)
+    return line + _bracketed(f"{_standing(strategy, language)}{word['semicolon']}{strategy.memory.memory_id}", language)
 
 
-def _fixes(strategy: Strategy, tongue: str) -> list[str]:
-    return [wording.explained(fix, tongue) for fix in strategy.fixes] or [_WORDS[tongue]["retry"]]
+def _fixes(strategy: Strategy, language: str) -> list[str]:
+    return [wording.explained(fix, language) for fix in strategy.fixes] or [_WORDS[language]["retry"]]
 
 
-def _standing(strategy: Strategy, tongue: str) -> str:
+def _standing(strategy: Strategy, language: str) -> str:
     tried = strategy.successes + strategy.failures
-    return _WORDS[tongue]["tried" if tried else "untried"].format(
+    return _WORDS[language]["tried" if tried else "untried"].format(
         confidence=strategy.memory.confidence,
-        successes=_counted(strategy.successes, tongue, "times"),
-        failures=_counted(strategy.failures, tongue, "times"),
+        successes=_counted(strategy.successes, language, "times"),
+        failures=_counted(strategy.failures, language, "times"),
     )
 
 
-def _by_error(found: Sequence[Strategy], tongue: str) -> list[str]:
-    word = _WORDS[tongue]
+def _by_error(found: Sequence[Strategy], language: str) -> list[str]:
+    word = _WORDS[language]
     return [
-        word["in"].format(error=error, n=_counted(len(group), tongue), tools=_tools(group, tongue))
+        word["in"].format(error=error, n=_counted(len(group), language), tools=_tools(group, language))
         for error, group in _grouped(found, "error_type")
     ]
 
 
-def _tools(group: Iterable[Strategy], tongue: str) -> str:
+def _tools(group: Iterable[Strategy], language: str) -> str:
     names = sorted({strategy.tool for strategy in group})
     if len(names) <= PER_TOOL:
-        return wording.listed(names, tongue)
-    n = len(names) - PER_TOOL if tongue == "en" else len(names)
-    more = _WORDS[tongue]["more short"].format(n=n)
-    return _WORDS[tongue]["comma"].join(names[:PER_TOOL]) + more
+        return wording.listed(names, language)
+    n = len(names) - PER_TOOL if language == "en" else len(names)
+    more = _WORDS[language]["more short"].format(n=n)
+    return _WORDS[language]["comma"].join(names[:PER_TOOL]) + more
 
 
-def _shared(found: rules.Shared, tongue: str) -> str:
-    word = _WORDS[tongue]
-    told = wording.explained(found.fix, tongue) if found.fix else word["retry"]
+def _shared(found: rules.Shared, language: str) -> str:
+    word = _WORDS[language]
+    told = wording.explained(found.fix, language) if found.fix else word["retry"]
     ids = word["comma"].join(strategy.memory.memory_id for strategy in found.strategies[:PER_TOOL])
-    line = word["shared line"].format(error=found.error_type, tools=_tools(found.strategies, tongue), fixes=told)
-    return line + _bracketed(ids, tongue)
+    line = word["shared line"].format(error=found.error_type, tools=_tools(found.strategies, language), fixes=told)
+    return line + _bracketed(ids, language)
 
 
-def _failing(strategy: Strategy, tongue: str) -> str:
-    word = _WORDS[tongue]
-    told = word["semicolon"].join(_fixes(strategy, tongue))
+def _failing(strategy: Strategy, language: str) -> str:
+    word = _WORDS[language]
+    told = word["semicolon"].join(_fixes(strategy, language))
     reason = strategy.memory.metadata.get("last_failure")
     line = word["failed"].format(tool=strategy.tool, error=strategy.error_type, fixes=told)
     line += word["reason"].format(reason=reason) if isinstance(reason, str) and reason else ""
-    return line + _bracketed(f"{_standing(strategy, tongue)}{word['semicolon']}{strategy.memory.memory_id}", tongue)
+    return line + _bracketed(f"{_standing(strategy, language)}{word['semicolon']}{strategy.memory.memory_id}", language)
 
 
-def _summary(title: str, found: Sequence[Strategy], tongue: str) -> str:
-    word = _WORDS[tongue]
+def _summary(title: str, found: Sequence[Strategy], language: str) -> str:
+    word = _WORDS[language]
     name = _grouped(found, "kind")[0][0]
     pattern = word[name].split("**")[1]
-    pattern = pattern[:1].lower() + pattern[1:] if tongue == "en" else pattern
+    pattern = pattern[:1].lower() + pattern[1:] if language == "en" else pattern
     return word["summary"].format(
-        title=title, n=_counted(len(found), tongue), tools=_tools(found, tongue), pattern=pattern
+        title=title, n=_counted(len(found), language), tools=_tools(found, language), pattern=pattern
     )

@@ -15,6 +15,8 @@ from functools import cached_property
 from typing import Any
 
 from memctl import records
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import cut
 from memctl.errors import UsageError
 from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
 from memctl.index.text import likeness, terms
@@ -100,10 +102,10 @@ class Strategy:
         return (self.tool, self.error_type, tuple(sorted(fix.identity for fix in self.fixes)))
 
     @property
-    def tongue(self) -> str:
+    def language(self) -> str:
         """The language it is told in; names and values may be in another."""
         told = self.memory.content.partition("(")[0]
-        return wording.tongue(told.replace(self.tool, "").replace(self.error_type, ""))
+        return language_of(told.replace(self.tool, "").replace(self.error_type, ""))
 
 
 @dataclass(frozen=True)
@@ -187,7 +189,7 @@ def storable(message: str, secrets: frozenset[str] = frozenset()) -> str:
     """A message on one line, without secrets, cut to what is kept of it."""
     text = " ".join(str(plain(message[:_LONGEST_SCANNED])).split())
     text = redacted_text(text, secrets)
-    return text if len(text) <= _LONGEST_MESSAGE else text[: _LONGEST_MESSAGE - 1] + "…"
+    return cut(text, _LONGEST_MESSAGE)
 
 
 _QUOTED = re.compile(
@@ -263,20 +265,20 @@ def read(memory: Memory, message: str = "") -> Strategy | None:
 
 def in_words(found: Strategy) -> list[str]:
     """A line on each fix."""
-    lines = [wording.explained(fix, found.tongue) for fix in found.fixes]
-    return lines or [wording.WORDS[found.tongue]["again"]]
+    lines = [wording.explained(fix, found.language) for fix in found.fixes]
+    return lines or [wording.WORDS[found.language]["again"]]
 
 
-def language(found: Sequence[Strategy]) -> str:
+def language_of_most(found: Sequence[Strategy]) -> str:
     """`zh` where most of the strategies are told in Chinese, else `en`."""
-    return "zh" if sum(strategy.tongue == "zh" for strategy in found) * 2 > len(found) else "en"
+    return "zh" if sum(strategy.language == "zh" for strategy in found) * 2 > len(found) else "en"
 
 
 def tags(tool: str, error_type: str) -> tuple[str, ...]:
     return (TAG, f"tool:{tool}", f"error:{error_type}")
 
 
-def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, tongue: str, now: datetime) -> Memory:
+def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, language: str, now: datetime) -> Memory:
     """A new record, in the form of formulas.md."""
     metadata = {
         "error_type": failed.error_type,
@@ -287,7 +289,7 @@ def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, tongue: 
     }
     return Memory(
         memory_id=memory_id,
-        content=wording.content(failed.tool, failed.error_type, fixes(pattern), tongue),
+        content=wording.content(failed.tool, failed.error_type, fixes(pattern), language),
         kind=KIND,
         category=CATEGORY,
         subcategory=SUBCATEGORY,
@@ -305,8 +307,8 @@ def again(held: Strategy, new: Mapping[str, Any], now: datetime) -> Memory:
     metadata, content = dict(held.memory.metadata), held.memory.content
     if any(fix.kind in (AT_LEAST, AT_MOST) for fix in held.fixes):
         metadata["fix_pattern"] = new
-        if content == wording.content(held.tool, held.error_type, held.fixes, held.tongue):
-            content = wording.content(held.tool, held.error_type, fixes(new), held.tongue)
+        if content == wording.content(held.tool, held.error_type, held.fixes, held.language):
+            content = wording.content(held.tool, held.error_type, fixes(new), held.language)
     mentions = held.memory.mentions + 1
     more = replace(held.memory, content=content, mentions=mentions, metadata=metadata, updated_at=now)
     return _believed(more, held.memory.confidence + CONFIDENCE_UP * (1 - held.memory.confidence))
@@ -337,17 +339,17 @@ def _believed(memory: Memory, confidence: float) -> Memory:
 
 
 def detail(
-    failed: Failure, fixed: Mapping[str, Any], found: Sequence[Fix], explanations: Mapping[str, str], tongue: str
+    failed: Failure, fixed: Mapping[str, Any], found: Sequence[Fix], explanations: Mapping[str, str], language: str
 ) -> str:
     """The Markdown of a strategy: the error, the arguments before and after, and why."""
-    word = wording.WORDS[tongue]
+    word = wording.WORDS[language]
     secrets = failed.secrets | held_secrets(plain(fixed))
     lines = [
         f"- **{word['type']}**: {failed.error_type}",
         f"- **{word['message']}**: {failed.told or word['none']}",
     ]
     why = {name: storable(text, secrets) for name, text in explanations.items()}
-    reasons = [wording.explained(fix, tongue, why.get(fix.name, why.get(fix.path[0], ""))) for fix in found]
+    reasons = [wording.explained(fix, language, why.get(fix.name, why.get(fix.path[0], ""))) for fix in found]
     reasons += [f"`{name}`: {text}" for name, text in why.items() if not _about(name, found)]
     parts = [
         f"# {word['title'].format(tool=failed.tool)}",
@@ -434,7 +436,7 @@ class Warned:
     def why(self) -> str:
         """What happened then, in a sentence."""
         s = self.strategy
-        return wording.failed_when(s.tool, s.error_type, s.message, self.causes, s.tongue)
+        return wording.failed_when(s.tool, s.error_type, s.message, self.causes, s.language)
 
 
 def warnings(found: Iterable[Strategy], arguments: Mapping[str, Any], context: Mapping[str, Any]) -> list[Warned]:
@@ -477,8 +479,8 @@ class Shared:
     @property
     def words(self) -> str:
         """The fix, as the most trusted of the strategies has it."""
-        tongue = self.strategies[0].tongue
-        return wording.explained(self.fix, tongue) if self.fix else wording.WORDS[tongue]["again"]
+        language = self.strategies[0].language
+        return wording.explained(self.fix, language) if self.fix else wording.WORDS[language]["again"]
 
 
 def shared(found: Iterable[Strategy]) -> list[Shared]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl import records, times
+from memctl.core.text.language import language_of
 from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
@@ -321,12 +322,12 @@ def _prepared(failed: Failure, mended: Mapping[str, Any], explanations: Mapping[
 
 
 def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Recorded, Change]:
-    failed, tongue = given.failed, _tongue(view, given, now)
-    new = records.check(rules.record(failed, given.pattern, view.new_id(now), tongue, now), categories)
+    failed, language = given.failed, _language(view, given, now)
+    new = records.check(rules.record(failed, given.pattern, view.new_id(now), language, now), categories)
     fresh = rules.read(new)
     if fresh is None:
         raise UsageError("the arguments cannot be kept as a fix pattern")
-    body = rules.detail(failed, given.mended, fresh.fixes, given.explanations, tongue)
+    body = rules.detail(failed, given.mended, fresh.fixes, given.explanations, language)
     near = tagged(view, now, *rules.tags(failed.tool, failed.error_type))
     held = next((s for s in near.values() if s.identity == fresh.identity), None)
     if held:
@@ -339,13 +340,13 @@ def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime)
     return Recorded(ADDED, linked, body), change
 
 
-def _tongue(view: View, given: _New, now: datetime) -> str:
+def _language(view: View, given: _New, now: datetime) -> str:
     """The language of a strategy: that of the message or the explanations where it is Chinese, else of the others."""
-    if wording.tongue(given.failed.message + "".join(given.explanations.values())) == "zh":
+    if language_of(given.failed.message, *given.explanations.values()) == "zh":
         return "zh"
     others = view.index.matching(Filters(kinds=(rules.KIND,), tags=(rules.TAG,)), now)
     last = [s for entry in others[-_RELATED:] if (s := rules.read(memory_of(entry)))]
-    return rules.language(last) if last else wording.tongue(str(plain(given.failed.arguments)))
+    return rules.language_of_most(last) if last else language_of(str(plain(given.failed.arguments)))
 
 
 # Advice
@@ -353,12 +354,12 @@ def _tongue(view: View, given: _New, now: datetime) -> str:
 
 def _from_history(match: Match, failed: Failure) -> tuple[Advice | None, str]:
     """The advice of a strategy, or why it has none for this call."""
-    tongue = match.strategy.tongue
+    language = match.strategy.language
     if not match.strategy.fixes:
-        again = (wording.WORDS[tongue]["again"],)
+        again = (wording.WORDS[language]["again"],)
         return Advice(HISTORY, dict(failed.arguments), match, lines=again, reason=match.strategy.memory.content), ""
     found = rules.proposed(match, failed)
-    lines = tuple(wording.step(step, tongue) for step in found.steps)
+    lines = tuple(wording.step(step, language) for step in found.steps)
     if not found.usable:
         return None, "; ".join(lines)
     return Advice(HISTORY, found.arguments, match, found.steps, lines, match.strategy.memory.content), ""
@@ -384,13 +385,13 @@ def _from_model(answer: diagnosis.Diagnosis, failed: Failure) -> Advice:
     changed = list(fixes.differences(plain(failed.arguments), plain(arguments)))
     if not changed:
         return Advice(LLM, reason=answer.reason, notes=("the language model changed nothing",))
-    tongue = wording.tongue(answer.reason + failed.message)
+    language = language_of(answer.reason, failed.message)
     lines = []
     for path, before, after in changed:
-        new = wording.WORDS[tongue]["dropped"] if after is fixes.MISSING else wording.shown(after, tongue)
-        line = f"`{'.'.join(path)}`: {wording.shown(before, tongue)} → {new}"
+        new = wording.WORDS[language]["dropped"] if after is fixes.MISSING else wording.shown(after, language)
+        line = f"`{'.'.join(path)}`: {wording.shown(before, language)} → {new}"
         why = answer.explanations.get(".".join(path)) or answer.explanations.get(path[0], "")
-        lines.append(f"{line}{wording.WORDS[tongue]['because']}{why}" if why else line)
+        lines.append(f"{line}{wording.WORDS[language]['because']}{why}" if why else line)
     return Advice(LLM, arguments, lines=tuple(lines), reason=answer.reason, explanations=answer.explanations)
 
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memctl.core.text.shortening import cut, one_line
 from memctl.strategies.fixes import (
     AT_LEAST,
     AT_MOST,
@@ -23,7 +23,6 @@ from memctl.strategies.fixes import (
 )
 from memctl.strategies.redaction import canonical
 
-_HAN = re.compile(r"[\u4e00-\u9fff]")
 _LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_SAID, _MOST_BRIEF = 120, 40, 160, 6
 
 WORDS: Mapping[str, Mapping[str, str]] = {
@@ -83,18 +82,12 @@ _TYPES = {
 }  # fmt: skip
 
 
-def tongue(text: str) -> str:
-    """`zh` where Chinese stands in the text, else `en`."""
-    return "zh" if _HAN.search(text) else "en"
-
-
 def shown(value: Any, language: str) -> str:
     """A value as code, cut where it is long."""
     if value is MISSING:
         return WORDS[language]["missing"]
     text = value if isinstance(value, str) else canonical(value)
-    text = " ".join(text.split())
-    text = text if len(text) <= _LONGEST_SHOWN else text[: _LONGEST_SHOWN - 1] + "…"
+    text = cut(one_line(text), _LONGEST_SHOWN)
     if isinstance(value, str) and not text:
         text = '""'
     mark = "``" if "`" in text else "`"
@@ -127,8 +120,7 @@ def _briefly(fix: Fix, language: str) -> str:
         return word["brief drop"].format(name=fix.name)
     if fix.kind == TAKE:
         return word["brief take"].format(name=fix.name, source=fix.source)
-    after = " ".join((fix.after if isinstance(fix.after, str) else canonical(fix.after)).split())
-    after = after if len(after) <= _LONGEST_BRIEF else after[: _LONGEST_BRIEF - 1] + "…"
+    after = cut(one_line(fix.after if isinstance(fix.after, str) else canonical(fix.after)), _LONGEST_BRIEF)
     sign = {AT_LEAST: " ≥ ", AT_MOST: " ≤ "}.get(fix.kind, " → ")
     shown_as = word[fix.type] if fix.kind == CONVERT else after or '""'
     return f"{fix.name}{sign}{shown_as}"
@@ -173,8 +165,7 @@ def failed_when(tool: str, error: str, message: str, causes: Sequence[Fix], lang
     """Why a call is likely to fail."""
     word = WORDS[language]
     why = listed([cause(fix, language) for fix in causes], language)
-    message = message if len(message) <= _LONGEST_SAID else message[: _LONGEST_SAID - 1] + "…"
-    said = word["said"].format(message=message) if message else ""
+    said = word["said"].format(message=cut(message, _LONGEST_SAID)) if message else ""
     return word["failed"].format(tool=tool, error=error, causes=why) + said
 
 

@@ -10,8 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import shortened
 from memctl.models import CANDIDATE, Memory
-from memctl.sessions.summary import NUMBER, shortened, telling, tongue
+from memctl.sessions.summary import NUMBER, telling
 from memctl.sessions.topics import key_topics
 from memctl.tasks.rules import (
     COMPLETED,
@@ -41,7 +43,7 @@ def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
     Args:
         taught: ids of strategies that say all there is to learn from it, so that nothing is made of it again.
     """
-    zh = tongue(task.original_request) == "zh"
+    zh = language_of(task.original_request) == "zh"
     outcome = task.outcome or FAILURE
     about: dict[str, Any] = {
         "task_id": task.id,
@@ -116,13 +118,13 @@ def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
 def approach_of(task: Task) -> str:
     """How it was done: as was said, else the steps that worked."""
     worked = [step.description.rstrip(".。") for step in task.steps if step.status == COMPLETED]
-    joint = "；" if tongue(task.original_request) == "zh" else "; "
+    joint = "；" if language_of(task.original_request) == "zh" else "; "
     return task.approach or shortened(joint.join(dict.fromkeys(worked)), 300)
 
 
 def lessons_of(task: Task) -> list[str]:
     """What was learned: as was said, else what failed and what helped then."""
-    colon = "：" if tongue(task.original_request) == "zh" else ": "
+    colon = "：" if language_of(task.original_request) == "zh" else ": "
     found = list(task.lessons)
     for failed, mended in recoveries(task):
         helped = shortened(mended.description or mended.tool_name, 160)
@@ -178,7 +180,7 @@ def feedback_episode(
     Args:
         about: metadata of the task's episode, where there is one.
     """
-    zh = tongue(feedback + description) == "zh"
+    zh = language_of(feedback, description) == "zh"
     told = " ".join(feedback.split())
     head = (
         f"用户对“{shortened(description, 60)}”的反馈：" if zh else f"User feedback on {shortened(description, 120)!r}: "

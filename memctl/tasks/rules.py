@@ -11,8 +11,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import one_line, shortened
 from memctl.errors import UsageError
-from memctl.sessions.summary import shortened, tongue
 
 PENDING, IN_PROGRESS, COMPLETED, FAILED = STATUSES = ("pending", "in_progress", "completed", "failed")
 SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
@@ -38,6 +39,7 @@ INTERRUPTED: Mapping[str, str] = {
     "en": "interrupted before the tool answered",
     "zh": "在工具返回之前中断",
 }
+SESSION_ENDED = {"en": "The session ended before the task was done", "zh": "会话结束时任务尚未完成"}
 """Errors that memctl itself notes, by language."""
 
 
@@ -251,7 +253,7 @@ def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> 
     """
     for step in task.steps:
         if step.status == IN_PROGRESS and step.call_id and step.call_id not in waited_for:
-            task = finish_step(task, now, error=INTERRUPTED[tongue(task.original_request)], call_id=step.call_id)
+            task = finish_step(task, now, error=INTERRUPTED[language_of(task.original_request)], call_id=step.call_id)
     return task
 
 
@@ -310,12 +312,12 @@ def is_under_way(task: Task) -> bool:
 
 def over_already(task: Task) -> str:
     """What is said of a task that ended by itself when somebody goes on with it, in its language."""
-    return OVER_ALREADY[tongue(task.original_request)].format(task.outcome_summary)
+    return OVER_ALREADY[language_of(task.original_request)].format(task.outcome_summary)
 
 
 def exhausted_reason(task: Task, iterations: int) -> str:
     """Why a task ended that took too many steps, in its language."""
-    return EXHAUSTED[tongue(task.original_request)].format(iterations)
+    return EXHAUSTED[language_of(task.original_request)].format(iterations)
 
 
 def closed(
@@ -375,26 +377,21 @@ def rendered(task: Task, iterations: int) -> str:
     """The task as Markdown for a prompt, in B's form: results to 200 characters, notes to 300, each on one line."""
     lines = [
         "## Current Task State",
-        f"**Goal**: {one_line(task.goal, SHOWN_NOTE)}",
+        f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",
         f"**Progress**: Step {task.iteration}/{iterations}",
         "",
         "### Plan:",
     ]
     for at, step in enumerate(task.steps, 1):
-        lines.append(f"  {_ICONS[step.status]} {at}. {one_line(step.description, SHOWN_NOTE)}")
-        lines += [f"       Result: {one_line(step.result, SHOWN_RESULT)}"] if step.result else []
-        lines += [f"       Error: {one_line(step.error, SHOWN_RESULT)}"] if step.error else []
+        lines.append(f"  {_ICONS[step.status]} {at}. {one_line(step.description)[:SHOWN_NOTE]}")
+        lines += [f"       Result: {one_line(step.result)[:SHOWN_RESULT]}"] if step.result else []
+        lines += [f"       Error: {one_line(step.error)[:SHOWN_RESULT]}"] if step.error else []
     decisions = {str(number): text for number, text in enumerate(task.decisions, 1)}
     context = {name: str(value) for name, value in task.context.items()}
     for heading, notes in (("Context", context), ("Scratchpad", task.scratchpad), ("Decisions", decisions)):
         lines += ["", f"### {heading}:"] if notes else []
-        lines += [f"  - {one_line(name, 80)}: {one_line(text, SHOWN_NOTE)}" for name, text in notes.items()]
+        lines += [f"  - {one_line(name)[:80]}: {one_line(text)[:SHOWN_NOTE]}" for name, text in notes.items()]
     return "\n".join(lines)
-
-
-def one_line(text: str, limit: int) -> str:
-    """One line, so that nothing in it can pose as another part."""
-    return " ".join(text.split())[:limit]
 
 
 def cut(text: str, limit: int) -> str:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from memctl import times
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
+from memctl.core.text.language import language_of
 from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.models import Change, Memory
 from memctl.secrets import MASK, guarded
@@ -332,12 +333,13 @@ class Tasks(Teaching):
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> None:
         """End the task at hand of a session that ends: `partial` where a step of it worked, else as failed."""
+        from memctl.tasks import rules as tasks
+
         now = now or times.utc_now()
         task = self.get(session_id, now=now)
         if task:
             done = any(step.status == "completed" for step in task.steps)
-            zh = any("\u4e00" <= character <= "\u9fff" for character in task.original_request)
-            words = "会话结束时任务尚未完成" if zh else "The session ended before the task was done"
+            words = tasks.SESSION_ENDED[language_of(task.original_request)]
             outcome = "partial" if done else "failure"
             self.close(outcome, summary=words, session_id=session_id, use_model=use_model, wait=wait, now=now)
 

@@ -6,10 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memctl.core.text.language import language_of
+from memctl.core.text.shortening import one_line, shortened
 from memctl.models import Memory
-from memctl.sessions.summary import shortened, telling, tongue
+from memctl.sessions.summary import telling
 from memctl.tasks.episodes import approach_of
-from memctl.tasks.rules import FAILURE, Task, one_line
+from memctl.tasks.rules import FAILURE, Task
 
 WORKED, AVOID = "worked", "avoid"
 STRATEGY_TAG = "task_strategy"
@@ -42,7 +44,7 @@ def strategy_of(task: Task) -> Proposal | None:
     why = (task.outcome_summary or (failure or [""])[-1]) if verdict == AVOID else approach_of(task)
     if not why.strip() or (verdict == AVOID and not errors and not task.lessons and not task.outcome_summary):
         return None
-    zh = tongue(task.original_request) == "zh"
+    zh = language_of(task.original_request) == "zh"
     forms = {
         (WORKED, False): "For {task!r}, this worked: {why}", (AVOID, False): "{task!r} failed: {why}",
         (WORKED, True): "“{task}”：这样做有效：{why}", (AVOID, True): "“{task}”失败的原因：{why}",
@@ -58,7 +60,7 @@ LONGEST_WHY = {"en": 300, "zh": 160}
 
 def retold(strategy: Memory, before: str, after: str) -> str:
     """A strategy's text with another approach at its end; the same text where it does not end in that approach."""
-    most = LONGEST_WHY[tongue(str(strategy.metadata.get("task_description", "")))]
+    most = LONGEST_WHY[language_of(str(strategy.metadata.get("task_description", "")))]
     head = strategy.content.removesuffix(shortened(before, most))
     return strategy.content if head == strategy.content else head + shortened(after, most)
 
@@ -86,21 +88,21 @@ _MOST_TOLD = 8
 
 def strategy_body(proposal: Proposal, episodes: Sequence[Memory]) -> str:
     """The Markdown of a strategy, from the episodes of its tasks, oldest first."""
-    words = _HEADINGS[tongue(proposal.description)]
+    words = _HEADINGS[language_of(proposal.description)]
     last = episodes[-_MOST_TOLD:][::-1]
     parts = [f"# {words[proposal.verdict].format(shortened(proposal.description, 80))}", shortened(proposal.why, 600)]
     steps = next((s for e in last if isinstance(s := e.metadata.get("steps"), list) and s), [])
     if listed := [_told_step(step) for step in steps if isinstance(step, Mapping)]:
         parts.append(f"## {words['steps']}\n\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(listed, 1)))
     for name, heading in (("lessons", "lessons"), ("key_decisions", "decisions")):
-        found = dict.fromkeys(one_line(str(text), 300) for e in last for text in e.metadata.get(name) or ())
+        found = dict.fromkeys(one_line(str(text))[:300] for e in last for text in e.metadata.get(name) or ())
         if found:
             parts.append(f"## {words[heading]}\n\n" + "\n".join(f"- {text}" for text in list(found)[:_MOST_TOLD]))
-    seen = [f"- {e.memory_id}: {one_line(str(e.metadata.get('outcome_summary') or e.content), 200)}" for e in last]
+    seen = [f"- {e.memory_id}: {one_line(str(e.metadata.get('outcome_summary') or e.content))[:200]}" for e in last]
     return "\n\n".join([*parts, f"## {words['seen']}\n\n" + "\n".join(seen)])
 
 
 def _told_step(step: Mapping[str, Any]) -> str:
     tool = f" (`{step['tool_name']}`)" if step.get("tool_name") else ""
-    failed = f" — {one_line(str(step['error']), 160)}" if step.get("error") else ""
-    return f"{one_line(str(step.get('description', '')), 200)}{tool}{failed}"
+    failed = f" — {one_line(str(step['error']))[:160]}" if step.get("error") else ""
+    return f"{one_line(str(step.get('description', '')))[:200]}{tool}{failed}"

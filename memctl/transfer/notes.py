@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from memctl import times
+from memctl.core.text.shortening import shortened
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError
 from memctl.files import atomic, reflections
 from memctl.models import Memory
@@ -188,8 +189,7 @@ def _summary(body: str) -> str:
             words += line.split()
         elif words:
             break
-    text = " ".join(words)
-    return text if len(text) <= _LONGEST_SUMMARY else text[:_LONGEST_SUMMARY].rsplit(" ", 1)[0] + " …"
+    return shortened(" ".join(words), _LONGEST_SUMMARY)
 
 
 def _prose(body: str) -> Iterator[str]:
