@@ -18,7 +18,7 @@ from typing import Any
 from bench.corpus import memories
 from bench.speed import Row, as_markdown, machine, write_table
 from memctl import open_store
-from memctl.decay.policies import POLICIES
+from memctl.core.limits import DECAY_POLICIES
 from memctl.models import Memory
 from memctl.store import MemoryStore
 
@@ -78,7 +78,7 @@ class Act:
 ACTS = (
     Act(
         "decay --dry-run",
-        lambda store: store.decay.run(policies=POLICIES, dry_run=True, now=NOW),
+        lambda store: store.decay.run(policies=DECAY_POLICIES, dry_run=True, now=NOW),
         lambda report: f"{len(report.faded)} fade",
         2.0,
     ),

@@ -342,10 +342,10 @@ def test_a_slow_reader_cannot_spoil_the_index(opener: Opener) -> None:
     writer, reader = opener(), opener()
     memory = writer.add("X first").memory
     write_by_hand(writer.folder.memory_file, writer.folder.memory_file.read_text().replace("X first", "X second"))
-    update, waiting = reader.index.update, []
-    reader.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
+    update, waiting = reader.engine.index.update, []
+    reader.engine.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
     reader.refresh()
-    reader.index.update = update  # type: ignore[method-assign]
+    reader.engine.index.update = update  # type: ignore[method-assign]
     assert waiting
     writer.put(replace(writer.get(memory.memory_id), content="X third"))
     with interrupted(atomic, "replace", is_memory, lambda: [update(*given) for given in waiting], after=True):
@@ -364,10 +364,10 @@ def test_a_slow_reader_cannot_bring_back_what_is_gone(opener: Opener, change: st
     data = json.loads(file.read_text())
     data["memories"].append({"memory_id": "m1", "content": "by hand"})
     write_by_hand(file, json.dumps({**data, "conflicts": [{"a": "b"}]}))
-    update, waiting = reader.index.update, []
-    reader.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
+    update, waiting = reader.engine.index.update, []
+    reader.engine.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
     reader.refresh()
-    reader.index.update = update  # type: ignore[method-assign]
+    reader.engine.index.update = update  # type: ignore[method-assign]
     assert waiting
     write_by_hand(file, json.dumps(data))
     if change == "forget":

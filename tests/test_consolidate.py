@@ -638,7 +638,7 @@ def good(*ids: str) -> dict[str, Any]:
 
 def with_model(opener: Callable[..., MemoryStore], model: Any) -> MemoryStore:
     store = opener()
-    store._load_llm = lambda: model
+    store.engine._load_llm = lambda: model
     store.add_many([episode(n) for n in (1, 2, 3)])
     return store
 
@@ -707,7 +707,7 @@ def test_a_model_that_cannot_be_loaded_stops_nothing(opener: Callable[..., Memor
         raise ProviderError("no package")
 
     store = with_model(opener, None)
-    store._load_llm = fails
+    store.engine._load_llm = fails
 
     assert store.consolidation.run(now=NOW).notes == ("rules alone: no package",)
 
@@ -743,7 +743,7 @@ def test_a_model_judges_paraphrases(opener: Callable[..., MemoryStore], verdict:
     )
     store.add_many([record(text, n, tags=("tea",)) for n, text in enumerate(texts)])
     ids = [pair.memory_id for found in alike([said(m) for m in store.all()]) for pair in (found.one, found.other)]
-    store._load_llm = lambda: Scripted(
+    store.engine._load_llm = lambda: Scripted(
         {"verdicts": [{"pair": 1, "says_all": verdict}, {"pair": 9, "says_all": "first"}]}
     )
 

@@ -13,8 +13,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.limits import AGE, CAPACITY, DECAY_POLICIES, GATE, HALF_LIFE, STRATEGIES
 from memctl.decay import policies
-from memctl.decay.policies import AGE, CAPACITY, DECAY_POLICIES, GATE, HALF_LIFE, STRATEGIES, Rules
+from memctl.decay.policies import Rules
 from memctl.errors import InvalidDataError, RefusedError, UsageError
 from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 

@@ -87,7 +87,7 @@ def all_matches(store: MemoryStore, words: list[str], limit: int) -> list[tuple[
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5, unique=True), st.integers(1, 40))
 def test_the_best_by_words_are_those_of_all(large: MemoryStore, asked: list[str], limit: int) -> None:
     words = text.terms(" ".join(asked))
-    found = large.index.full_text(words, Filters(), NOW, limit)
+    found = large.engine.index.full_text(words, Filters(), NOW, limit)
 
     assert [(one.rowid, one.score) for one in found] == all_matches(large, words, limit)
 
@@ -95,11 +95,11 @@ def test_the_best_by_words_are_those_of_all(large: MemoryStore, asked: list[str]
 def test_many_that_do_not_pass_the_filter_hide_none(large: MemoryStore) -> None:
     """Wherever the looked-up part of the best holds too few, more are looked at."""
     words = text.terms("tea lisbon 10 20 30 40 50 60 70 80 90")
-    found = large.index.full_text(words, Filters(), NOW, 5)
+    found = large.engine.index.full_text(words, Filters(), NOW, 5)
 
     assert [(one.rowid, one.score) for one in found] == all_matches(large, words, 5)
-    archived = large.index.full_text(words, Filters(statuses=("archived",)), NOW, 9)
-    assert {entry.memory_id for entry in large.index.found([one.rowid for one in archived])} == {
+    archived = large.engine.index.full_text(words, Filters(statuses=("archived",)), NOW, 9)
+    assert {entry.memory_id for entry in large.engine.index.found([one.rowid for one in archived])} == {
         f"m{number:04}" for number in range(10, 100, 10)
     }
 
@@ -107,11 +107,11 @@ def test_many_that_do_not_pass_the_filter_hide_none(large: MemoryStore) -> None:
 @cases(15)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=4).map(" ".join))
 def test_the_nearest_by_sketches_are_the_nearest(large: MemoryStore, asked: str) -> None:
-    assert large.embedder is not None
-    vector = large.embedder.embed_query(asked)
+    assert large.engine.embedder is not None
+    vector = large.engine.embedder.embed_query(asked)
     condition = search.where(Filters(), NOW)
-    exact = search.exactly_nearest(large.index.connection, vectors.pack(vector).vector, condition, 10)
-    found = search.nearest(large.index.connection, vector, condition, 10)
+    exact = search.exactly_nearest(large.engine.index.connection, vectors.pack(vector).vector, condition, 10)
+    found = search.nearest(large.engine.index.connection, vector, condition, 10)
 
     assert [one.score for one in found] == pytest.approx([one.score for one in exact], abs=0.02)
 

@@ -21,7 +21,7 @@ from conftest import elements, tracked
 
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
-from memctl.core.session import Session
+from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
 from memctl.files import sessions as session_files
@@ -472,9 +472,7 @@ def stranger(filled: MemoryStore) -> MemoryStore:
     path.write_bytes(signing.unsigned(path.read_bytes()))
     held = json.loads(path.read_bytes())["components"]
     messages = next(state["messages"] for state in held.values() if "messages" in state)
-    queue.put(
-        filled.folder, queue.Queued(f"evt_{NOW:%Y%m%d%H%M%S}_{'0' * 16}", "main", NOW, tuple(messages), own=False)
-    )
+    queue.put(filled.folder, Queued(f"evt_{NOW:%Y%m%d%H%M%S}_{'0' * 16}", "main", NOW, tuple(messages), own=False))
     return filled
 
 

@@ -118,4 +118,4 @@ class TestFileMessages(MessagesContract):
     def messages(self, tmp_path: Path) -> Iterator[Messages]:
         environment = {"XDG_CACHE_HOME": str(tmp_path)}
         with open_store(tmp_path / "store", "alice", create=True, environment=environment) as store:
-            yield FileMessages(store)
+            yield FileMessages(store.engine)

@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.cli.main import main
+from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import journal, naming, queue, receipts, reflections, sessions
 from memctl.files.layout import UserFolder
@@ -381,7 +382,7 @@ def build(root: Path, ids: Sequence[str], trashed: set[str]) -> World:
     for number, name in enumerate(ids):  # a session that begins learns from what waits
         session, content = f"s{number}", str(records[number]["content"])
         waiting = queued[name]
-        queue.put(folder, queue.Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
+        queue.put(folder, Queued(waiting, session, NOW, ({"role": "USER", "content": content},)))
     shared = folder.displaced / "hand-edit-99-memory.json"
     shared.write_text(json.dumps(records, ensure_ascii=False, indent=1), "utf-8")
     write_by_hand(folder.knowledge / "ids.md", f"# {all_ids}\n")

@@ -19,6 +19,7 @@ from memctl.agent.memory import AgentMemory
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.extract import Utterance
+from memctl.memories.asking import Asking
 from memctl.models import Change, FileEdit, LineEdit
 from memctl.secrets import ALLOW, MASK, REFUSE
 
@@ -223,11 +224,14 @@ def test_what_was_insisted_on_may_be_changed_and_one_more_may_not(store: MemoryS
     store.write_reflection(changed, f"# The token\n\n{TOKEN}", expected=f"# Token\n\n{TOKEN}")
 
 
+def with_settings(store: MemoryStore, settings: config.Settings) -> MemoryStore:
+    """The same memories under other settings."""
+    return MemoryStore(Asking(store.folder, store.engine.index, store.engine.embedder, settings))
+
+
 def test_masked_by_setting(store: MemoryStore) -> None:
     config.save(store.folder.root.parent, "secrets", MASK)
-    with type(store)(
-        store.folder, store.engine.index, store.engine.embedder, config.load(store.folder.root.parent)
-    ) as masking:
+    with with_settings(store, config.load(store.folder.root.parent)) as masking:
         memory = masking.add(f"The token is {TOKEN}", detail=f"# {TOKEN}", metadata={"password": "Kitten99"}).memory
         assert memory.content == "The token is [redacted GitHub token]"
         assert memory.metadata == {"password": "[redacted password]"}
@@ -239,9 +243,7 @@ def test_masked_by_setting(store: MemoryStore) -> None:
 
 def test_allowed_by_setting(store: MemoryStore) -> None:
     config.save(store.folder.root.parent, "secrets", ALLOW)
-    with type(store)(
-        store.folder, store.engine.index, store.engine.embedder, config.load(store.folder.root.parent)
-    ) as allowing:
+    with with_settings(store, config.load(store.folder.root.parent)) as allowing:
         allowing.add(f"The token is {TOKEN}")
         assert [p for p in doctor.examine(allowing) if p.code == codes.SECRET] == []
 
@@ -313,9 +315,7 @@ def test_nor_does_any_part_of_a_change_alone(store: MemoryStore) -> None:
 @pytest.mark.parametrize("policy", [MASK, ALLOW])
 def test_other_words_by_setting(policy: str, store: MemoryStore, tmp_path: Path) -> None:
     config.save(store.folder.root.parent, "secrets", policy)
-    with type(store)(
-        store.folder, store.engine.index, store.engine.embedder, config.load(store.folder.root.parent)
-    ) as changed:
+    with with_settings(store, config.load(store.folder.root.parent)) as changed:
         for attempt in other_words(changed, tmp_path).values():
             attempt()
         if policy == MASK:

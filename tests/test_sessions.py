@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 
 from memctl import open_store
 from memctl.core.messages import Message
-from memctl.core.session import Session
+from memctl.core.session import Queued, Session
 from memctl.errors import (
     ConflictError,
     InvalidDataError,
@@ -942,6 +942,6 @@ def test_the_order_of_what_waits_survives_more_than_it_counts(store, monkeypatch
     names = []
     for n in range(5):
         names.append(queue.id_of(store.folder, "main", [f"m{n}"], NOW))
-        queue.put(store.folder, queue.Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},)))
+        queue.put(store.folder, Queued(names[-1], "main", NOW, ({"role": "USER", "content": f"text {n}"},)))
     assert len(set(names)) == 5
     assert [name for _, name in store.sessions.waiting()][:2] == names[:2]

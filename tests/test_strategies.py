@@ -817,7 +817,7 @@ def test_a_model_that_cannot_be_loaded_is_noted(store: MemoryStore) -> None:
     def broken() -> Any:
         raise ProviderError("its address cannot be one")
 
-    store._load_llm = broken
+    store.engine._load_llm = broken
     assert "its address" in advised(store, {"query": ""}).notes[0]
 
 

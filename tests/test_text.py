@@ -157,8 +157,8 @@ def test_every_sentence_finds_itself_first(library: MemoryStore, name: str) -> N
 def test_parts_of_words_do_not_match(library: MemoryStore, question: str, not_there: str) -> None:
     """A pair must be whole; a syllable of Hindi is not the word."""
     whole = [word for word in text.terms(question) if len(word) > 1] or text.terms(question)
-    rows = [scored.rowid for scored in library.index.full_text(whole, Filters(), NOW, 50)]
-    assert not_there not in [found.memory_id for found in library.index.found(rows)]
+    rows = [scored.rowid for scored in library.engine.index.full_text(whole, Filters(), NOW, 50)]
+    assert not_there not in [found.memory_id for found in library.engine.index.found(rows)]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_any_text_elsewhere(library: MemoryStore, given_text: str) -> None:
             library.get(f"{given_text}?")
     odd = Filters(categories=(given_text,), tags=(given_text,), kinds=(given_text,), statuses=(given_text,))
     assert library.query(Query("tea", filters=odd)).hits == ()
-    assert library.index.ids_starting(f"{given_text}*") == []
+    assert library.engine.index.ids_starting(f"{given_text}*") == []
 
 
 @cases(60)

@@ -139,10 +139,10 @@ def heard(folder: Path, tries: int) -> list[Row]:
 
             def hear() -> None:
                 message = agent.on_user_message(f"New: {next(said)}")
-                found.append(bool(reader.index.messages(message.id)))
+                found.append(bool(reader.engine.index.messages(message.id)))
 
             whole = taken(hear, tries)
-            looked = taken(lambda: reader.index.messages("msg_0000000000000001"), tries)
+            looked = taken(lambda: reader.engine.index.messages("msg_0000000000000001"), tries)
         line = b"x" * 300 + b"\n"
         bare = taken(lambda: _append(folder / "bare.jsonl", line), tries)
     alone = Taken(whole.wall - looked.wall, whole.processor - looked.processor)

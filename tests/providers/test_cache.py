@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from memctl import open_store
-from memctl.engine import Engine
+from memctl.memories.asking import Asking
 from memctl.providers.cache import CachedEmbedder
 from memctl.store import MemoryStore
 
@@ -61,8 +61,7 @@ def test_a_rebuilt_index_embeds_nothing_twice(tmp_path: Path):
     inner = Counting()
     with open_store(tmp_path / "store", user="alice", create=True) as plain:
         cached = CachedEmbedder(inner, plain.folder.cache / "embeddings.sqlite")
-        store: Engine = MemoryStore(plain.folder, plain.index, cached)
-        assert isinstance(store, MemoryStore)
+        store = MemoryStore(Asking(plain.folder, plain.engine.index, cached))
         store.add("Alice likes tea")
         store.sync()
         asked = list(inner.asked)
