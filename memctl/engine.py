@@ -16,13 +16,13 @@ from memctl import sync as syncing
 from memctl.config import Settings
 from memctl.core import ids
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
-from memctl.files import document, journal, knowledge, layout, local_state, trash
+from memctl.files import document, journal, knowledge, local_state, trash
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
 from memctl.gateway import Gateway, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
-from memctl.models import Change, Memory
+from memctl.models import TRASH, Change, Memory
 from memctl.providers import waiting
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.secrets import ALLOW
@@ -370,7 +370,7 @@ class Engine:
         found = []
         for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
             try:
-                data = self.view().read(layout.TRASH + path.name)
+                data = self.view().read(TRASH + path.stem)
                 found += [trash.read_trashed(data, path.name)] if data is not None else []
             except MemctlError:
                 continue

@@ -19,11 +19,11 @@ from memctl import records, sync, times
 from memctl.entries import record_entry
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.files import atomic, codec, document, edit, journal, layout, local_state, lock, recovery, transcripts
-from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.files.journal import Operation, RecordStep, TextStep
 from memctl.files.layout import UserFolder
 from memctl.index.protocol import FileState, FileUpdate
 from memctl.index.sqlite import SqliteIndex
-from memctl.models import Change, FileEdit, Memory
+from memctl.models import Change, Memory, TextEdit
 from memctl.providers.base import Embedder
 from memctl.records import IdMaker
 from memctl.view import View
@@ -120,8 +120,8 @@ class Gateway:
             return None
         clean = base is None or not base.problem
         old = document.empty(self.folder.name) if data is None else data
-        files = tuple(self._signed(file) for file in change.files)
-        change = replace(change, files=files)
+        files = tuple(self._signed(file) for file in change.texts)
+        change = replace(change, texts=files)
         new, header = self._new_content(old, change, texts, clean)
         _check_size(new)
         operation = Operation(
@@ -129,7 +129,7 @@ class Gateway:
             at=times.to_text(now),
             command=change.command,
             records=_record_steps(texts, known, change.removes),
-            files=tuple(FileStep(f.path, f.before, f.after) for f in files),
+            texts=tuple(TextStep(f.name, f.before, f.after) for f in files),
             lines=change.lines,
             header=header,
             undoes=change.undoes,
@@ -137,13 +137,14 @@ class Gateway:
         )
         return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
 
-    def _signed(self, file: FileEdit) -> FileEdit:
+    def _signed(self, file: TextEdit) -> TextEdit:
         """The edit, with the signature that memctl's own files bear."""
-        if file.after is None or not file.path.startswith(layout.PRIVATE):
+        path = layout.path_of(file.name)
+        if file.after is None or not path.startswith(layout.PRIVATE):
             return file
-        if local_state.is_own(self.folder, file.path, file.after):
+        if local_state.is_own(self.folder, path, file.after):
             return file
-        return replace(file, after=self.folder.signer.signed(file.path, file.after))
+        return replace(file, after=self.folder.signer.signed(path, file.after))
 
     def _stamp(self) -> tuple[int, int, int, int]:
         found = self.folder.memory_file.stat()
@@ -189,9 +190,9 @@ class Gateway:
     # Carrying out
 
     def _carry_out(self, prepared: _Prepared) -> None:
-        _check_files(self.folder, prepared.change.files)
+        _check_files(self.folder, prepared.change.texts)
         for line in prepared.change.lines:  # what cannot be written must be met before it is begun
-            atomic.check_regular(self.folder.step(line.path))
+            atomic.check_regular(self.folder.step(line.log))
         layout.ensure_private(self.folder)
         prepared = replace(prepared, operation=journal.write_intent(self.folder, prepared.operation))
         try:
@@ -208,8 +209,8 @@ class Gateway:
         self._index(prepared)
 
     def _write(self, prepared: _Prepared) -> None:
-        for file in prepared.change.files:
-            recovery.write_file(self.folder, file.path, file.after, file.before)
+        for file in prepared.change.texts:
+            recovery.write_text(self.folder, file.name, file.after, file.before)
         recovery.write_lines(self.folder, prepared.change.lines)
         if prepared.content is not None:
             with atomic.told(self.folder.memory_file):
@@ -245,9 +246,9 @@ class Gateway:
         """
         if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
             return True
-        for file in prepared.change.files:
-            if recovery.read_file(self.folder, file.path) == file.after and file.before != file.after:
-                recovery.write_file(self.folder, file.path, file.before, file.after)
+        for file in prepared.change.texts:
+            if recovery.read_text(self.folder, file.name) == file.after and file.before != file.after:
+                recovery.write_text(self.folder, file.name, file.before, file.after)
         recovery.write_lines(self.folder, [replace(line, added=not line.added) for line in prepared.change.lines])
         journal.finish(self.folder, prepared.operation, journal.DROPPED)
         return False
@@ -257,8 +258,8 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            transcribed = any(transcripts.is_transcript(line.path) for line in prepared.change.lines)
-            if prepared.change.files or transcribed or not prepared.clean:
+            transcribed = any(transcripts.is_transcript(line.log) for line in prepared.change.lines)
+            if prepared.change.texts or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
             journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
         except (MemctlError, apsw.Error, OSError):
@@ -426,10 +427,10 @@ def _same_file(found: os.stat_result, known: FileState) -> bool:
     return (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.mtime_ns, known.inode)
 
 
-def _check_files(folder: UserFolder, files: Sequence[FileEdit]) -> None:
+def _check_files(folder: UserFolder, files: Sequence[TextEdit]) -> None:
     """Each file must still be what the decision saw."""
     for file in files:
-        if recovery.read_file(folder, file.path) != file.before:
+        if recovery.read_text(folder, file.name) != file.before:
             raise ConflictError(
-                f"{file.path} was changed by someone else in the meantime", hint="Run the command again."
+                f"{file.name} was changed by someone else in the meantime", hint="Run the command again."
             )

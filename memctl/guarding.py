@@ -10,12 +10,11 @@ from typing import Any
 from memctl import secrets
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.files import codec, reflections
-from memctl.models import Change, FileEdit, LineEdit, Memory
+from memctl.models import COUNTED, TRASH, Change, LogLine, Memory, TextEdit
 
 _FIELDS = ("content", "key", "subcategory", "tags", "source", "archived_reason", "metadata", "extra")
 _IDS = ("session_id", "external_id")
 """Drawn at random more often than not: only what has the form of a secret is taken for one."""
-_PRIVATE = ".memctl/"
 
 
 def guarded(
@@ -80,35 +79,35 @@ def guarded_change(change: Change, policy: str, stored: Callable[[], str]) -> Ch
     try:
         for memory in change.puts:
             guarded(memory, secrets.REFUSE)
-        for file in change.files:
+        for file in change.texts:
             _guarded_file(file, secrets.REFUSE, "")
         for line in change.lines:
             _guarded_line(line, secrets.REFUSE, "")
     except RefusedError:
         known = stored()
         puts = tuple(guarded(memory, policy, known=known, can_insist=False) for memory in change.puts)
-        files = tuple(_guarded_file(file, policy, known) for file in change.files)
+        files = tuple(_guarded_file(file, policy, known) for file in change.texts)
         lines = tuple(_guarded_line(line, policy, known) for line in change.lines)
-        return replace(change, puts=puts, files=files, lines=lines)
+        return replace(change, puts=puts, texts=files, lines=lines)
     return change
 
 
-def _guarded_file(file: FileEdit, policy: str, known: str) -> FileEdit:
-    if file.after is None or file.path.startswith(_PRIVATE):
+def _guarded_file(file: TextEdit, policy: str, known: str) -> TextEdit:
+    if file.after is None or file.name.startswith((TRASH, COUNTED)):
         return file
     before, after = ((data or b"").decode("utf-8", "surrogateescape") for data in (file.before, file.after))
-    safe = secrets.guarded(after, policy, file.path, known=known + before, can_insist=False)
+    safe = secrets.guarded(after, policy, file.name, known=known + before, can_insist=False)
     if safe == after:
         return file
     return replace(file, after=_with_its_hash(file, safe).encode("utf-8", "surrogateescape"))
 
 
-def _with_its_hash(file: FileEdit, safe: str) -> str:
+def _with_its_hash(file: TextEdit, safe: str) -> str:
     """A reflection that memctl made stays one: its hash is that of the masked body."""
-    if not reflections.is_reference(file.path):
+    if not reflections.is_reference(file.name):
         return safe
     try:
-        made, masked = (reflections.parse(data, file.path) for data in (file.after or b"", safe.encode()))
+        made, masked = (reflections.parse(data, file.name) for data in (file.after or b"", safe.encode()))
     except (InvalidDataError, UnicodeEncodeError):
         return safe
     if reflections.hand_edited(made):
@@ -116,10 +115,10 @@ def _with_its_hash(file: FileEdit, safe: str) -> str:
     return reflections.render_generated(masked.fields, masked.body, safe.encode()).decode()
 
 
-def _guarded_line(line: LineEdit, policy: str, known: str) -> LineEdit:
+def _guarded_line(line: LogLine, policy: str, known: str) -> LogLine:
     if not line.added:
         return line
     value = json.loads(line.line)
-    safe = secrets.guarded(value, policy, line.path, known=known, can_insist=False)
+    safe = secrets.guarded(value, policy, line.log, known=known, can_insist=False)
     written = json.dumps(safe, ensure_ascii=False).encode("utf-8", "replace")
     return line if safe == value else replace(line, line=written)

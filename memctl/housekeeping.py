@@ -11,7 +11,7 @@ from memctl.entries import memory_of, reflection_memory
 from memctl.errors import RefusedError, StorageError, argument
 from memctl.files import document, reflections, trash
 from memctl.files.document import tombstones
-from memctl.models import Change, FileEdit, Memory, Reflection
+from memctl.models import Change, Memory, Reflection, TextEdit
 from memctl.sync import FUSE_LEAST, FUSE_SHARE
 from memctl.view import View
 
@@ -28,7 +28,7 @@ def housekeeping(view: View, now: datetime) -> Change:
     moving = to_trash(MAINTENANCE, view, expired, trash.EXPIRED, now)
     adopted, files = adoptions(view, now)
     moved, moves = followings(view, set(moving.removes))
-    return Change(MAINTENANCE, (*adopted, *moved), moving.removes, (*moving.files, *files, *moves))
+    return Change(MAINTENANCE, (*adopted, *moved), moving.removes, (*moving.texts, *files, *moves))
 
 
 def _repeated(view: View) -> set[str]:
@@ -39,7 +39,7 @@ def _repeated(view: View) -> set[str]:
     return document.repeated(document.parse(view.read(document.FILE_NAME) or b""))
 
 
-def followings(view: View, going: set[str]) -> tuple[list[Memory], list[FileEdit]]:
+def followings(view: View, going: set[str]) -> tuple[list[Memory], list[TextEdit]]:
     """Reflections that name another record than the one that refers to them, under their own record's id and name.
 
     It happens where a merge gave the later of two memories with one id a new one: git's driver for one file cannot
@@ -49,7 +49,7 @@ def followings(view: View, going: set[str]) -> tuple[list[Memory], list[FileEdit
         going: records that are about to leave.
     """
     moved: list[Memory] = []
-    files: list[FileEdit] = []
+    files: list[TextEdit] = []
     for found in view.index.misnamed():
         owners = view.referring(found.path)
         memory = view.get(next(iter(owners))) if len(owners) == 1 and not owners & going else None
@@ -58,20 +58,20 @@ def followings(view: View, going: set[str]) -> tuple[list[Memory], list[FileEdit
         data = reflections.with_ids(found.raw, {found.memory_id: memory.memory_id})
         path = reflections.path_for(memory.memory_id)
         if found.path != reflections.path_for(found.memory_id) or view.read(path) is not None:
-            files.append(FileEdit(found.path, found.raw, data))
+            files.append(TextEdit(found.path, found.raw, data))
         else:
-            files += [FileEdit(found.path, found.raw, None), FileEdit(path, None, data)]
+            files += [TextEdit(found.path, found.raw, None), TextEdit(path, None, data)]
             moved.append(replace(memory, summary_md_ref=path))
     return moved, files
 
 
-def adoptions(view: View, now: datetime) -> tuple[list[Memory], list[FileEdit]]:
+def adoptions(view: View, now: datetime) -> tuple[list[Memory], list[TextEdit]]:
     """Records of the reflections that have none, and the ids written into those files.
 
     A reflection that names a forgotten or purged record is left alone: its record must not come back by it.
     """
     adopted: list[Memory] = []
-    files: list[FileEdit] = []
+    files: list[TextEdit] = []
     for orphan in view.orphans():
         record = adopt(orphan, view.new_id(now), now)
         if not obstacle(view, orphan, record):
@@ -87,7 +87,7 @@ def obstacle(view: View, reflection: Reflection, record: Memory) -> str:
         return "is empty; it gets a record once something stands in it"
     if name in tombstones(view.header):
         return f"names {name}, which was purged; delete it, or take the `memory_id` out"
-    if view.read(trash.trash_path(name)) is not None:
+    if view.read(trash.name_of(name)) is not None:
         way = f"`memctl restore {argument(name)}`"
         return f"names {name}, which lies in the trash; delete it, or take the `memory_id` out, or {way}"
     return "" if records.can_be_stored(record) else "gets no record: its front matter holds what a record cannot"
@@ -122,12 +122,12 @@ def adopt(reflection: Reflection, new_id: str, now: datetime) -> Memory:
     )
 
 
-def name_record(view: View, reflection: Reflection, memory: Memory) -> list[FileEdit]:
+def name_record(view: View, reflection: Reflection, memory: Memory) -> list[TextEdit]:
     """Write the record's id into a reflection that names none; its text stays as it is."""
     if reflection.memory_id:
         return []
     before = view.read(reflection.path) or b""
-    return [FileEdit(reflection.path, before, reflections.with_memory_id(before, memory.memory_id))]
+    return [TextEdit(reflection.path, before, reflections.with_memory_id(before, memory.memory_id))]
 
 
 def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, now: datetime) -> Change:
@@ -137,13 +137,13 @@ def to_trash(command: str, view: View, memories: Sequence[Memory], reason: str, 
         StorageError: such a reflection cannot be read, and so not be kept.
     """
     going = {memory.memory_id for memory in memories}
-    files: list[FileEdit] = []
+    files: list[TextEdit] = []
     for memory in memories:
         own = _own_reflection(view, memory, going)
-        in_trash = view.read(trash.trash_path(memory.memory_id))
+        in_trash = view.read(trash.name_of(memory.memory_id))
         files += trash.to_trash(memory, own, in_trash, reason, now)
     return Change(
-        command, removes=tuple(dict.fromkeys(memory.memory_id for memory in memories)), files=tuple(_once(files))
+        command, removes=tuple(dict.fromkeys(memory.memory_id for memory in memories)), texts=tuple(_once(files))
     )
 
 
@@ -166,8 +166,8 @@ def _can_go(view: View, memory: Memory) -> bool:
     return True
 
 
-def _once(files: Sequence[FileEdit]) -> list[FileEdit]:
-    return list({file.path: file for file in files}.values())
+def _once(files: Sequence[TextEdit]) -> list[TextEdit]:
+    return list({file.name: file for file in files}.values())
 
 
 def fuse(going: int, active: int, done: str, command: str) -> RefusedError | None:

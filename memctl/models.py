@@ -249,36 +249,45 @@ class QueryResult:
     """None where no reranker had a say."""
 
 
-@dataclass(frozen=True)
-class FileEdit:
-    """One file, relative to the user's folder, before and after a change; None where there is no file."""
+TRASH, COUNTED = "trash/", "counted"
+"""How the names of texts begin that are forgotten memories, and the name of the mark up to which uses were counted."""
 
-    path: str
+
+@dataclass(frozen=True)
+class TextEdit:
+    """A text beside the records, before and after a change; None where there is none.
+
+    Args:
+        name: `reflections/…` and `knowledge/…` as users know them, `trash/…` of a forgotten memory (`trash.name_of`),
+            or `COUNTED`.
+    """
+
+    name: str
     before: bytes | None
     after: bytes | None
 
 
 @dataclass(frozen=True)
-class LineEdit:
-    """One line of an append-only log (JSONL, relative to the user's folder) to add at its end, or to take out (`undo`).
+class LogLine:
+    """One line of an append-only log (`feedback.jsonl`, `transcripts/…`) to add at its end, or to take out (`undo`).
 
     `line` has no line end; it holds an id of its own, so that it stands in the log once.
     """
 
-    path: str
+    log: str
     line: bytes
     added: bool = True
 
 
 @dataclass(frozen=True)
 class Change:
-    """Everything one command does to the files: the only thing `MemoryStore.apply` accepts.
+    """Everything one command does to what is stored: the only thing `engine.apply` accepts.
 
     Args:
         command: what the user did, for the log (`add`, `edit mem_…`).
         puts: records to add, or to replace by id.
         removes: ids of records to take out of `memory.json`.
-        files: other files to write or delete.
+        texts: other texts to write or delete.
         lines: lines of logs to add or to take out.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
         undoes: id of the operation this one takes back; `redoes`: id of the undo that this one takes back.
@@ -288,8 +297,8 @@ class Change:
     command: str
     puts: tuple[Memory, ...] = ()
     removes: tuple[str, ...] = ()
-    files: tuple[FileEdit, ...] = ()
-    lines: tuple[LineEdit, ...] = ()
+    texts: tuple[TextEdit, ...] = ()
+    lines: tuple[LogLine, ...] = ()
     header: Mapping[str, Any] | None = None
     undoes: str = ""
     redoes: str = ""
@@ -297,7 +306,7 @@ class Change:
 
     @property
     def empty(self) -> bool:
-        return not (self.puts or self.removes or self.files or self.lines or self.header is not None)
+        return not (self.puts or self.removes or self.texts or self.lines or self.header is not None)
 
 
 @dataclass(frozen=True)

@@ -17,13 +17,25 @@ from memctl.core.kept import KeptMessage
 from memctl.core.provenance import SAID
 from memctl.core.text.sentences import sentences
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, erase, local_state, naming, reflections, sessions, transcripts, trash
-from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure
+from memctl.files import (
+    atomic,
+    codec,
+    document,
+    erase,
+    layout,
+    local_state,
+    naming,
+    reflections,
+    sessions,
+    transcripts,
+    trash,
+)
+from memctl.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure, FileChange
 from memctl.files.layout import UserFolder
 from memctl.files.recovery import displaced_name
 from memctl.index.stopwords import stop_terms
 from memctl.index.text import words
-from memctl.models import FileEdit, Memory
+from memctl.models import Memory
 from memctl.telling import marks, passages, unescaped
 from memctl.view import View
 
@@ -254,7 +266,7 @@ def _drew_on(text: str, ids: frozenset[str]) -> bool:
 
 def _trash_files(traces: _Traces) -> Iterator[str]:
     """What lies in the trash of the memories; of what cannot be read, what has the name of one or tells of one."""
-    own = set(map(trash.trash_path, traces.named))
+    own = {layout.path_of(trash.name_of(memory_id)) for memory_id in traces.named}
     for path, full in (*traces.inside(traces.folder.trash), *traces.inside(traces.folder.unverified / "trash")):
         data = traces.read(full)
         try:
@@ -403,7 +415,7 @@ class _Sources:
 # In words
 
 
-def _touched(change: FileEdit, stored: Sequence[Memory], named: frozenset[str]) -> Touched:
+def _touched(change: FileChange, stored: Sequence[Memory], named: frozenset[str]) -> Touched:
     if change.after is None:
         return Touched(change.path, DELETED)
     if change.path == document.FILE_NAME:

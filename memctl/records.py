@@ -10,7 +10,7 @@ from typing import Any
 
 from memctl.errors import InvalidDataError, UsageError, argument
 from memctl.files import codec, reflections
-from memctl.models import DEFAULT_KIND, KINDS, LAYERS, FileEdit, Memory
+from memctl.models import DEFAULT_KIND, KINDS, LAYERS, Memory, TextEdit
 
 IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
 """Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
@@ -165,10 +165,10 @@ _RESTATED = frozenset(
 """Fields that are taken over when a memory is said again with them."""
 
 
-def detail_file(memory: Memory, text: str, before: bytes | None) -> FileEdit:
+def detail_file(memory: Memory, text: str, before: bytes | None) -> TextEdit:
     """A memory's own Markdown, written by its author (so never regenerated)."""
     path = reflections.path_for(memory.memory_id)
-    return FileEdit(path, before, reflections.render(front_matter(memory), text))
+    return TextEdit(path, before, reflections.render(front_matter(memory), text))
 
 
 def front_matter(memory: Memory) -> dict[str, Any]:

@@ -12,7 +12,7 @@ from memctl import records
 from memctl.entries import memory_of
 from memctl.errors import NotFoundError
 from memctl.files import atomic, codec, document, local_state, reflections, trash
-from memctl.files.layout import PRIVATE, UserFolder
+from memctl.files.layout import PRIVATE, UserFolder, path_of
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import Memory, Reflection
 from memctl.records import IdMaker
@@ -43,7 +43,7 @@ class View:
         known = last[low] if low in last else self.index.last_id(low, high)
         known = max(known or "", self.given.get(low, ""))  # one that was forgotten or undone since counts too
         free = drawn if known < drawn else records.next_id(known)
-        while free in self.tombstones or (self.folder.root / trash.trash_path(free)).exists():
+        while free in self.tombstones or (self.folder.root / path_of(trash.name_of(free))).exists():
             free = records.next_id(free)  # what was purged stays purged, what was forgotten can be brought back
         last[low] = free
         self.given[low] = free
@@ -97,8 +97,9 @@ class View:
         """Reflections that no record refers to or is named by."""
         return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
 
-    def read(self, path: str) -> bytes | None:
-        """A file of the user's, None where there is none; of memctl's own, only what this machine's user wrote."""
+    def read(self, name: str) -> bytes | None:
+        """A text, None where there is none; of memctl's own files, only what this machine's user wrote."""
+        path = path_of(name)
         data = atomic.read(self.folder.resolve(path), self.folder.root)
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 

@@ -23,7 +23,7 @@ from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
 from memctl.files import atomic, codec, document, journal, layout, receipts, recovery
 from memctl.index import database
-from memctl.models import Change, FileEdit, Memory
+from memctl.models import Change, Memory, TextEdit
 from memctl.view import View
 
 Opener = Callable[..., MemoryStore]
@@ -501,7 +501,7 @@ def test_a_file_that_changed_since_the_decision(store: MemoryStore) -> None:
     def decide(view: View) -> Change:
         before = view.read(name)
         write_by_hand(path, b"# By hand\n")
-        return Change("test", files=(FileEdit(name, before, b"# Ours\n"),))
+        return Change("test", texts=(TextEdit(name, before, b"# Ours\n"),))
 
     with pytest.raises(ConflictError, match="changed by someone else"):
         store.change(decide)

@@ -40,9 +40,9 @@ from memctl import MemoryStore, bootstrap, doctor, open_store, records
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.files import atomic, journal, layout, lock, merge_values
-from memctl.files.journal import FileStep, Operation, RecordStep
+from memctl.files.journal import Operation, RecordStep, TextStep
 from memctl.index import database
-from memctl.models import Change, FileEdit, Filters, Memory, Query
+from memctl.models import Change, Filters, Memory, Query, TextEdit
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.view import View
 
@@ -642,7 +642,7 @@ def test_broken_with_an_unfinished_change(filled: MemoryStore, opener: Opener) -
     """A crash and a broken file at once: reading goes on, writing says why not, mending the file ends both."""
     good = filled.folder.memory_file.read_bytes()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
-    steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
+    steps = (RecordStep("n1", None, record),), (TextStep("reflections/n1.md", None, b"# N1\n"),)
     journal.write_intent(filled.folder, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
     (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
     write_by_hand(filled.folder.memory_file, good[:-5])
@@ -664,7 +664,7 @@ def test_what_a_person_wrote_after_a_crash_stays(filled: MemoryStore) -> None:
     """Half of a change was there when the process died: the rest follows, but for a file that somebody went on with."""
     one, two = (filled.folder.reflections / name for name in ("n1.md", "n2.md"))
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
-    files = (FileStep("reflections/n1.md", b"# Old\n", b"# New\n"), FileStep("reflections/n2.md", None, b"# N2\n"))
+    files = (TextStep("reflections/n1.md", b"# Old\n", b"# New\n"), TextStep("reflections/n2.md", None, b"# N2\n"))
     change = Operation("op_1", "2025-01-01T00:00:00Z", "add", (RecordStep("n1", None, record),), files)
     journal.write_intent(filled.folder, change)
     two.write_bytes(b"# N2\n")
@@ -679,7 +679,7 @@ def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: Me
     """Another process died while this one waited: its change is completed before this one decides."""
     filled.refresh()
     record = '{"memory_id": "n1", "content": "From the intent.", "summary_md_ref": "reflections/n1.md"}'
-    steps = (RecordStep("n1", None, record),), (FileStep("reflections/n1.md", None, b"# N1\n"),)
+    steps = (RecordStep("n1", None, record),), (TextStep("reflections/n1.md", None, b"# N1\n"),)
     journal.write_intent(filled.folder, Operation("op_1", "2025-01-01T00:00:00Z", "add", *steps))
     (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
     seen = []
@@ -1302,7 +1302,7 @@ def test_bytes_that_are_no_text_do_not_hide_it(store: MemoryStore) -> None:
     path = "reflections/odd.md"
     spoilt = f"# Odd\n\n{gone.memory_id}: {SECRET}\n".encode() + b"\xff"
     atomic.replace(store.folder.root / path, spoilt)
-    store.change(lambda view: Change("test", files=(FileEdit(path, spoilt, b"# Even\n"),)))
+    store.change(lambda view: Change("test", texts=(TextEdit(path, spoilt, b"# Even\n"),)))
     store.purge([gone.memory_id])
     assert b64encode(spoilt) not in store.folder.operations.read_bytes()
 

@@ -25,10 +25,10 @@ from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
 from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
 from memctl.files import sessions as session_files
-from memctl.files.journal import FileStep, Operation, RecordStep
-from memctl.files.layout import COUNTED, TRASH
+from memctl.files.journal import Operation, RecordStep, TextStep
+from memctl.files.layout import COUNTED, TRASH, path_of
 from memctl.index import database
-from memctl.models import LineEdit, Memory
+from memctl.models import LogLine, Memory
 
 Opener = Callable[..., MemoryStore]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -237,13 +237,13 @@ def test_what_a_power_cut_took_the_note_of_counts_as_done(filled: MemoryStore) -
 def _interrupted(store: MemoryStore) -> None:
     """Forgetting m3 stopped half-way: it lies in the trash, and its record stands."""
     folder = store.folder
-    path = trash.trash_path("m3")
+    name = trash.name_of("m3")
     (edit,) = trash.to_trash(store.get("m3"), None, None, "forgotten", NOW)
-    step = FileStep(path, None, folder.signer.signed(path, edit.after))
+    step = TextStep(name, None, folder.signer.signed(path_of(name), edit.after))
     raw = next(raw for record, raw in elements(folder.memory_file.read_bytes()) if record["memory_id"] == "m3")
     records = (RecordStep("m3", raw.decode(), None),)
     journal.write_intent(folder, Operation("op_20261121090000_b", "2026-11-21T09:00:00Z", "forget", records, (step,)))
-    recovery.write_file(folder, path, step.after, None)
+    recovery.write_text(folder, name, step.after, None)
 
 
 @pytest.mark.parametrize("how", ["moved", "copied"])
@@ -638,7 +638,7 @@ def test_a_receipt_that_is_being_written_is_kept_while_others_are_moved(filled: 
         log.write(b'{"receipt": "planted"}\n')
     local_state.set_aside(filled.folder)
     assert len(list(receipts.read(filled.folder))) == 1
-    assert LineEdit("feedback.jsonl", b"{}").added
+    assert LogLine("feedback.jsonl", b"{}").added
 
 
 # What else may lie there

@@ -20,7 +20,7 @@ from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import journal, naming, queue, receipts, reflections, sessions
 from memctl.files.layout import UserFolder
-from memctl.models import Change, FileEdit
+from memctl.models import Change, TextEdit
 from memctl.purge import Phrases
 
 Opener = Callable[..., MemoryStore]
@@ -177,7 +177,7 @@ def test_steps_of_others_stay_in_the_log(store: MemoryStore) -> None:
     store.put(replace(store.get("tea"), content="Green."), now=NOW)
     odd = store.folder.root / "reflections" / "odd.md"
     write_by_hand(odd, b"# tea\n\xff")
-    store.change(lambda view: Change("test", files=(FileEdit("reflections/odd.md", odd.read_bytes(), b"# Even\n"),)))
+    store.change(lambda view: Change("test", texts=(TextEdit("reflections/odd.md", odd.read_bytes(), b"# Even\n"),)))
     with store.folder.operations.open("ab") as log:
         log.write(b"not a line of the log: tea\n")
     before = store.folder.operations.read_bytes().splitlines()

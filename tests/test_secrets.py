@@ -20,7 +20,7 @@ from memctl.doctor import codes
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.extract import Utterance
 from memctl.memories.asking import Asking
-from memctl.models import Change, FileEdit, LineEdit
+from memctl.models import Change, LogLine, TextEdit
 from memctl.secrets import ALLOW, MASK, REFUSE
 
 SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
@@ -303,8 +303,8 @@ def test_nor_does_any_part_of_a_change_alone(store: MemoryStore) -> None:
     """Whatever command made it up: its records, its files and the lines it adds are each looked at."""
     parts = {
         "record": Change("x", puts=(Memory("m1", f"Use {TOKEN}"),)),
-        "file": Change("x", files=(FileEdit("reflections/a.md", None, f"# Use {TOKEN}\n".encode()),)),
-        "line": Change("x", lines=(LineEdit("feedback.jsonl", json.dumps({"reason": TOKEN}).encode(), added=True),)),
+        "file": Change("x", texts=(TextEdit("reflections/a.md", None, f"# Use {TOKEN}\n".encode()),)),
+        "line": Change("x", lines=(LogLine("feedback.jsonl", json.dumps({"reason": TOKEN}).encode(), added=True),)),
     }
     for change in parts.values():
         with pytest.raises(RefusedError):

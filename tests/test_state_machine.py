@@ -22,11 +22,17 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from memctl import MemoryStore, open_store
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
-from memctl.files import codec, receipts, reflections
+from memctl.files import codec, receipts, reflections, trash
+from memctl.files.layout import path_of
 from memctl.files.naming import unlinked
-from memctl.files.trash import trash_path
 from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 from memctl.reflections.scope import made_from_others
+
+
+def trash_path(memory_id: str) -> str:
+    """Where a forgotten memory lies."""
+    return path_of(trash.name_of(memory_id))
+
 
 COUNTED = ".memctl/state/counted"
 START = datetime(2025, 6, 1, 12, tzinfo=UTC)

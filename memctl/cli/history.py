@@ -76,15 +76,15 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "at": operation.at,
         "command": operation.command,
         "records": [step.memory_id for step in operation.records],
-        "files": [file.path for file in operation.files],
+        "files": [text.name for text in operation.texts],
     }
 
 
 def _touched(operation: Operation) -> str:
     from memctl.history import past
 
-    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or [f.path for f in operation.files]
-    names = names or list(dict.fromkeys(line.path for line in operation.lines)) or ["memory.json"]
+    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or [t.name for t in operation.texts]
+    names = names or list(dict.fromkeys(line.log for line in operation.lines)) or ["memory.json"]
     more = len(names) - 5
     return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 

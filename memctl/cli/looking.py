@@ -98,9 +98,9 @@ def _names(operation: Operation) -> list[str]:
     from memctl.history import past
 
     erased = list(operation.erases[0]) if operation.erases else []
-    lines = list(dict.fromkeys(line.path for line in operation.lines))
+    lines = list(dict.fromkeys(line.log for line in operation.lines))
     touched = [*(step.memory_id for step in operation.records), *past.messages(operation)]
-    return touched or [file.path for file in operation.files] or erased or lines
+    return touched or [text.name for text in operation.texts] or erased or lines
 
 
 def _operation_json(operation: Operation) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def _operation_json(operation: Operation) -> dict[str, Any]:
         "command": operation.command,
         "records": [step.memory_id for step in operation.records],
         "messages": past.messages(operation),
-        "files": [file.path for file in operation.files],
+        "files": [text.name for text in operation.texts],
         "undoes": operation.undoes,
         "redoes": operation.redoes,
     }

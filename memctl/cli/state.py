@@ -116,20 +116,21 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
 def _touched(found: dict[str, Any]) -> str:
     """What an operation does, by what it holds: its command is only a name."""
     from memctl.files import journal
+    from memctl.files.layout import path_of
 
     try:
         operation = journal.from_json(found)
     except (KeyError, TypeError, ValueError, AttributeError):
         return "cannot be read"
-    records, files = operation.records, operation.files
+    records, files = operation.records, operation.texts
     parts = [
         ("purges for good", [*operation.erases[0], *operation.erases[1]] if operation.erases else []),
         ("removes", [s.memory_id for s in records if s.after is None]),
-        ("deletes", [s.path for s in files if s.after is None]),
+        ("deletes", [path_of(s.name) for s in files if s.after is None]),
         ("writes", [s.memory_id for s in records if s.after is not None]),
-        ("writes", [s.path for s in files if s.after is not None]),
-        ("adds lines to", [line.path for line in operation.lines if line.added]),
-        ("takes lines out of", [line.path for line in operation.lines if not line.added]),
+        ("writes", [path_of(s.name) for s in files if s.after is not None]),
+        ("adds lines to", [line.log for line in operation.lines if line.added]),
+        ("takes lines out of", [line.log for line in operation.lines if not line.added]),
         ("settles conflicts in", ["memory.json"] if operation.header else []),
     ]
     return "; ".join(f"{verb} {_few(names)}" for verb, names in parts if names) or "nothing"

@@ -15,7 +15,7 @@ from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
-from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
+from memctl.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.secrets import MASK
@@ -253,7 +253,7 @@ def _fuse(going: int, view: View) -> RefusedError | None:
 def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
     """The change that carries a plan out, and the proposals in it."""
     puts = {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged, *merge.marked)}
-    files: list[FileEdit] = []
+    files: list[TextEdit] = []
     for one in found.made:
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
         record = replace(record, summary_md_ref=reflection_path(record))
@@ -262,19 +262,19 @@ def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, 
             held = puts.get(source.memory_id, source)
             puts[source.memory_id] = marked(held, one.mark, record.memory_id, now)
         puts[record.memory_id] = record
-    proposals = tuple(file.path for file in files if file.path.endswith(".proposed.md"))
+    proposals = tuple(file.name for file in files if file.name.endswith(".proposed.md"))
     changed = tuple(file for file in files if file.before != file.after)
-    return Change("consolidate", tuple(puts.values()), files=changed), proposals
+    return Change("consolidate", tuple(puts.values()), texts=changed), proposals
 
 
-def _reflection(view: View, record: Memory, made: Made, now: datetime) -> FileEdit:
+def _reflection(view: View, record: Memory, made: Made, now: datetime) -> TextEdit:
     """The reflection of a record: written, or, where a person edited it, a proposal beside it."""
     path = record.summary_md_ref
     before = view.read(path)
     body = made.draft.body
     fields = {**records.front_matter(record), "sources_hash": sources_hash(made.sources), GENERATED_BY: made.by}
     if before is None:
-        return FileEdit(path, None, reflections.render_generated(fields, body))
+        return TextEdit(path, None, reflections.render_generated(fields, body))
     fields["updated_at"] = now
     try:
         current = reflections.parse(before, path)
@@ -282,5 +282,5 @@ def _reflection(view: View, record: Memory, made: Made, now: datetime) -> FileEd
         current = None
     if current is None or reflections.hand_edited(current):
         path = path.removesuffix(".md") + ".proposed.md"
-        return FileEdit(path, view.read(path), reflections.render_generated(fields, body))
-    return FileEdit(path, before, reflections.render_generated({**current.fields, **fields}, body, before))
+        return TextEdit(path, view.read(path), reflections.render_generated(fields, body))
+    return TextEdit(path, before, reflections.render_generated({**current.fields, **fields}, body, before))

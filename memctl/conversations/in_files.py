@@ -21,7 +21,7 @@ from memctl.files.layout import UserFolder
 from memctl.git import tracking
 from memctl.index.protocol import FileState, Found
 from memctl.index.sqlite import SqliteIndex
-from memctl.models import Change, LineEdit, Memory
+from memctl.models import Change, LogLine, Memory
 from memctl.providers.base import Embedder
 from memctl.view import View
 
@@ -180,11 +180,11 @@ class FileMessages:
         transcripts.write_notice(self._engine.folder, days, at)
 
 
-def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LineEdit, ...]:
+def deletions(view: View, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
     """The lines that delete messages; nothing for one that is not known."""
     places = {message_id: view.index.messages(message_id) for message_id in message_ids}
     return tuple(
-        LineEdit(path, kept.deletion(message_id, now))
+        LogLine(path, kept.deletion(message_id, now))
         for message_id, found in places.items()
         for path in dict.fromkeys(each.path for each in found)
     )

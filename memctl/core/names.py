@@ -7,7 +7,7 @@ import unicodedata
 
 from memctl.errors import UsageError
 
-_USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
+USER_NAME = re.compile(r"^[^\W_][\w.@+-]{0,63}$")
 _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lpt{n}" for n in range(10))}
 
 _LONGEST_SESSION_ID = 200
@@ -35,7 +35,7 @@ def check_session_id(name: str) -> str:
 def _checked_name(name: str, what: str, example: str, longest: int = 255) -> str:
     normal = unicodedata.normalize("NFC", name)
     reserved = normal.endswith(".") or normal.split(".")[0].casefold() in _RESERVED
-    if not _USER_NAME.fullmatch(normal) or reserved or len(normal.encode()) > longest:
+    if not USER_NAME.fullmatch(normal) or reserved or len(normal.encode()) > longest:
         hint = f"Use letters, digits, and . _ - @ + inside (at most 64 characters), {example}."
         raise UsageError(f"{name!r} cannot be {what}", hint=hint)
     return normal

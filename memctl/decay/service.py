@@ -12,8 +12,8 @@ from memctl.decay.policies import Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.files import local_state, receipts
-from memctl.files.layout import COUNTED, UserFolder
-from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.files.layout import UserFolder
+from memctl.models import ACTIVE, COUNTED, Change, Memory, TextEdit
 from memctl.secrets import ALLOW
 from memctl.view import View
 
@@ -94,7 +94,7 @@ class Decay:
                 raise refused
             reason = refused.message if refused and not allow_mass_change else ""
             result[:] = [DecayReport(tuple(found), reason, len(used))]
-            return Change("decay", tuple((used | gone).values()), files=edits)
+            return Change("decay", tuple((used | gone).values()), texts=edits)
 
         self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return result[0]
@@ -109,7 +109,7 @@ class Decay:
         return sum(memory_id in receipt.used for receipt in uncounted(self._engine.view(), self._engine.folder))
 
 
-def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[FileEdit, ...]]:
+def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
     """Records with the uses that receipts tell of added to their counts, and the note of how far was counted.
 
     A receipt of a time to come was written while the clock was wrong: its memories were used by now at the latest.
@@ -124,7 +124,7 @@ def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[st
             if memory := used.get(memory_id) or view.get(memory_id):
                 last = max(filter(None, (memory.last_accessed_at, min(receipt.at, now))))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
-    return used, (FileEdit(COUNTED, before, local_state.counted(new[-1].receipt)),)
+    return used, (TextEdit(COUNTED, before, local_state.counted(new[-1].receipt)),)
 
 
 def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:

@@ -20,7 +20,7 @@ from memctl.files import atomic, codec, document, edit, journal, queue, reflecti
 from memctl.files.document import Document, RawRecord, tombstones
 from memctl.files.layout import UserFolder
 from memctl.files.merge_sides import header_with_ids, with_ids
-from memctl.models import Change, FileEdit, Memory, Problem
+from memctl.models import Change, Memory, Problem, TextEdit
 from memctl.view import View
 
 LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
@@ -124,7 +124,7 @@ def without_repeats(view: View, now: datetime) -> Change:
     drawn = [replace(memory, memory_id=view.ids(memory.created_at or now, datetime.now(UTC))) for _, memory in again]
     changed = [(record, _with_own_id(record, new)) for (record, _), new in zip(again, view.unused(drawn), strict=True)]
     new = edit.without(data, parsed, going, changed)
-    return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),) if new != data else ())
+    return Change("doctor --fix", texts=(TextEdit(document.FILE_NAME, data, new),) if new != data else ())
 
 
 def _with_own_id(record: RawRecord, memory: Memory) -> bytes:
@@ -229,10 +229,10 @@ def followed(view: View, changed: Sequence[ChangedId]) -> Change:
     for path in sorted(path for path in view.index.files() if path.startswith(reflections.FOLDER)):
         before = _read(view, path)
         if before is not None and (after := reflections.with_ids(before, ids)) != before:
-            files.append(FileEdit(path, before, after))
+            files.append(TextEdit(path, before, after))
     header = header_with_ids(view.header, ids)
     return Change(
-        "doctor --fix", tuple(puts), files=tuple(files), raws=raws, header=header if header != view.header else None
+        "doctor --fix", tuple(puts), texts=tuple(files), raws=raws, header=header if header != view.header else None
     )
 
 
@@ -275,7 +275,7 @@ def renamed_user(view: View) -> Change:
     for found in (*pattern.finditer(data, 0, start), *pattern.finditer(data, end)):
         new = data[: found.start(1)] + name + data[found.end(1) :]
         if document.parse(new).header == header:
-            return Change("doctor --fix", files=(FileEdit(document.FILE_NAME, data, new),))
+            return Change("doctor --fix", texts=(TextEdit(document.FILE_NAME, data, new),))
     return Change("doctor --fix", header=header)
 
 

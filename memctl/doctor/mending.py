@@ -90,7 +90,7 @@ def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now
 
     def kept(view: View) -> Change:
         change = decide(view, now)
-        paths = {file.path: file.before for file in change.files}
+        paths = {file.name: file.before for file in change.texts}
         if change.puts or change.removes or change.header is not None:
             paths[document.FILE_NAME] = view.read(document.FILE_NAME)
         for path, data in paths.items():
@@ -121,7 +121,7 @@ def _completed(view: View, now: datetime) -> Change:
         whole = replace(whole, summary_md_ref=references.get(memory.memory_id, whole.summary_md_ref))
         if whole != memory or hand_edits.has_no_id(found):
             puts.append(whole)
-    return Change("doctor --fix", (*puts, *adopted), files=(*files, *moves))
+    return Change("doctor --fix", (*puts, *adopted), texts=(*files, *moves))
 
 
 def _plain_dates(view: View, now: datetime) -> Change:

@@ -18,7 +18,7 @@ from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.files import knowledge
 from memctl.memories.asking import Asking
-from memctl.models import DOCUMENTS, Change, FileEdit, Filters, Query, QueryResult
+from memctl.models import DOCUMENTS, Change, Filters, Query, QueryResult, TextEdit
 from memctl.view import View
 
 T = TypeVar("T")
@@ -110,10 +110,10 @@ class Documents:
         outcome: list[AddedDocument] = []
 
         def decide(view: View) -> Change:
-            edits = [FileEdit(name, view.read(name), source.data) for name, source in placed.items()]
-            outcome[:] = [_added(edit, placed[edit.path]) for edit in edits]
+            edits = [TextEdit(name, view.read(name), source.data) for name, source in placed.items()]
+            outcome[:] = [_added(edit, placed[edit.name]) for edit in edits]
             _check_replaced(outcome, replace)
-            return Change("knowledge add", files=tuple(edit for edit in edits if edit.before != edit.after))
+            return Change("knowledge add", texts=tuple(edit for edit in edits if edit.before != edit.after))
 
         if dry_run:
             decide(self._engine.view())
@@ -184,8 +184,8 @@ class Documents:
 
         def decide(view: View) -> Change:
             gone[:] = dict.fromkeys(document for name in names for document in self._matching(name))
-            edits = [FileEdit(document.path, _removable(view, document), None) for document in gone]
-            return Change("knowledge remove", files=tuple(edits))
+            edits = [TextEdit(document.path, _removable(view, document), None) for document in gone]
+            return Change("knowledge remove", texts=tuple(edits))
 
         if dry_run:
             decide(self._engine.view())
@@ -282,10 +282,10 @@ def _text(source: Source) -> str:
     return source.data.decode("utf-8", "surrogateescape")
 
 
-def _added(edit: FileEdit, source: Source) -> AddedDocument:
+def _added(edit: TextEdit, source: Source) -> AddedDocument:
     outcome = ADDED if edit.before is None else UNCHANGED if edit.before == edit.after else REPLACED
-    passages = len(knowledge.chunks(source.data, edit.path))
-    return AddedDocument(edit.path, outcome, passages, source.converted_from)
+    passages = len(knowledge.chunks(source.data, edit.name))
+    return AddedDocument(edit.name, outcome, passages, source.converted_from)
 
 
 def _check_replaced(found: Sequence[AddedDocument], replace: bool) -> None:

@@ -15,7 +15,7 @@ from typing import Any
 
 from memctl import times
 from memctl.errors import UsageError
-from memctl.models import LineEdit, Memory
+from memctl.models import LogLine, Memory
 
 LOG = "feedback.jsonl"
 
@@ -91,7 +91,7 @@ def _rounded(value: float, low: float, high: float) -> float:
     return round(min(high, max(low, value)), 4)
 
 
-def line(feedback: Feedback) -> LineEdit:
+def line(feedback: Feedback) -> LogLine:
     """The line of the log."""
     value: dict[str, Any] = {
         "feedback": feedback.feedback_id,
@@ -105,7 +105,7 @@ def line(feedback: Feedback) -> LineEdit:
         "texts": dict(feedback.texts or {}),
     }
     kept = {name: item for name, item in value.items() if item not in ("", [], {})}
-    return LineEdit(LOG, json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))
+    return LogLine(LOG, json.dumps(kept, ensure_ascii=False).encode("utf-8", "replace"))
 
 
 def read(data: bytes) -> tuple[list[Feedback], list[int]]:

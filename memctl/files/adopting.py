@@ -14,7 +14,7 @@ from typing import Any
 
 from memctl.files import atomic, codec, document, journal, local_state, receipts, sessions, watermark
 from memctl.files.journal import INTENT, Operation
-from memctl.files.layout import COUNTED, PRIVATE, UserFolder
+from memctl.files.layout import COUNTED, PRIVATE, UserFolder, path_of
 from memctl.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
 from memctl.files.merge_values import CONFLICTS
 from memctl.files.signing import OPERATION, RECEIPT, unsigned
@@ -95,7 +95,7 @@ def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
     try:
         operation = journal.from_json(found)
         texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
-        if _other_header(operation, ended) or document.FILE_NAME in [step.path for step in operation.files]:
+        if _other_header(operation, ended) or document.FILE_NAME in [step.name for step in operation.texts]:
             return "changes more of memory.json than its records"
         if (operation.command == "purge") != bool(operation.erases) or any(_other_record(*each) for each in texts):
             return "is not as memctl writes it"
@@ -175,10 +175,11 @@ def _signed_line(folder: UserFolder, found: Line) -> bytes:
     if plain["phase"] == INTENT:
         operation = journal.from_json(plain)
         steps = tuple(
-            replace(step, before=_own(folder, step.path, step.before), after=_own(folder, step.path, step.after))
-            for step in operation.files
+            replace(step, before=_own(folder, path, step.before), after=_own(folder, path, step.after))
+            for step in operation.texts
+            for path in [path_of(step.name)]
         )
-        plain |= {"files": journal.to_json(replace(operation, files=steps))["files"]}
+        plain |= {"files": journal.to_json(replace(operation, texts=steps))["files"]}
     return folder.signer.signed(OPERATION, journal.plain_line(plain)) + b"\n"
 
 

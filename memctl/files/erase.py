@@ -20,7 +20,6 @@ from memctl.files import atomic, codec, document, edit, journal, local_state, na
 from memctl.files.layout import TRASH, UserFolder
 from memctl.files.merge_values import CONFLICTS
 from memctl.files.naming import Ids, unlinked
-from memctl.models import FileEdit
 
 SESSION_TIMEOUT = 10.0
 """Seconds to wait for whoever is writing a session; that takes milliseconds."""
@@ -51,6 +50,15 @@ class Erasure:
         return frozenset(self.files)
 
 
+@dataclass(frozen=True)
+class FileChange:
+    """A file, relative to the user's folder, before and after an erasure; None where there is none."""
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+
+
 def line_name(path: str, line: bytes) -> str:
     """How an erasure names one line of a log: by the log, and by a hash that tells nothing of what the line says."""
     return f"{path}/{codec.digest(line.strip())}"
@@ -70,14 +78,14 @@ def erase(folder: UserFolder, what: Erasure) -> list[str]:
     return changed
 
 
-def changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """What `erase` does to each file: its content after it, None where it goes; the index apart."""
     steps = (_memory_changes, _file_changes, _clean_changes, _temporary_changes, _session_changes, _transcript_changes)
     for step in steps:
         yield from step(folder, what)
 
 
-def _write(folder: UserFolder, change: FileEdit) -> None:
+def _write(folder: UserFolder, change: FileChange) -> None:
     path = folder.resolve(change.path)
     if change.after is None:
         atomic.remove(path, folder.root)
@@ -85,27 +93,27 @@ def _write(folder: UserFolder, change: FileEdit) -> None:
         atomic.replace(path, change.after, root=folder.root)
 
 
-def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     data = atomic.read(folder.memory_file)
     if data is not None and (new := _memory_file(data, what.named)) != data:
-        yield FileEdit(document.FILE_NAME, data, new)
+        yield FileChange(document.FILE_NAME, data, new)
 
 
-def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """Files that go as a whole, those of sessions apart."""
     there = (path for path in what.files if not _of_session(path) and _is_there(folder, path))
-    yield from (FileEdit(path, None, None) for path in there)
+    yield from (FileChange(path, None, None) for path in there)
 
 
-def _temporary_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _temporary_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """What interrupted writes left behind: it may hold anything."""
     found = (path.relative_to(folder.root).as_posix() for path in temporary_files(folder))
-    yield from (FileEdit(path, None, None) for path in found if path not in what.paths)
+    yield from (FileChange(path, None, None) for path in found if path not in what.paths)
 
 
-def _session_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _session_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     there = (path for path in what.files if _of_session(path) and _is_there(folder, path))
-    yield from (FileEdit(path, None, None) for path in there)
+    yield from (FileChange(path, None, None) for path in there)
 
 
 def _is_there(folder: UserFolder, path: str) -> bool:
@@ -117,12 +125,12 @@ def _of_session(path: str) -> bool:
     return path.startswith("sessions/")
 
 
-def _clean_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _clean_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """Files that go on without the memories."""
     for path in _cleaned_files(folder):
         data = atomic.read(folder.root / path) if path not in what.paths else None
         if data is not None and (new := cleaned(path, data, what, _signed_again(folder))) != data:
-            yield FileEdit(path, data, new)
+            yield FileChange(path, data, new)
 
 
 Sign = Callable[[str, bytes, bytes], bytes]
@@ -444,11 +452,11 @@ def _erase_transcripts(folder: UserFolder, what: Erasure) -> list[str]:
     return [change.path for change in found]
 
 
-def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileEdit]:
+def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     for path in transcripts.files(folder):
         data = atomic.read(folder.root / path) or b""
         if (new := _by_line(data, lambda line, path=path: _said(path, line, what))) != data:  # type: ignore[misc]
-            yield FileEdit(path, data, new)
+            yield FileChange(path, data, new)
 
 
 def _said(path: str, line: bytes, what: Erasure) -> bytes:

@@ -18,10 +18,10 @@ from pathlib import Path
 from typing import Any
 
 from memctl.errors import MemctlError
-from memctl.files import atomic, watermark
+from memctl.files import atomic, layout, watermark
 from memctl.files.layout import UserFolder
 from memctl.files.signing import OPERATION
-from memctl.models import LineEdit
+from memctl.models import LogLine
 
 INTENT, DONE, DROPPED = "intent", "done", "dropped"
 TRIMMED = "trimmed"
@@ -41,10 +41,10 @@ class RecordStep:
 
 
 @dataclass(frozen=True)
-class FileStep:
-    """One other file's bytes before and after."""
+class TextStep:
+    """One other text before and after."""
 
-    path: str
+    name: str
     before: bytes | None
     after: bytes | None
 
@@ -64,12 +64,12 @@ class Operation:
     at: str
     command: str
     records: tuple[RecordStep, ...]
-    files: tuple[FileStep, ...]
+    texts: tuple[TextStep, ...]
     header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
     undoes: str = ""
     erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
     phase: str = INTENT
-    lines: tuple[LineEdit, ...] = ()
+    lines: tuple[LogLine, ...] = ()
     redoes: str = ""
     number: int = 0
     place: str = ""
@@ -289,8 +289,8 @@ def to_json(operation: Operation) -> dict[str, Any]:
         "at": operation.at,
         "command": operation.command,
         "records": [[s.memory_id, s.before, s.after] for s in operation.records],
-        "files": [[s.path, pack(s.before), pack(s.after)] for s in operation.files],
-        **({"lines": [[s.path, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
+        "files": [[layout.path_of(s.name), pack(s.before), pack(s.after)] for s in operation.texts],
+        **({"lines": [[s.log, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
         **({"header": list(operation.header)} if operation.header else {}),
         **({"undoes": operation.undoes} if operation.undoes else {}),
         **({"redoes": operation.redoes} if operation.redoes else {}),
@@ -311,8 +311,8 @@ def from_json(found: Mapping[str, Any]) -> Operation:
         at=found["at"],
         command=found["command"],
         records=tuple(RecordStep(*step) for step in found["records"]),
-        files=tuple(FileStep(path, unpack(before), unpack(after)) for path, before, after in found["files"]),
-        lines=tuple(LineEdit(path, line.encode(), added) for path, line, added in found.get("lines", ())),
+        texts=tuple(TextStep(layout.text_of(path), unpack(old), unpack(new)) for path, old, new in found["files"]),
+        lines=tuple(LogLine(path, line.encode(), added) for path, line, added in found.get("lines", ())),
         header=(header[0], header[1]) if header else None,
         undoes=found.get("undoes", ""),
         redoes=found.get("redoes", ""),

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from memctl import models
 from memctl.core.names import check_user_name
 from memctl.errors import NotFoundError, RefusedError, StorageError, UsageError, argument
 from memctl.files import atomic, document, signing
@@ -28,6 +29,29 @@ GITIGNORE = ".memctl/\nsessions/\n.memctl-tmp-*\n"
 PRIVATE = ".memctl/"
 COUNTED = ".memctl/state/counted"
 TRASH = ".memctl/state/trash/"
+
+
+def path_of(text: str) -> str:
+    """Where a text that a change names lies, relative to the user's folder."""
+    if text == models.COUNTED:
+        return COUNTED
+    return f"{TRASH}{text.removeprefix(models.TRASH)}.json" if text.startswith(models.TRASH) else text
+
+
+def text_of(path: str) -> str:
+    """The name of the text that lies there; the other way round than `path_of`.
+
+    Raises:
+        ValueError: no change writes there.
+    """
+    if path == COUNTED:
+        return models.COUNTED
+    if path.startswith(TRASH) and path.endswith(".json"):
+        return models.TRASH + path.removeprefix(TRASH).removesuffix(".json")
+    if path_of(path) != path:
+        raise ValueError(path)
+    return path
+
 
 _SEEN = r"[^/.\0][^/\0]*"
 """A name that is not hidden, as git's own folder is."""

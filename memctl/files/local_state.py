@@ -17,7 +17,7 @@ from pathlib import Path
 from memctl.errors import MemctlError, StorageError
 from memctl.files import atomic, journal, receipts, watermark
 from memctl.files.journal import Operation
-from memctl.files.layout import COUNTED, TRASH, UserFolder
+from memctl.files.layout import COUNTED, TRASH, UserFolder, path_of
 from memctl.files.signing import OPERATION, RECEIPT
 
 DRAFTS, ASIDE = ".memctl/state/drafts/", ".memctl/state/unverified/"
@@ -171,7 +171,7 @@ def _size(path: Path) -> int:
 def foreign_step(folder: UserFolder, operation: Operation) -> str:
     """What an operation names that no operation of memctl's names; empty where there is nothing."""
     try:
-        for name in (*(s.path for s in operation.files), *(line.path for line in operation.lines)):
+        for name in (*(path_of(s.name) for s in operation.texts), *(line.log for line in operation.lines)):
             folder.step(name)
         for name in operation.erases[1] if operation.erases else ():
             folder.erasable(name)

@@ -15,8 +15,8 @@ from pathlib import Path
 from memctl.errors import InvalidDataError
 from memctl.files import atomic, codec, document, edit, journal, local_state, transcripts, watermark
 from memctl.files.journal import Operation
-from memctl.files.layout import PRIVATE, UserFolder
-from memctl.models import LineEdit
+from memctl.files.layout import PRIVATE, UserFolder, path_of
+from memctl.models import LogLine
 
 _LONGEST_NAME = 200
 """Bytes; systems allow 255, and `hand-edit-…-` may be put before it."""
@@ -57,12 +57,13 @@ def _finished_before(folder: UserFolder, operation: Operation) -> None:
         local_state.set_aside(folder, unfinished=operation.op)
 
 
-def write_file(folder: UserFolder, path: str, data: bytes | None, before: bytes | None) -> None:
+def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes | None) -> None:
     """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost.
 
     Raises:
         StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
     """
+    path = path_of(name)
     full = folder.step(path)
     if path.startswith(PRIVATE):
         local_state.set_file_aside(folder, path)
@@ -94,20 +95,21 @@ def displaced_name(path: str) -> str:
     return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
 
 
-def read_file(folder: UserFolder, path: str) -> bytes | None:
+def read_text(folder: UserFolder, name: str) -> bytes | None:
     """What stands in a file that a step names; of memctl's own files, only what this machine's user wrote.
 
     Raises:
         RefusedError: no step may name it.
         StorageError: it cannot be read.
     """
+    path = path_of(name)
     data = atomic.read(folder.step(path), folder.root)
     return data if not path.startswith(PRIVATE) or local_state.is_own(folder, path, data) else None
 
 
-def write_line(folder: UserFolder, line: LineEdit) -> None:
+def write_line(folder: UserFolder, line: LogLine) -> None:
     """Add a line to a log, or take it out; nothing where that is done already. What a torn write left of it is used."""
-    path = folder.step(line.path)
+    path = folder.step(line.log)
     data = atomic.read(path, folder.root) or b""
     tail = data[data.rfind(b"\n") + 1 :]
     # A power cut may leave the length of what was written, with zeros for its bytes.
@@ -120,10 +122,10 @@ def write_line(folder: UserFolder, line: LineEdit) -> None:
         _take_out(folder, path, data, data.removesuffix(torn) if torn else data, line)
 
 
-def write_lines(folder: UserFolder, lines: Sequence[LineEdit]) -> None:
+def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
     """Add lines to logs, or take them out; those of one transcript at once, under the lock of the transcripts."""
-    for path in dict.fromkeys(line.path for line in lines):
-        of_path = [line for line in lines if line.path == path]
+    for path in dict.fromkeys(line.log for line in lines):
+        of_path = [line for line in lines if line.log == path]
         if transcripts.is_transcript(path):
             with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
                 transcripts.edit(folder, path, of_path)
@@ -136,13 +138,13 @@ TRANSCRIPT_TIMEOUT = 10.0
 """Seconds to wait for whoever adds messages; that takes milliseconds."""
 
 
-def _clear_torn(folder: UserFolder, line: LineEdit) -> None:
+def _clear_torn(folder: UserFolder, line: LogLine) -> None:
     """Take out what a write that was cut off left of a line that does not stand in the log."""
-    if line.added and not transcripts.is_transcript(line.path):  # whoever adds to one clears what was cut off
+    if line.added and not transcripts.is_transcript(line.log):  # whoever adds to one clears what was cut off
         write_line(folder, replace(line, added=False))
 
 
-def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: LineEdit) -> None:
+def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: LogLine) -> None:
     kept = b"".join(found for found in untorn.splitlines(keepends=True) if found.strip() != line.line)
     if not kept and path.exists():
         atomic.remove(path, folder.root)
@@ -150,23 +152,23 @@ def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: 
         atomic.replace(path, kept, root=folder.root)
 
 
-def has_line(folder: UserFolder, line: LineEdit) -> bool:
+def has_line(folder: UserFolder, line: LogLine) -> bool:
     """Whether the line stands in the log."""
-    data = atomic.read(folder.step(line.path), folder.root) or b""
+    data = atomic.read(folder.step(line.log), folder.root) or b""
     return line.line in data and any(found.strip() == line.line for found in data.splitlines())
 
 
-def _done_lines(folder: UserFolder, lines: Sequence[LineEdit]) -> Iterator[bool]:
+def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
     """Of each line whether it stands in its log as the edit wants it."""
-    for path in dict.fromkeys(line.path for line in lines):
+    for path in dict.fromkeys(line.log for line in lines):
         data = atomic.read(folder.step(path), folder.root) or b""
         present = {found.strip() for found in data.splitlines()}
-        yield from ((line.line in present) == line.added for line in lines if line.path == path)
+        yield from ((line.line in present) == line.added for line in lines if line.log == path)
 
 
 def _any_written(folder: UserFolder, operation: Operation) -> bool:
     """Whether any part of the operation reached its place: then all of it must."""
-    if any(s.before != s.after and read_file(folder, s.path) == s.after for s in operation.files):
+    if any(s.before != s.after and read_text(folder, s.name) == s.after for s in operation.texts):
         return True
     if any(_done_lines(folder, operation.lines)):
         return True
@@ -182,15 +184,15 @@ def _all_written(folder: UserFolder, operation: Operation) -> bool:
     data = atomic.read(folder.memory_file) or b""
     present = all((s.after or "").encode() in data for s in operation.records)
     gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
-    files = all(read_file(folder, s.path) == s.after for s in operation.files)
+    files = all(read_text(folder, s.name) == s.after for s in operation.texts)
     return present and gone and files and all(_done_lines(folder, operation.lines))
 
 
 def _complete(folder: UserFolder, operation: Operation) -> None:
     """Bring what is still in its old state into the new one; what a person changed since is left alone."""
-    for step in operation.files:
-        if step.before != step.after and read_file(folder, step.path) == step.before:
-            write_file(folder, step.path, step.after, step.before)
+    for step in operation.texts:
+        if step.before != step.after and read_text(folder, step.name) == step.before:
+            write_text(folder, step.name, step.after, step.before)
     write_lines(folder, operation.lines)
     data = atomic.read(folder.memory_file)
     if data is not None and (new := _completed(data, operation)) != data:

@@ -24,7 +24,7 @@ from memctl.core.kept import KeptMessage, Paused
 from memctl.errors import InvalidDataError, NotFoundError
 from memctl.files import atomic, lock
 from memctl.files.layout import UserFolder
-from memctl.models import LineEdit
+from memctl.models import LogLine
 
 FOLDER = "transcripts/"
 ATTACHMENTS = "transcripts/attachments/"
@@ -117,7 +117,7 @@ def append(folder: UserFolder, messages: Sequence[KeptMessage], now: datetime, *
     return Appended(path, before, after, lines, start, read_from(full, max(0, after.st_size - TAIL)))
 
 
-def edit(folder: UserFolder, path: str, lines: Sequence[LineEdit]) -> None:
+def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
     """Add lines, such as those of deletions, and take others out; what is done already is left. Call it with the lock
     held.
 

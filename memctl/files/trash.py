@@ -12,8 +12,7 @@ from typing import Any
 from memctl import times
 from memctl.errors import InvalidDataError
 from memctl.files import codec, journal, reflections
-from memctl.files.layout import TRASH
-from memctl.models import FileEdit, Memory
+from memctl.models import TRASH, Memory, TextEdit
 
 FORGOTTEN, EXPIRED = "forgotten", "expired"
 
@@ -28,14 +27,14 @@ class Trashed:
     reflection: bytes | None = None
 
 
-def trash_path(memory_id: str) -> str:
-    """Where a forgotten memory lies, relative to the user's folder."""
-    return TRASH + reflections.path_for(memory_id).removeprefix(reflections.FOLDER).removesuffix(".md") + ".json"
+def name_of(memory_id: str) -> str:
+    """The text that a forgotten memory is."""
+    return TRASH + reflections.path_for(memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
 
 
 def to_trash(
     memory: Memory, reflection: bytes | None, in_trash: bytes | None, reason: str, now: datetime
-) -> list[FileEdit]:
+) -> list[TextEdit]:
     """The file edits that move a memory to the trash, its own reflection with it.
 
     Args:
@@ -46,9 +45,9 @@ def to_trash(
     edits = []
     if reflection is not None:
         value["reflection"] = journal.pack(reflection)
-        edits.append(FileEdit(memory.summary_md_ref, reflection, None))
+        edits.append(TextEdit(memory.summary_md_ref, reflection, None))
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
-    return [*edits, FileEdit(trash_path(memory.memory_id), in_trash, text.encode())]
+    return [*edits, TextEdit(name_of(memory.memory_id), in_trash, text.encode())]
 
 
 def read_trashed(data: bytes, path: str) -> Trashed:
@@ -67,7 +66,7 @@ def read_trashed(data: bytes, path: str) -> Trashed:
         raise InvalidDataError(f"is no memory that was forgotten: {problem}", path=path, hint=hint) from None
 
 
-def from_trash(trashed: Trashed, in_trash: bytes, read: Callable[[str], bytes | None]) -> tuple[Memory, list[FileEdit]]:
+def from_trash(trashed: Trashed, in_trash: bytes, read: Callable[[str], bytes | None]) -> tuple[Memory, list[TextEdit]]:
     """A memory as it comes back, and the file edits that bring it.
 
     Where something else has been written in the place of its reflection meanwhile, both stay: the one that comes back
@@ -77,12 +76,12 @@ def from_trash(trashed: Trashed, in_trash: bytes, read: Callable[[str], bytes | 
         read: a file's content; None where there is none.
     """
     memory, reflection = trashed.memory, trashed.reflection
-    edits = [FileEdit(trash_path(memory.memory_id), in_trash, None)]
+    edits = [TextEdit(name_of(memory.memory_id), in_trash, None)]
     if reflection is None or not reflections.is_reference(memory.summary_md_ref):
         return memory, edits
     own = reflections.path_for(memory.memory_id)
     others = (own if n == 1 else f"{own.removesuffix('.md')}-{n}.md" for n in count(1))
     path = next(path for path in chain((memory.summary_md_ref,), others) if read(path) in (None, reflection))
     if read(path) is None:
-        edits.append(FileEdit(path, None, reflection))
+        edits.append(TextEdit(path, None, reflection))
     return replace(memory, summary_md_ref=path), edits

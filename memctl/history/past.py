@@ -47,9 +47,9 @@ def parts(operation: Operation) -> list[Part]:
     """Everything an operation did, thing by thing."""
     return [
         *(Part(Key(RECORD, s.memory_id), _bytes(s.before), _bytes(s.after)) for s in operation.records),
-        *(Part(Key(FILE, s.path), s.before, s.after) for s in operation.files),
+        *(Part(Key(FILE, s.name), s.before, s.after) for s in operation.texts),
         *(
-            Part(Key(LINE, s.path, s.line), None if s.added else s.line, s.line if s.added else None)
+            Part(Key(LINE, s.log, s.line), None if s.added else s.line, s.line if s.added else None)
             for s in operation.lines
         ),
         *_header_parts(operation),
@@ -58,7 +58,7 @@ def parts(operation: Operation) -> list[Part]:
 
 def messages(operation: Operation) -> list[str]:
     """Ids of the messages that an operation deleted, or brought back."""
-    return list(dict.fromkeys(filter(None, (message_of(step.path, step.line) for step in operation.lines))))
+    return list(dict.fromkeys(filter(None, (message_of(step.log, step.line) for step in operation.lines))))
 
 
 def message_of(path: str, line: bytes) -> str:

@@ -16,7 +16,7 @@ from memctl.history import differences
 from memctl.history.differences import FileChange, RecordChange
 from memctl.history.past import FILE, RECORD, Key
 from memctl.history.states import SHARED, Past, present_value
-from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.models import ACTIVE, Change, Memory, TextEdit
 from memctl.secrets import ALLOW
 from memctl.view import View
 
@@ -47,8 +47,8 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
         return _restored(view, then, memory, raw, records[0])
 
     change = engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
-    edits = [file for file in change.files if file.path.startswith(SHARED)]
-    files = differences.files({f.path: f.before for f in edits}, {f.path: f.after for f in edits})
+    edits = [file for file in change.texts if file.name.startswith(SHARED)]
+    files = differences.files({f.name: f.before for f in edits}, {f.name: f.after for f in edits})
     expired = memory.expires_at and memory.expires_at <= now and not memory.pinned
     note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if expired else ""
     return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
@@ -70,7 +70,7 @@ def _restored(view: View, then: Past, memory: Memory, raw: bytes, change: Record
     _check_restore(view, then, memory)
     puts = (memory,) if change else ()
     edits = [*_reflection_back(view, then, memory), *_out_of_trash(view, memory)]
-    return Change("restore --from", puts, files=tuple(edits), raws={memory.memory_id: raw} if change else {})
+    return Change("restore --from", puts, texts=tuple(edits), raws={memory.memory_id: raw} if change else {})
 
 
 def _check_restore(view: View, then: Past, memory: Memory) -> None:
@@ -88,7 +88,7 @@ def _check_restore(view: View, then: Past, memory: Memory) -> None:
             raise RefusedError(f"{memory.key} has another value by now: {rival.memory_id}", hint=hint)
 
 
-def _reflection_back(view: View, then: Past, memory: Memory) -> list[FileEdit]:
+def _reflection_back(view: View, then: Past, memory: Memory) -> list[TextEdit]:
     path = memory.summary_md_ref
     if not reflections.is_reference(path) or path not in then.files or then.files[path] is None:
         return []
@@ -96,10 +96,10 @@ def _reflection_back(view: View, then: Past, memory: Memory) -> list[FileEdit]:
     owners = view.referring(path) - {memory.memory_id}
     if now is not None and now != then.files[path] and owners:
         raise RefusedError(f"{path} belongs to {', '.join(sorted(owners))} by now")
-    return [] if now == then.files[path] else [FileEdit(path, now, then.files[path])]
+    return [] if now == then.files[path] else [TextEdit(path, now, then.files[path])]
 
 
-def _out_of_trash(view: View, memory: Memory) -> list[FileEdit]:
-    path = trash.trash_path(memory.memory_id)
+def _out_of_trash(view: View, memory: Memory) -> list[TextEdit]:
+    path = trash.name_of(memory.memory_id)
     data = view.read(path)
-    return [] if data is None else [FileEdit(path, data, None)]
+    return [] if data is None else [TextEdit(path, data, None)]

@@ -11,7 +11,7 @@ from memctl.files.journal import Operation
 from memctl.files.transcripts import is_transcript
 from memctl.history import differences, past
 from memctl.history.past import FILE, LINE, RECORD, Key, Part
-from memctl.models import Change, FileEdit
+from memctl.models import Change, TextEdit
 
 UNDO, REDO = "undo", "redo"
 
@@ -117,7 +117,7 @@ def inverse(what: str, step: Step, present: Mapping[Key, bytes | None], later: S
         command=f"{what} {step.origin.command}",
         puts=tuple(document.decode_raw((s.before or "").encode()) for s in records),
         removes=tuple(s.memory_id for s in step.operation.records if s.before is None),
-        files=tuple(FileEdit(f.path, f.after, f.before) for f in step.operation.files),
+        texts=tuple(TextEdit(s.name, s.after, s.before) for s in step.operation.texts),
         lines=tuple(replace(line, added=not line.added) for line in step.operation.lines),
         header=_header_back(step.operation),
         undoes=step.operation.op if what == UNDO else "",

@@ -10,7 +10,7 @@ from memctl import times
 from memctl.files import document, knowledge, recovery, reflections
 from memctl.history import past
 from memctl.history.past import HEADER, LINE, RECORD, Key, Unsure
-from memctl.models import LineEdit
+from memctl.models import LogLine
 from memctl.view import View
 
 FEEDBACK = "feedback.jsonl"
@@ -62,5 +62,5 @@ def present_value(view: View, key: Key) -> bytes | None:
     if key.kind == HEADER:
         return past.header_bytes(view.header.get(key.name))
     if key.kind == LINE:
-        return key.line if recovery.has_line(view.folder, LineEdit(key.name, key.line)) else None
+        return key.line if recovery.has_line(view.folder, LogLine(key.name, key.line)) else None
     return view.read(key.name)

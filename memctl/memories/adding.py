@@ -12,7 +12,7 @@ from memctl import guarding, records, secrets, times
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.facts import rules
-from memctl.models import ACTIVE, Change, FileEdit, Memory
+from memctl.models import ACTIVE, Change, Memory, TextEdit
 from memctl.records import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.reflections.service import with_detail
 from memctl.retrieval import answer as answering
@@ -52,12 +52,12 @@ class Adding:
             near = answering.near_duplicates(
                 self._engine.index, memory.content, self._engine.settings.near_duplicate, now
             )
-            files: list[FileEdit] = []
+            files: list[TextEdit] = []
             if detail is not None:
                 puts, files = with_detail(view, puts, added.memory, detail)
                 added = replace(added, memory=puts[-1])
             outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
-            return Change("add", tuple(puts), files=tuple(files))
+            return Change("add", tuple(puts), texts=tuple(files))
 
         self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return outcome[0]
@@ -134,7 +134,7 @@ class Adding:
             puts, results[:] = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
             told = {results[at].memory.memory_id: text for at, text in details.items()}
             puts, files = with_details(view, puts, told)
-            return Change(command, tuple(puts), files=tuple(files))
+            return Change(command, tuple(puts), texts=tuple(files))
 
         self._engine.apply(decide, now, on_secret=secrets.ALLOW)
         return results
@@ -221,10 +221,10 @@ def _add_to(
 
 def with_details(
     view: View, puts: Sequence[Memory], details: Mapping[str, tuple[str, str]]
-) -> tuple[list[Memory], list[FileEdit]]:
+) -> tuple[list[Memory], list[TextEdit]]:
     """As `with_detail`, for many new records at once: Markdown and its front matter by the record's id."""
     done: list[Memory] = []
-    files: list[FileEdit] = []
+    files: list[TextEdit] = []
     for memory in puts:
         if memory.memory_id in details:
             text, front = details[memory.memory_id]

@@ -17,7 +17,7 @@ from memctl.files import reflections, trash
 from memctl.files.erase import Erasure
 from memctl.index import database
 from memctl.memories.asking import Asking
-from memctl.models import ARCHIVED, Change, FileEdit, Memory, Reflection
+from memctl.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
@@ -76,10 +76,10 @@ class Changing:
             held = view.need(memory.memory_id)
             check_body(view, held, expected)
             puts, files = with_detail(view, [held], held, text, add=False)
-            return Change("edit", tuple(replace(m, updated_at=now) for m in puts), files=tuple(files))
+            return Change("edit", tuple(replace(m, updated_at=now) for m in puts), texts=tuple(files))
 
         change = self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return reflections.parse(change.files[0].after or b"", change.files[0].path)
+        return reflections.parse(change.texts[0].after or b"", change.texts[0].name)
 
     def forget(
         self,
@@ -137,19 +137,19 @@ class Changing:
         def decide(view: View) -> Change:
             steps = [self._restore_one(view, given, now) for given in dict.fromkeys(ids)]
             back[:] = [memory for memory, _ in steps]
-            return Change("restore", tuple(back), files=tuple(edit for _, edits in steps for edit in edits))
+            return Change("restore", tuple(back), texts=tuple(edit for _, edits in steps for edit in edits))
 
         self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return back
 
-    def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[FileEdit]]:
+    def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
         given = self._engine.trashed_id(given)
         if given in view.tombstones:
             hint = "It was purged: only its id is left, and nothing brings it back."
             raise NotFoundError(f"no memory {given!r}", hint=hint)
-        in_trash = view.read(trash.trash_path(given))
+        in_trash = view.read(trash.name_of(given))
         if in_trash is not None and view.get(given) is None:
-            trashed = trash.read_trashed(in_trash, trash.trash_path(given))
+            trashed = trash.read_trashed(in_trash, trash.name_of(given))
             return trash.from_trash(trashed, in_trash, view.read)
         memory = view.need(self._engine.full_id(given))
         if memory.status != ARCHIVED:

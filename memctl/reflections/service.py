@@ -11,7 +11,7 @@ from memctl.core import provenance
 from memctl.errors import MemctlError, NotFoundError, ProviderError
 from memctl.files import codec, reflections
 from memctl.memories.asking import Asking
-from memctl.models import ACTIVE, Change, FileEdit, Memory, Reflection
+from memctl.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
@@ -206,7 +206,7 @@ def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected,
         fields["updated_at"] = now
     data = reflections.render_generated(fields, draft.body, before)
     outcome = "refreshed" if current else "written"
-    change = Change("reflect", (record,), files=(FileEdit(path, before, data),))
+    change = Change("reflect", (record,), texts=(TextEdit(path, before, data),))
     return Reflected(outcome, record, path, draft.body), change
 
 
@@ -317,7 +317,7 @@ def _proposal(
     if before is not None and reflections.parse(before, path).body.strip() == draft.body.strip():
         return shown, Change("reflect")
     data = reflections.render_generated(fields, draft.body, original)
-    return shown, Change("reflect", files=(FileEdit(path, before, data),))
+    return shown, Change("reflect", texts=(TextEdit(path, before, data),))
 
 
 def _proposal_path(current: Reflection) -> str:
@@ -326,7 +326,7 @@ def _proposal_path(current: Reflection) -> str:
 
 def with_detail(
     view: View, puts: Sequence[Memory], memory: Memory, text: str, front: str = "", *, add: bool = True
-) -> tuple[list[Memory], list[FileEdit]]:
+) -> tuple[list[Memory], list[TextEdit]]:
     """Write a record's own Markdown and link it. Front matter at the top of the text goes to that of the file.
 
     Args:
@@ -348,7 +348,7 @@ def with_detail(
     elif add and present:
         text = present.body
     others = [put for put in puts if put.memory_id != memory.memory_id]
-    return [*others, linked], [FileEdit(path, before, reflections.render(fields, text, *filter(None, sources)))]
+    return [*others, linked], [TextEdit(path, before, reflections.render(fields, text, *filter(None, sources)))]
 
 
 def reflection_path(memory: Memory) -> str:

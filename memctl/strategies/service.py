@@ -13,7 +13,7 @@ from memctl.engine import Engine
 from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
 from memctl.files import document, reflections
-from memctl.models import Change, FileEdit, Filters, Memory
+from memctl.models import Change, Filters, Memory, TextEdit
 from memctl.records import ADDED, MENTIONED
 from memctl.reflections import extractive
 from memctl.reflections.service import Reflected, sources_hash
@@ -336,7 +336,7 @@ def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime)
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
     data = reflections.render_generated(records.front_matter(linked), body)
-    change = Change("strategy record", (linked,), files=(FileEdit(path, view.read(path), data),))
+    change = Change("strategy record", (linked,), texts=(TextEdit(path, view.read(path), data),))
     return Recorded(ADDED, linked, body), change
 
 
@@ -472,9 +472,9 @@ def _written(view: View, record: Memory, body: str, digest: str, now: datetime) 
     if current and reflections.hand_edited(current):
         return _proposed(view, record, body, fields)
     before = view.read(path)
-    edit = FileEdit(path, before, reflections.render_generated(fields, body, before))
+    edit = TextEdit(path, before, reflections.render_generated(fields, body, before))
     outcome = "refreshed" if current else "written"
-    return Reflected(outcome, record, path, body), Change(_REPORTING, (record,), files=(edit,))
+    return Reflected(outcome, record, path, body), Change(_REPORTING, (record,), texts=(edit,))
 
 
 def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) -> tuple[Reflected, Change]:
@@ -484,5 +484,5 @@ def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) 
     if beside and beside.body.strip() == body.strip():
         return shown, Change(_REPORTING)
     data = reflections.render_generated(fields, body, view.read(record.summary_md_ref))
-    edit = FileEdit(path, view.read(path), data)
-    return shown, Change(_REPORTING, files=(edit,))
+    edit = TextEdit(path, view.read(path), data)
+    return shown, Change(_REPORTING, texts=(edit,))

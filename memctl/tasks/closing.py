@@ -16,7 +16,7 @@ from memctl.core.session import Session
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
-from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
 from memctl.secrets import MASK
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
@@ -105,8 +105,8 @@ class Closing:
                 result[:] = [Closed(task, written, recoveries=recoveries, knowledge=candidates)]
                 return Change("task", (written, *candidates))
             strategy, detail = strategy_change(view, proposal, fresh[-1], written, now)
-            result[:] = [Closed(task, written, strategy, detail.path, recoveries, candidates)]
-            return Change("task", (written, *candidates, strategy), files=(detail,))
+            result[:] = [Closed(task, written, strategy, detail.name, recoveries, candidates)]
+            return Change("task", (written, *candidates, strategy), texts=(detail,))
 
         self._engine.apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
@@ -166,7 +166,7 @@ def _strategy_record(proposal: Proposal) -> Memory:
 
 def strategy_change(
     view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime
-) -> tuple[Memory, FileEdit]:
+) -> tuple[Memory, TextEdit]:
     """The record of what a task teaches, `blank` or a known one, and its reflection, made anew from all its episodes.
 
     What a person edited is never overwritten: the new text is laid beside it.
@@ -201,7 +201,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     return next((memory for memory in alike if memory.status == ACTIVE), None)
 
 
-def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> FileEdit:
+def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> TextEdit:
     before = original = view.read(path)
     current = reflections.parse(before, path) if before is not None else None
     fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
@@ -210,4 +210,4 @@ def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -
         before = view.read(path)
     if current is not None:
         fields["updated_at"] = now
-    return FileEdit(path, before, reflections.render_generated(fields, body, original))
+    return TextEdit(path, before, reflections.render_generated(fields, body, original))

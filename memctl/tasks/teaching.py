@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memctl import times
 from memctl.errors import ProviderError
 from memctl.files import reflections
-from memctl.models import ACTIVE, Change, FileEdit, Filters, Memory
+from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
 from memctl.secrets import MASK
 from memctl.tasks.closing import Closing, reflected
 from memctl.view import View
@@ -63,7 +63,7 @@ class Teaching(Closing):
                 return Change("task")
             result[:] = [replace(task_episodes.taught(held, said), updated_at=now)]
             strategies, files = _with_strategies(view, held, result[0], now) if said else ([], [])
-            return Change("task", (*result, *strategies), files=tuple(files))
+            return Change("task", (*result, *strategies), texts=tuple(files))
 
         self._engine.apply(decide, now, on_secret=MASK)
         return Taught(result[0], notes)
@@ -104,7 +104,7 @@ def _texts(value: object) -> list[str]:
     return [str(value)]
 
 
-def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -> tuple[list[Memory], list[FileEdit]]:
+def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -> tuple[list[Memory], list[TextEdit]]:
     """The strategies that were made of an episode, and their reflections, with what it says now."""
     changed = [_retold(view, strategy, before, after, now) for strategy in _made_from(view, before, now)]
     return [record for record, _ in changed], [edit for _, edit in changed]
@@ -118,7 +118,7 @@ def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
     return [m for m in map(memory_of, found) if m.status == ACTIVE and episode.memory_id in m.sources]
 
 
-def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, FileEdit]:
+def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, TextEdit]:
     from memctl.tasks.strategies import WORKED, Proposal, retold, strategy_body
 
     about = strategy.metadata

@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from memctl.core import names
 from memctl.files import codec, document, journal, layout, receipts, reflections
-from memctl.models import KINDS, STATUSES, LineEdit, Memory
+from memctl.models import KINDS, STATUSES, LogLine, Memory
 from memctl.times import from_value
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "file-format.md"
@@ -130,7 +131,7 @@ def test_operation_log_fields():
     part = TEXT.partition("\n### state/operations.jsonl\n")[2].partition("\n### ")[0]
     step = journal.RecordStep("id", None, "{}")
     whole = journal.Operation(
-        "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LineEdit("log", b"{}"),), redoes="undo",
+        "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LogLine("log", b"{}"),), redoes="undo",
         number=1,
     )  # fmt: skip
     assert re.findall(r"^\| `(\w+)` \|", part, re.MULTILINE) == list(journal.to_json(whole))
@@ -149,4 +150,4 @@ def test_names_in_the_picture_are_the_code_s():
     rest = (folder.trash, folder.drafts, folder.displaced)
     picture = TEXT.partition("```text\nSTORE/")[2].partition("```")[0]
     assert [path.name for path in (*named, *rest) if path.name not in picture] == []
-    assert f"`{layout._USER_NAME.pattern.strip('^$')}`" in TEXT
+    assert f"`{names.USER_NAME.pattern.strip('^$')}`" in TEXT
