@@ -11,6 +11,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import ShownIds, numbered, shown_ids
 from memctl.cli.options import Category, Kind, Since, Tag, Until, current
 from memctl.cli.reranking import Rerank, reranker
+from memctl.present import answer, plain, shapes
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -79,7 +80,7 @@ def query(
         else:
             result = ask(asked, strict=strict, now=options.moment(now))
         texts = _texts(stores, result) if md else ()
-        numbered(store, [render.owned_id(hit) for hit in result.hits])
+        numbered(store, [answer.owned_id(hit) for hit in result.hits])
     if md:
         render.query_markdown(result, texts)
     else:
@@ -176,9 +177,9 @@ def _shown(store: MemoryStore, given: str, history: bool) -> Said | Pages:
 
 def _pages_json(found: Said | Pages) -> list[dict[str, Any]]:
     if isinstance(found, Said):
-        texts = [render.message_json(message) for message in found.messages]
+        texts = [shapes.message_json(message) for message in found.messages]
         return [{"message_id": found.message_id, "messages": texts}]
-    pages = [(render.memory_json(m), r.body if r else None, p) for m, r, p in found]
+    pages = [(shapes.memory_json(m), r.body if r else None, p) for m, r, p in found]
     return [{**m, "reflection": body, "problem": problem} for m, body, problem in pages]
 
 
@@ -266,7 +267,7 @@ def _print_list(store: MemoryStore, found: Sequence[Owned], limit: int | None, o
     page = found[offset : offset + limit if limit else None]
     if current.json:
         told = {"as_of": origin} if origin else {}
-        shown = [{**render.memory_json(m.memory), **({"user": m.owner} if m.owner else {})} for m in page]
+        shown = [{**shapes.memory_json(m.memory), **({"user": m.owner} if m.owner else {})} for m in page]
         render.as_json({"total": len(found), "offset": offset, **told, "memories": shown})
         return
     if origin:
@@ -282,11 +283,11 @@ def _list_trash(store: MemoryStore) -> None:
     found = store.engine.trashed()
     if current.json:
         render.as_json(
-            [{"memory": render.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]
+            [{"memory": shapes.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]
         )
         return
     rows = [
-        (name, render.day(t.trashed_at), t.reason, render.one_line(t.memory.content))
+        (name, plain.day(t.trashed_at), t.reason, plain.one_line(t.memory.content))
         for name, t in zip(shown_ids(store, [t.memory.memory_id for t in found]), found, strict=True)
     ]
     render.numbered_table(("id", "since", "why", "text"), rows)

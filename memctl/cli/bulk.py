@@ -12,6 +12,7 @@ from memctl.cli import options, progress, render
 from memctl.cli.options import current
 from memctl.errors import InvalidDataError, NotFoundError, UsageError
 from memctl.models import Problem
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.records import Added
@@ -100,7 +101,7 @@ def _known_categories(imported: Imported, categories: Sequence[str]) -> Imported
     return _without(
         imported,
         {
-            at: Problem("import", f"there is no category {m.category!r} ({hint}): {render.one_line(m.content, 60)}")
+            at: Problem("import", f"there is no category {m.category!r} ({hint}): {plain.one_line(m.content, 60)}")
             for at, m in enumerate(imported.memories)
             if m.category not in categories
         },

@@ -10,6 +10,7 @@ import typer
 
 from memctl.cli import options, progress, render
 from memctl.cli.options import AllowSecret, Category, DryRun, Kind, Tag, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.sync import SyncReport
@@ -209,7 +210,7 @@ def export(
         found = {m.memory_id: one for m in memories if (one := store.engine.readable_reflection(m)[0])}
         user = store.user
     if current.json and _to_standard_output(output):
-        render.as_json({"memories": [render.memory_json(memory) for memory in memories]})
+        render.as_json({"memories": [shapes.memory_json(memory) for memory in memories]})
         return
     bodies = {memory_id: one.body for memory_id, one in found.items()}
     fronts = {memory_id: one.front for memory_id, one in found.items() if reflections.has_more(one)}
@@ -251,7 +252,7 @@ def _write_out(output: Path | None, text: str) -> None:
     from memctl.files import atomic
 
     if output is None or _to_standard_output(output):
-        sys.stdout.buffer.write(render.safe_json(text).encode())
+        sys.stdout.buffer.write(plain.safe_json(text).encode())
         sys.stdout.buffer.flush()
         return
     if not output.expanduser().absolute().parent.is_dir():

@@ -9,6 +9,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import DryRun, Now, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.conflicts.contradictions import Contradiction
@@ -40,21 +41,21 @@ def _found_json(found: Contradiction) -> dict[str, Any]:
         "ids": list(found.ids),
         "score": found.score,
         "evidence": list(found.evidence),
-        "memories": [render.memory_json(memory) for memory in (found.first, found.second)],
+        "memories": [shapes.memory_json(memory) for memory in (found.first, found.second)],
     }
 
 
 def _page(open_ones: OpenConflicts) -> None:
     for found in open_ones.found:
-        render.say(f"{found.kind} {found.score:.2f}  {render.one_line('; '.join(found.evidence), 200)}")
+        render.say(f"{found.kind} {found.score:.2f}  {plain.one_line('; '.join(found.evidence), 200)}")
         for memory in (found.first, found.second):
-            render.say(f"  {memory.memory_id}  {render.day(memory.when)}  {_marks(memory)}{_text(memory)}")
+            render.say(f"  {memory.memory_id}  {plain.day(memory.when)}  {_marks(memory)}{_text(memory)}")
     for entry in open_ones.noted:
         _noted(entry)
     for message in open_ones.messages:
         render.say(f"message  {message.message_id} was changed on both sides of a merge")
         for place in message.versions:
-            render.say(f"  {place}  {render.one_line(_said(place), SHOWN)}")
+            render.say(f"  {place}  {plain.one_line(_said(place), SHOWN)}")
     merges = [entry for entry in open_ones.noted if entry.get("type") == "merge"]
     total = len(open_ones.found) + len(open_ones.noted) + len(open_ones.messages)
     if not total:
@@ -89,7 +90,7 @@ def _marks(memory: Memory) -> str:
 
 
 def _text(memory: Memory) -> str:
-    return render.one_line(memory.content, SHOWN)
+    return plain.one_line(memory.content, SHOWN)
 
 
 def _noted(entry: Any) -> None:
@@ -102,16 +103,16 @@ def _noted(entry: Any) -> None:
     if entry.get("type") == "merge":
         what = entry.get("field") or "deleted on one side, changed on the other"
         told = f"merge  {shown(entry.get('id'))}  {shown(entry.get('memory_id')) or 'memory.json'}  {shown(what)}"
-        render.say(render.one_line(told, 200))
+        render.say(plain.one_line(told, 200))
         for name in ("base", "ours", "theirs"):
             render.say(f"  {name:6}  {_merge_value(entry.get(name))}")
         return
     ids = entry.get("ids")
     named = ", ".join(map(shown, ids)) if isinstance(ids, list) else shown(ids or "")
-    render.say(render.one_line(f"{shown(entry.get('type') or 'noted')}  {named}", 200))
+    render.say(plain.one_line(f"{shown(entry.get('type') or 'noted')}  {named}", 200))
     for name, value in entry.items():
         if name not in ("type", "ids"):
-            render.say(f"  {render.one_line(f'{name}: {shown(value)}', 200)}")
+            render.say(f"  {plain.one_line(f'{name}: {shown(value)}', 200)}")
 
 
 def _merge_value(value: Any) -> str:
@@ -122,7 +123,7 @@ def _merge_value(value: Any) -> str:
         value = value["content"]
     if value is None:
         return "-"
-    return render.one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), SHOWN)
+    return plain.one_line(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), SHOWN)
 
 
 def resolve(
@@ -260,7 +261,7 @@ def _tell(done: Resolved, dry_run: bool) -> None:
         render.say(f"{changing if before else writing} {after.memory_id}: {_text(after)}")
         for name, was, now in _fields(before, after):
             told = f"{shown(was)} → {shown(now)}" if before else shown(now)
-            render.say(f"  {name}: {render.one_line(told, 200)}")
+            render.say(f"  {name}: {plain.one_line(told, 200)}")
     render.say("dry run: nothing was changed" if dry_run else "take it back with `memctl undo`")
 
 

@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
@@ -93,9 +94,9 @@ def _page(report: ConsolidationReport, dry_run: bool) -> None:
 
 
 def _merge(merge: Merge) -> None:
-    render.say(f"keep   {merge.kept.memory_id}  {render.one_line(merge.kept.content, 200)}")
+    render.say(f"keep   {merge.kept.memory_id}  {plain.one_line(merge.kept.content, 200)}")
     for gone, likeness in zip(merge.merged, merge.likeness, strict=True):
-        render.say(f"merge  {gone.memory_id}  {render.one_line(gone.content, 200)}  ({likeness:.0%} alike)")
+        render.say(f"merge  {gone.memory_id}  {plain.one_line(gone.content, 200)}  ({likeness:.0%} alike)")
     render.say(f"       then mentions {merge.kept.mentions}, tags {', '.join(merge.kept.tags) or 'none'}\n")
 
 
@@ -105,9 +106,9 @@ def _made(made: Made, record: Memory, dry_run: bool) -> None:
     how = "refreshed" if made.refreshed else "new"
     by = f", written by {made.by}" if made.by else ""
     render.say(f"{what}  {name}  {how}, from {len(made.sources)} episodes, confidence {record.confidence:.2f}{by}")
-    render.say(f"       {render.one_line(record.content, 500)}")
+    render.say(f"       {plain.one_line(record.content, 500)}")
     for source in made.fresh[:SHOWN_SOURCES]:
-        render.say(f"from   {source.memory_id}  {render.one_line(source.content, 80)}")
+        render.say(f"from   {source.memory_id}  {plain.one_line(source.content, 80)}")
     if len(made.fresh) > SHOWN_SOURCES:
         render.say(f"       and {len(made.fresh) - SHOWN_SOURCES} more")
     if earlier := len(made.sources) - len(made.fresh):
@@ -123,8 +124,8 @@ def _alike(report: ConsolidationReport) -> None:
         f"alike in words, left as they are: {len(pairs)}" + (" (the nearest)" if len(pairs) > SHOWN_ALIKE else "")
     )
     for pair in pairs[:SHOWN_ALIKE]:
-        render.say(f"  {pair.likeness:.0%}  {pair.one.memory_id}  {render.one_line(pair.one.content, 120)}")
-        render.say(f"       {pair.other.memory_id}  {render.one_line(pair.other.content, 120)}")
+        render.say(f"  {pair.likeness:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
+        render.say(f"       {pair.other.memory_id}  {plain.one_line(pair.other.content, 120)}")
     render.say("  if two say the same: `memctl consolidate --same KEEP,MERGE`\n")
 
 
@@ -168,14 +169,14 @@ def _report_json(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
 
 def _merge_json(merge: Merge) -> dict[str, Any]:
     merged = [
-        {"memory": render.memory_json(gone), "likeness": likeness}
+        {"memory": shapes.memory_json(gone), "likeness": likeness}
         for gone, likeness in zip(merge.merged, merge.likeness, strict=True)
     ]
-    return {"kept": render.memory_json(merge.kept), "merged": merged}
+    return {"kept": shapes.memory_json(merge.kept), "merged": merged}
 
 
 def _made_json(made: Made, record: Memory, dry_run: bool) -> dict[str, Any]:
-    fields = render.memory_json(record)
+    fields = shapes.memory_json(record)
     if dry_run and not made.refreshed:
         del fields["memory_id"], fields["summary_md_ref"]  # drawn anew by the real run
     return {

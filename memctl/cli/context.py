@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
+from memctl.present import answer, shapes
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
@@ -85,7 +86,7 @@ def context(
     if explain:
         _explained(pack)
     if pack.reranked:
-        render.warn(render.reranked_line(pack.reranked))
+        render.warn(answer.reranked(pack.reranked))
     if pack.receipt:
         render.warn(f"receipt {pack.receipt}")
 
@@ -129,5 +130,5 @@ def _pack_json(pack: ContextPack) -> dict[str, Any]:
         "open": pack.open,
         "receipt": pack.receipt,
         "notes": list(pack.notes),
-        **render.reranked_json(pack.reranked),
+        **shapes.reranked_json(pack.reranked),
     }

@@ -13,6 +13,7 @@ from memctl.cli import options, progress, render
 from memctl.cli.options import Now, current
 from memctl.cli.reranking import Rerank, reranker
 from memctl.errors import quoted
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.evaluation.metrics import Judgement
@@ -232,7 +233,7 @@ def _judgement(judgement: Judgement) -> tuple[str, ...]:
 
 def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
     """A table of figures that can be read in a pipe too: each column as wide as its widest cell."""
-    table = [tuple(map(render.clean, row)) for row in (names, *rows)]
+    table = [tuple(map(plain.clean, row)) for row in (names, *rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
         cells = [cell.rjust(width) for cell, width in zip(row, widths, strict=True)]
@@ -244,7 +245,7 @@ def _expected(store: MemoryStore, question: Question) -> list[str]:
     shown = []
     for piece in store.evaluation.expected(question):
         if not isinstance(piece, str):
-            shown.append(f"{piece.memory_id}  {render.one_line(piece.content, 100)}")
+            shown.append(f"{piece.memory_id}  {plain.one_line(piece.content, 100)}")
         else:
             shown.append(f"a text with {piece!r}" if question.expect else piece)
     return shown
@@ -253,11 +254,11 @@ def _expected(store: MemoryStore, question: Question) -> list[str]:
 def _missed(number: int, answered: Answered, top: int, expected: Sequence[str]) -> None:
     question = answered.question
     place = f" (line {question.line})" if question.line else ""
-    render.say(f"\n{number + 1}. {render.one_line(question.text, 200)}{place}")
+    render.say(f"\n{number + 1}. {plain.one_line(question.text, 200)}{place}")
     for shown, rank in zip(expected, answered.ranks, strict=True):
         where = f"found at {rank}" if rank else f"not among the first {top}"
         render.say(f"   expected  {shown}: {where}")
     for hit in answered.hits:
-        render.say(f"   found     {hit.score:.3f}  {hit.memory.memory_id}  {render.one_line(hit.memory.content, 100)}")
+        render.say(f"   found     {hit.score:.3f}  {hit.memory.memory_id}  {plain.one_line(hit.memory.content, 100)}")
     if not answered.hits:
         render.say("   found     nothing")

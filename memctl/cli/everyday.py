@@ -14,6 +14,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import Id, ShownIds, complete_trashed, meant
 from memctl.cli.options import AllowSecret, DryRun, current
 from memctl.core.names import check_user_name
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.records import Added
@@ -232,7 +233,7 @@ def _tell_added(store: MemoryStore, added: Added) -> None:
     memory = added.memory
     if current.json:
         told_more = {"replaced": list(added.replaced), "near": list(added.near)}
-        render.as_json({"outcome": added.outcome, "memory": render.memory_json(memory), **told_more})
+        render.as_json({"outcome": added.outcome, "memory": shapes.memory_json(memory), **told_more})
         return
     told = {
         "added": f"added {memory.memory_id}",
@@ -241,7 +242,7 @@ def _tell_added(store: MemoryStore, added: Added) -> None:
     }
     render.say(told[added.outcome])
     for near in added.near:
-        render.say(f"  much like {near}: {render.one_line(store.get(near).content, 80)}")
+        render.say(f"  much like {near}: {plain.one_line(store.get(near).content, 80)}")
 
 
 def edit(
@@ -307,7 +308,7 @@ def forget(
         render.say(f"{'would delete' if dry_run else 'deleted'} {name}, and what was learned from it alone")
     for memory in gone:
         render.say(
-            f"{'would forget' if dry_run else 'forgot'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
+            f"{'would forget' if dry_run else 'forgot'} {memory.memory_id}: {plain.one_line(memory.content, 80)}"
         )
     for name in said:
         render.say(f"{'would delete' if dry_run else 'deleted'} {name}, which says it")
@@ -402,5 +403,5 @@ def restore(
         render.as_json({"dry_run": dry_run, "restored": [m.memory_id for m in back]})
     for memory in back:
         render.say(
-            f"{'would restore' if dry_run else 'restored'} {memory.memory_id}: {render.one_line(memory.content, 80)}"
+            f"{'would restore' if dry_run else 'restored'} {memory.memory_id}: {plain.one_line(memory.content, 80)}"
         )

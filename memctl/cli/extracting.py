@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.cli import options, render
 from memctl.cli.options import current
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.extraction.extract import Extracted, ExtractReport, Utterance
@@ -74,11 +75,11 @@ def _row(found: Extracted) -> tuple[str, ...]:
     against = (
         f" (against {rivals})" if rivals else f" (instead of {', '.join(found.replaced)})" if found.replaced else ""
     )
-    return (found.outcome, f"{proposal.confidence:.2f}", what + until + against, render.one_line(proposal.content, 100))
+    return (found.outcome, f"{proposal.confidence:.2f}", what + until + against, plain.one_line(proposal.content, 100))
 
 
 def _shown(value: Any) -> str:
-    return str(value).lower() if isinstance(value, bool) else render.one_line(str(value), 60)
+    return str(value).lower() if isinstance(value, bool) else plain.one_line(str(value), 60)
 
 
 def _summary(report: ExtractReport, dry_run: bool) -> str:

@@ -11,6 +11,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.options import current
 from memctl.errors import quoted
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.files.layout import UserFolder
@@ -149,7 +150,7 @@ def commit(
         render.as_json({"commit": name, "message": told, "files": written})
     if written:
         render.say(f"wrote {', '.join(written)}")
-    render.say(f"committed {name}: {render.one_line(told)}" if name else "nothing to commit")
+    render.say(f"committed {name}: {plain.one_line(told)}" if name else "nothing to commit")
     if name and (going := asking.under_way(folders[0].root)):
         render.say(f"`git {going} --continue` goes on")
 
@@ -207,7 +208,7 @@ def check() -> None:
 
 def _found(finding: dict[str, Any]) -> str:
     fix = f"  → {finding['fix']}" if not finding["ok"] else ""
-    return f"{finding['name']}: {render.one_line(finding['told'], 200)}{fix}"
+    return f"{finding['name']}: {plain.one_line(finding['told'], 200)}{fix}"
 
 
 def settle() -> None:
@@ -309,7 +310,7 @@ def diff_driver(path: Path) -> None:
         text = diffs.readable(data)
     except MemctlError:
         text = data.decode("utf-8", "replace")
-    sys.stdout.buffer.write(render.clean(text).encode("utf-8", "replace"))
+    sys.stdout.buffer.write(plain.clean(text).encode("utf-8", "replace"))
 
 
 def hook(name: str) -> None:

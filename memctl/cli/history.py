@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
+from memctl.present import answer, plain, shapes
 
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
@@ -145,9 +146,9 @@ _MARKS = {"added": "+", "removed": "-", "changed": "~"}
 def _record(record: RecordChange) -> None:
     memory = record.after or record.before
     assert memory
-    render.say(f"{_MARKS[record.outcome]} {render.memory_line(memory)}".rstrip())
+    render.say(f"{_MARKS[record.outcome]} {plain.memory_line(memory)}".rstrip())
     if record.outcome != "changed" or all(change.name != "content" for change in record.fields):
-        render.say(f"    {render.one_line(memory.content, render.SHOWN_WIDTH)}")
+        render.say(f"    {plain.one_line(memory.content, answer.SHOWN_WIDTH)}")
     _fields(record)
 
 
@@ -155,7 +156,7 @@ def _fields(record: RecordChange) -> None:
     from memctl.history.differences import short
 
     for change in record.fields:
-        one, other = (short(value, render.SHOWN_WIDTH) for value in (change.before, change.after))
+        one, other = (short(value, answer.SHOWN_WIDTH) for value in (change.before, change.after))
         if len(one) + len(other) <= 80:
             render.say(f"    {change.name}: {one} → {other}")
         else:
@@ -165,7 +166,7 @@ def _fields(record: RecordChange) -> None:
 
 def _message(message: MessageChange) -> None:
     render.say(f"{_MARKS[message.outcome]} {message.message_id} message {message.role}".rstrip())
-    render.say(f"    {render.one_line(message.text, render.SHOWN_WIDTH) or '(its text is gone)'}")
+    render.say(f"    {plain.one_line(message.text, answer.SHOWN_WIDTH) or '(its text is gone)'}")
 
 
 def _file(file: FileChange) -> None:
@@ -174,7 +175,7 @@ def _file(file: FileChange) -> None:
         return
     render.say(f"{_MARKS[file.outcome]} {file.path}")
     for line in file.lines[:SHOWN_LINES]:
-        render.say(f"    {render.one_line(line, render.SHOWN_WIDTH)}")
+        render.say(f"    {plain.one_line(line, answer.SHOWN_WIDTH)}")
     if len(file.lines) > SHOWN_LINES:
         render.say(f"    … and {len(file.lines) - SHOWN_LINES} more lines")
 
@@ -191,8 +192,8 @@ def _differences_json(found: Differences) -> dict[str, Any]:
     of = {name: [r for r in found.records if r.outcome == name] for name in _MARKS}
     return {
         "since": {"source": found.since.source, "at": found.since.at},
-        "added": [render.memory_json(r.after) for r in of["added"] if r.after],
-        "removed": [render.memory_json(r.before) for r in of["removed"] if r.before],
+        "added": [shapes.memory_json(r.after) for r in of["added"] if r.after],
+        "removed": [shapes.memory_json(r.before) for r in of["removed"] if r.before],
         "changed": [_fields_json(r) for r in of["changed"]],
         "messages": [vars(message) for message in found.messages],
         "files": [vars(file) for file in found.files],

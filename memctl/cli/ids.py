@@ -10,6 +10,7 @@ import typer
 
 from memctl.cli import options
 from memctl.cli.options import current
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.models import Memory
@@ -135,9 +136,8 @@ def _messages(store: MemoryStore, incomplete: str) -> Offered:
 
 
 def _beside(memory: Memory | None) -> str:
-    from memctl.cli import render
 
-    return render.one_line(memory.content, _BESIDE) if memory else ""
+    return plain.one_line(memory.content, _BESIDE) if memory else ""
 
 
 Id = Annotated[

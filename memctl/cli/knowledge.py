@@ -9,6 +9,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import meant, numbered
 from memctl.cli.options import AllowSecret, DryRun, Now, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.documents.service import AddedDocuments
@@ -62,7 +63,7 @@ def _tell_added(done: AddedDocuments, dry_run: bool) -> None:
         origin = f" (converted from {each.converted_from})" if each.converted_from else ""
         render.say(f"{would}{each.outcome} {each.path}, {_passages(each.passages)}{origin}")
     for left in done.skipped[:SHOWN_SKIPPED]:
-        render.say(render.one_line(f"left out {left.name}: {left.reason}", 200))
+        render.say(plain.one_line(f"left out {left.name}: {left.reason}", 200))
     if len(done.skipped) > SHOWN_SKIPPED:
         render.say(f"left out {len(done.skipped) - SHOWN_SKIPPED} more; --json names them")
     if not dry_run and any(each.outcome != "unchanged" for each in done.documents):
@@ -83,7 +84,7 @@ def list_documents() -> None:
     if current.json:
         render.as_json([vars(document) for document in found])
         return
-    rows = [(d.path, str(d.passages), str(d.size), render.one_line(d.problem, 200)) for d in found]
+    rows = [(d.path, str(d.passages), str(d.size), plain.one_line(d.problem, 200)) for d in found]
     render.table(("document", "passages", "bytes", "problem"), rows, right=(1, 2))
 
 
@@ -128,7 +129,7 @@ def search(
         result = store.documents.search(question, top)
         numbered(store, [hit.memory.memory_id for hit in result.hits])
     if current.json:
-        whole = render.query_json(result)
+        whole = shapes.query_json(result)
         render.as_json({name: whole[name] for name in ("query", "hits", "index", "degraded")})
         return
     render.hits(result, explain)

@@ -10,6 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import Ids, complete_shown_id, meant
 from memctl.cli.options import AllowSecret, DryRun, Now, current
 from memctl.errors import argument, quoted
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.feedback.service import Judged
@@ -83,7 +84,7 @@ def _tell_judged(done: Judged, dry_run: bool) -> None:
         render.as_json(
             {
                 "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
-                "score": given.score, "receipt": given.receipt, "memories": [render.memory_json(m) for m in done.after],
+                "score": given.score, "receipt": given.receipt, "memories": [shapes.memory_json(m) for m in done.after],
                 "messages": list(done.messages),
             }
         )  # fmt: skip
@@ -109,7 +110,7 @@ def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
         before = {memory.memory_id: memory for memory in store.all()} if dry_run else {}
         changed = store.candidates.confirm(ids, dry_run=dry_run, now=options.moment(now))
     if current.json:
-        render.as_json({"dry_run": dry_run, "memories": [render.memory_json(memory) for memory in changed]})
+        render.as_json({"dry_run": dry_run, "memories": [shapes.memory_json(memory) for memory in changed]})
         return
     if dry_run:
         from memctl.cli.views import record_changes
@@ -118,7 +119,7 @@ def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
         return
     for memory in changed:
         done = "confirmed" if memory.status == "active" else "superseded"
-        render.say(f"{done} {memory.memory_id}: {render.one_line(memory.content, 80)}")
+        render.say(f"{done} {memory.memory_id}: {plain.one_line(memory.content, 80)}")
 
 
 def reject(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
@@ -137,6 +138,6 @@ def _tell_rejected(gone: list[Memory], dry_run: bool) -> None:
         return
     for memory in gone:
         verb = "would reject" if dry_run else "rejected"
-        render.say(f"{verb} {memory.memory_id}: {render.one_line(memory.content, 80)}")
+        render.say(f"{verb} {memory.memory_id}: {plain.one_line(memory.content, 80)}")
     if not dry_run:
         render.say("take it back with `memctl undo`, or later with `memctl restore`")

@@ -9,6 +9,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import OptionalIds, shown_ids
 from memctl.cli.options import Category, DryRun, Kind, Now, Since, Tag, Until, current
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -214,7 +215,7 @@ def maintain(
     for step in steps:
         render.say(f"{step.name}: {step.refused or _counted(step, dry_run)}")
         for line in (*step.done, *step.notes):
-            render.say(f"  {render.one_line(line, 160)}")
+            render.say(f"  {plain.one_line(line, 160)}")
     if not dry_run and (refused := [step.name for step in steps if step.refused]):
         hint = "The reasons stand above; what would change a large share is done with --allow-mass-change."
         raise RefusedError(f"not done: {', '.join(refused)}", hint=hint)

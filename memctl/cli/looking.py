@@ -9,6 +9,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
+from memctl.present import shapes
 
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
@@ -43,7 +44,7 @@ def inspect(
             return
         portrait = overview.of_memory(store, store.get(memory_id), moment)
     if current.json:
-        render.as_json(overview.portrait_dict(portrait) | {"memory": render.memory_json(portrait.memory)})
+        render.as_json(overview.portrait_dict(portrait) | {"memory": shapes.memory_json(portrait.memory)})
     else:
         views.portrait_page(portrait)
 

@@ -5,68 +5,27 @@ Text from a memory is data: control characters and terminal escapes are shown, n
 
 from __future__ import annotations
 
-import re
 import sys
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memctl.cli import progress
 from memctl.cli.options import current
+from memctl.present import answer
+from memctl.present.plain import clean
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from memctl.core.kept import KeptMessage
     from memctl.errors import MemctlError
-    from memctl.models import Hit, Memory, QueryResult, Reranking, Route
+    from memctl.models import QueryResult
     from memctl.store import MemoryStore
-
-SHOWN_LINES, SHOWN_WIDTH = 6, 500
-"""How much of a hit a terminal shows; `memctl show` prints all of it, as does a list of hits in a pipe."""
-
-_CONTROL = re.compile(
-    "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"
-    "\U000e0000-\U000e0fff]"
-)
-_UNSAFE_IN_JSON = re.compile("[\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff]")
-
-
-def clean(text: str) -> str:
-    """Text that is safe to send to a terminal: control and direction characters become visible escapes."""
-    return _CONTROL.sub(lambda match: f"\\x{ord(match[0]):02x}", text)
-
-
-def one_line(text: str, width: int = sys.maxsize) -> str:
-    """The text on one line, cut to a width in characters."""
-    flat = " ".join(clean(text).split())
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
 
 
 def as_json(value: Any) -> None:
     """Print one JSON document."""
-    import json
+    from memctl.present import shapes
 
-    _write(safe_json(json.dumps(value, ensure_ascii=False, indent=2, default=_plain)))
-
-
-def safe_json(text: str) -> str:
-    """JSON with what a terminal would obey written as escapes; it means the same."""
-    return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
-
-
-def _plain(value: Any) -> Any:
-    from datetime import datetime
-
-    from memctl import times
-
-    if isinstance(value, datetime):
-        return times.to_text(value)
-    if isinstance(value, Mapping):
-        return dict(value)
-    if isinstance(value, tuple | set | frozenset):
-        return list(value)
-    return str(value)
+    _write(shapes.dumped(value))
 
 
 def say(line: str = "") -> None:
@@ -82,6 +41,12 @@ def say_text(text: str) -> None:
     """Print a text of many lines to a person, if JSON was not asked."""
     if not current.json:
         _write(clean(text))
+
+
+def lines(page: Iterable[str]) -> None:
+    """Print the lines of a page to a person, if JSON was not asked."""
+    for line in () if current.json else page:
+        say(line)
 
 
 def _write(text: str) -> None:
@@ -190,69 +155,19 @@ def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequenc
         _write(line)
 
 
-def memory_json(memory: Memory) -> dict[str, Any]:
-    """A record as JSON shows it: all that is set, in the file's order."""
-    from memctl.files import codec
-
-    return {"status": memory.status, **codec.encode(memory)}
-
-
-def day(moment: datetime | None) -> str:
-    return f"{moment:%Y-%m-%d}" if moment else "no date"
-
-
-def size(size: int) -> str:
-    """A number of bytes for a person."""
-    value = float(size)
-    for unit in ("B", "kB", "MB"):
-        if value < 1000:
-            return f"{value:.0f} {unit}" if unit == "B" else f"{value:.1f} {unit}"
-        value /= 1000
-    return f"{value:.1f} GB"
-
-
-def message_json(message: KeptMessage) -> dict[str, Any]:
-    """A message as JSON shows it: as in its file, with its whole text."""
-    import json
-
-    from memctl.core import kept
-
-    found: dict[str, Any] = json.loads(kept.encode(message))
-    return {**found, "text": message.text}
-
-
-def _message_line(memory: Memory) -> str:
-    """One line about a message: who said it, when, in which session."""
-    from memctl.context.fence import speaker_of
-
-    about = memory.metadata
-    part = f"part {int(about['part']) + 1} of {about['parts']}" if "part" in about else ""
-    when = f"{memory.when:%Y-%m-%d %H:%M}" if memory.when else "no date"
-    named = (memory.memory_id, "message", when, speaker_of(memory), f"session {about.get('session', '')}", part)
-    return "  ".join(one_line(each) for each in named if each)
-
-
-def memory_line(memory: Memory) -> str:
-    """One line about a memory, about a message, or about a passage of a document."""
-    if memory.layer == "MSG":
-        return _message_line(memory)
-    if memory.layer == "DOC":
-        return f"{memory.memory_id}  {one_line(str(memory.metadata['heading']))}"
-    marks = "".join(mark for mark, on in (("★", memory.pinned), ("⚠", memory.needs_revision)) if on)
-    return f"{memory.memory_id}  {memory.category}/{memory.kind}  {day(memory.when)}  {marks}"
-
-
 def query_result(result: QueryResult, explain: bool) -> None:
     """The answer to a query."""
     if current.json:
-        as_json(query_json(result))
+        from memctl.present import shapes
+
+        as_json(shapes.query_json(result))
         return
     hits(result, explain)
     if explain:
-        say(_route_line(result.route))
+        say(answer.route(result.route))
     degraded(result.degraded)
     if result.reranked:
-        say(reranked_line(result.reranked))
+        say(answer.reranked(result.reranked))
     if result.origin:
         say(f"as of: {result.origin}")
     if result.receipt or result.origin in ("", "the records"):
@@ -266,7 +181,7 @@ def hits(result: QueryResult, explain: bool) -> None:
     if result.hits and not rank.answered(result.hits):
         warn("nothing close is known; the nearest:")
     for number, hit in enumerate(result.hits, 1):
-        _hit(number, hit, explain)
+        lines(answer.hit(number, hit, explain=explain, whole=not on_terminal()))
     if not result.hits:
         say("nothing found")
 
@@ -281,10 +196,12 @@ def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
 
     from memctl.context.fence import fenced_items, label
 
-    named = [label(replace(hit.memory, memory_id=owned_id(hit))) for hit in result.hits]
+    named = [label(replace(hit.memory, memory_id=answer.owned_id(hit))) for hit in result.hits]
     text = fenced_items([*zip(named, texts, strict=True)])
     if current.json:
-        as_json(query_json(result) | {"markdown": text})
+        from memctl.present import shapes
+
+        as_json(shapes.query_json(result) | {"markdown": text})
         return
     say_text(text)
     if result.receipt:
@@ -315,84 +232,3 @@ def stale_notice(store: MemoryStore) -> None:
     else:
         for note in state.notes:
             warn(f"left out: {note}")
-
-
-LEAST_SHOWN = 0.0005
-"""A part of a score that would be printed as zero is left out."""
-
-
-def _hit(number: int, hit: Hit, explain: bool) -> None:
-    say(f"{number:>2}. {hit.relevance:.2f}  {_owned(hit)}{memory_line(hit.memory)}".rstrip())
-    for line in _hit_lines(hit.memory.content):
-        say(f"    {line}")
-    if hit.via and hit.memory.layer not in ("DOC", "MSG"):
-        say(f"    (by its reflection {hit.via})")
-    if explain:
-        parts = "  ".join(f"{name} {value:+.3f}" for name, value in hit.parts.items() if abs(value) >= LEAST_SHOWN)
-        say(f"    score {hit.score:.3f} = {parts}   words: {', '.join(hit.matched) or '-'}")
-
-
-def _hit_lines(content: str) -> list[str]:
-    lines = [line for line in content.splitlines() if line.strip()]
-    if not on_terminal():
-        return [one_line(line) for line in lines]
-    left = len(lines) - SHOWN_LINES
-    more = [f"… {left} more lines; `memctl show` prints them"] if left > 0 else []
-    return [*(one_line(line, SHOWN_WIDTH) for line in lines[:SHOWN_LINES]), *more]
-
-
-def owned_id(hit: Hit) -> str:
-    """The id of a hit, behind the name of its user where that is another."""
-    return f"{_owned(hit)}{hit.memory.memory_id}"
-
-
-def _owned(hit: Hit) -> str:
-    """What stands before the id of another user's memory."""
-    return f"{hit.owner}/" if hit.owner else ""
-
-
-def _route_line(route: Route) -> str:
-    where = ", ".join(route.categories) or "every category"
-    cues = f" by {', '.join(repr(cue) for cue in route.cues)}" if route.cues else ""
-    more = "; widened, because hits elsewhere are as good or the routed ones too few" if route.widened else ""
-    when = "; asks for the present" if route.present else ""
-    return f"route: {route.intent} → {where}, layers {', '.join(route.layers)}{cues}{more}{when}"
-
-
-def query_json(result: QueryResult) -> dict[str, Any]:
-    """The answer as `--json` prints it."""
-    return {
-        "query": result.query.text,
-        "hits": [hit_json(hit) for hit in result.hits],
-        "receipt": result.receipt,
-        "index": {"state": result.index.state, "notes": list(result.index.notes)},
-        "route": vars(result.route)
-        | {"categories": list(result.route.categories), "layers": list(result.route.layers)},
-        "degraded": list(result.degraded),
-        **reranked_json(result.reranked),
-        **({"as_of": result.origin} if result.origin else {}),
-    }
-
-
-def reranked_line(done: Reranking) -> str:
-    """What a reranker did and cost, for a person."""
-    return f"reranked {done.candidates} candidates with {done.model} in {done.milliseconds:.0f} ms"
-
-
-def reranked_json(done: Reranking | None) -> dict[str, Any]:
-    """The same as a field of a document; nothing where there was no reranker."""
-    if done is None:
-        return {}
-    return {"rerank": {"model": done.model, "candidates": done.candidates, "ms": round(done.milliseconds, 1)}}
-
-
-def hit_json(hit: Hit) -> dict[str, Any]:
-    return {
-        "memory": memory_json(hit.memory),
-        "score": round(hit.score, 6),
-        "relevance": round(hit.relevance, 6),
-        "parts": {name: round(value, 6) for name, value in hit.parts.items()},
-        "via": hit.via,
-        "matched": list(hit.matched),
-        **({"user": hit.owner} if hit.owner else {}),
-    }

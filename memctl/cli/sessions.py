@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, Now, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.core.messages import Message
@@ -70,7 +71,7 @@ def list_sessions() -> None:
 
 def _row(info: SessionInfo) -> tuple[str, ...]:
     when = f"{info.active_at:%Y-%m-%d %H:%M}" if info.active_at else "-"
-    task = render.one_line(info.task.goal, 60) if info.task else "-"
+    task = plain.one_line(info.task.goal, 60) if info.task else "-"
     task = task if info.own else f"{task} (written elsewhere)"
     numbers = (str(info.size.messages), str(info.size.tokens), str(info.queued))
     return (info.session_id, *numbers, when, "cannot be read" if info.problem else task)
@@ -270,7 +271,7 @@ def _say_learned(learned: tuple[Learned, ...]) -> None:
     for one in learned:
         if one.episode:
             facts = f", and {one.facts} more {'memory' if one.facts == 1 else 'memories'}" if one.facts else ""
-            render.say(f"learned {one.episode.memory_id}{facts}: {render.one_line(one.episode.content, 200)}")
+            render.say(f"learned {one.episode.memory_id}{facts}: {plain.one_line(one.episode.content, 200)}")
         elif one.facts:
             render.say(f"learned {_counted(one.facts, 'fact')} (`memctl list` shows what is known)")
         for note in one.notes:
@@ -285,7 +286,7 @@ def _ended_json(ended: Ended) -> dict[str, Any]:
 
 
 def _learned_json(one: Learned) -> dict[str, Any]:
-    memory = render.memory_json(one.episode) if one.episode else None
+    memory = shapes.memory_json(one.episode) if one.episode else None
     return {"queue_id": one.queue_id, "episode": memory, "facts": one.facts, "notes": list(one.notes)}
 
 

@@ -11,6 +11,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.files.adopting import Adopted
@@ -78,7 +79,7 @@ def _list(found: Adopted) -> None:
     for line in _lines(found.entries):
         render.say(line)
     for entry, reason in ((entry, reason) for entry, reason in found.left if not _end_of(entry)):
-        render.say(f"{'left':<9}  {_described(entry)}: {render.one_line(reason, _WIDTH)}")
+        render.say(f"{'left':<9}  {_described(entry)}: {plain.one_line(reason, _WIDTH)}")
     if not found.entries and not found.left:
         render.say("nothing here was written by anybody else")
 
@@ -106,11 +107,9 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
 
     found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
     if not found or found["phase"] != journal.INTENT:
-        return render.one_line(
-            entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH
-        )
+        return plain.one_line(entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH)
     cut = "" if finished is None or found["op"] in finished else _CUT_OFF
-    return render.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut
+    return plain.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut
 
 
 def _touched(found: dict[str, Any]) -> str:

@@ -10,6 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import Id, shown_ids
 from memctl.cli.options import DryRun, current
 from memctl.errors import argument
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.strategies.rules import Match, Shared, Strategy, Warned
@@ -61,7 +62,7 @@ def record(
             dry_run=dry_run,
         )
     if current.json:
-        shown = render.memory_json(done.memory)
+        shown = shapes.memory_json(done.memory)
         render.as_json({"outcome": done.outcome, "dry_run": dry_run, "memory": shown, "body": done.body})
         return
     if dry_run:
@@ -171,7 +172,7 @@ def _nobody_knows(advice: Advice, threshold: float) -> str:
 def _compact(arguments: dict[str, Any]) -> str:
     import json
 
-    return render.safe_json(json.dumps(arguments, ensure_ascii=False))
+    return plain.safe_json(json.dumps(arguments, ensure_ascii=False))
 
 
 def outcome(
@@ -196,7 +197,7 @@ def outcome(
         before = store.get(memory_id)
         memory = store.strategies.outcome(before.memory_id, result == "success", reason=reason, dry_run=dry_run)
     if current.json:
-        render.as_json({"result": result, "dry_run": dry_run, "memory": render.memory_json(memory)})
+        render.as_json({"result": result, "dry_run": dry_run, "memory": shapes.memory_json(memory)})
         return
     kept = "; no longer proposed" if memory.confidence < LEAST_CONFIDENCE else ""
     moved = f"confidence {before.confidence:.2f} → {memory.confidence:.2f}"
@@ -242,7 +243,7 @@ def _strategy_json(strategy: Strategy) -> dict[str, Any]:
 
     return {
         "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
-        "proposed": strategy.proposable, "fixes": in_words(strategy), "memory": render.memory_json(strategy.memory),
+        "proposed": strategy.proposable, "fixes": in_words(strategy), "memory": shapes.memory_json(strategy.memory),
     }  # fmt: skip
 
 

@@ -10,6 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
 from memctl.cli.sessions import NoModel, SessionOption
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from memctl.tasks.closing import Closed
@@ -190,19 +191,19 @@ def _say_closed(done: Closed) -> None:
         render.as_json(_closed_json(done))
         return
     if done.episode:
-        render.say(f"{done.task.outcome}: {done.episode.memory_id} {render.one_line(done.episode.content, 200)}")
+        render.say(f"{done.task.outcome}: {done.episode.memory_id} {plain.one_line(done.episode.content, 200)}")
     if done.strategy:
         record = done.strategy
         told = f"confidence {record.confidence:.2f}, seen {_times(record.mentions)}"
-        render.say(f"strategy {record.memory_id} ({told}): {render.one_line(record.content, 200)}")
+        render.say(f"strategy {record.memory_id} ({told}): {plain.one_line(record.content, 200)}")
         edited = (
             " (a person edited the strategy's own, which was left alone)" if ".proposed." in done.reflection else ""
         )
         render.say(f"  in {done.reflection}{edited}")
     for found in done.recoveries:
-        render.say(f"recovery {found.memory.memory_id}: {render.one_line(found.memory.content, 200)}")
+        render.say(f"recovery {found.memory.memory_id}: {plain.one_line(found.memory.content, 200)}")
     for candidate in done.knowledge:
-        render.say(f"candidate {candidate.memory_id}: {render.one_line(candidate.content, 200)}")
+        render.say(f"candidate {candidate.memory_id}: {plain.one_line(candidate.content, 200)}")
     for text in done.notes:
         render.warn(f"note: {text}")
 
@@ -215,11 +216,11 @@ def _closed_json(done: Closed) -> dict[str, Any]:
     return {
         "task": done.task.id,
         "outcome": done.task.outcome,
-        "episode": render.memory_json(done.episode) if done.episode else None,
-        "strategy": render.memory_json(done.strategy) if done.strategy else None,
+        "episode": shapes.memory_json(done.episode) if done.episode else None,
+        "strategy": shapes.memory_json(done.strategy) if done.strategy else None,
         "reflection": done.reflection,
-        "recoveries": [render.memory_json(found.memory) for found in done.recoveries],
-        "knowledge": [render.memory_json(candidate) for candidate in done.knowledge],
+        "recoveries": [shapes.memory_json(found.memory) for found in done.recoveries],
+        "knowledge": [shapes.memory_json(candidate) for candidate in done.knowledge],
         "notes": list(done.notes),
     }
 
@@ -256,7 +257,7 @@ def list_tasks() -> None:
     if current.json:
         render.as_json([to_state(task) for task in found])
         return
-    rows = [(task.session_id, task.id, f"{task.iteration}/{limit}", render.one_line(task.goal, 100)) for task in found]
+    rows = [(task.session_id, task.id, f"{task.iteration}/{limit}", plain.one_line(task.goal, 100)) for task in found]
     render.table(("session", "task", "steps", "goal"), rows, right=(2,))
 
 
@@ -273,9 +274,9 @@ def feedback(
     with options.opened() as store:
         memory = store.tasks.feedback(" ".join(text), task_id=task, session_id=session, now=options.moment(now))
     if current.json:
-        render.as_json(render.memory_json(memory))
+        render.as_json(shapes.memory_json(memory))
         return
-    render.say(f"kept {memory.memory_id}: {render.one_line(memory.content, 200)}")
+    render.say(f"kept {memory.memory_id}: {plain.one_line(memory.content, 200)}")
 
 
 GROUP = options.Commands(

@@ -8,6 +8,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, Since, Until, current
+from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -90,7 +91,7 @@ def show(
         if full:
             messages = [store.conversations.message(message.message_id) for message in messages]
     if current.json:
-        render.as_json({"messages": [render.message_json(message) for message in messages]})
+        render.as_json({"messages": [shapes.message_json(message) for message in messages]})
         return
     from memctl.cli.views import conversation
 
@@ -130,9 +131,9 @@ def _say_summary(found: Summary) -> None:
         return
     sessions = {run.session for run in found.runs}
     firsts = [run.first for run in found.runs if run.first]
-    since = f" since {render.day(min(firsts))}" if firsts else ""
+    since = f" since {plain.day(min(firsts))}" if firsts else ""
     told = (_counted(found.messages, "message"), _counted(len(found.runs), "run"), _counted(len(sessions), "session"))
-    render.say(f"{told[0]}{since}, in {told[1]} of {told[2]}; {render.size(found.size)} in transcripts/")
+    render.say(f"{told[0]}{since}, in {told[1]} of {told[2]}; {plain.size(found.size)} in transcripts/")
     render.say(_PRIVACY[found.privacy])
     for line in _keeping(found):
         render.say(line)
@@ -170,8 +171,8 @@ def _kept_for(days: float) -> str:
 
 
 def _row(run: Run) -> tuple[str, ...]:
-    session = render.one_line(run.session, 40)
-    return (run.run, render.day(run.first), render.day(run.last), str(run.messages), render.size(run.size), session)
+    session = plain.one_line(run.session, 40)
+    return (run.run, plain.day(run.first), plain.day(run.last), str(run.messages), plain.size(run.size), session)
 
 
 def _summary_json(found: Summary) -> dict[str, Any]:
@@ -279,7 +280,7 @@ def _say_deleted(ids: Sequence[str], learned: Sequence[Memory], dry_run: bool) -
     if learned:
         render.say("what was learned from them stays; `memctl forget` takes it out:")
     for memory in learned:
-        render.say(f"  {memory.memory_id}  {render.one_line(memory.content, 60)}")
+        render.say(f"  {memory.memory_id}  {plain.one_line(memory.content, 60)}")
     if not dry_run:
         render.say("bring them back with `memctl undo`")
 

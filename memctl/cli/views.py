@@ -10,6 +10,7 @@ from memctl import times
 from memctl.cli import render
 from memctl.files import codec
 from memctl.models import Memory, Reflection
+from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.core.kept import KeptMessage
@@ -95,7 +96,7 @@ def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_
             continue
         would = "would be " if dry_run else ""
         verb = f"{would}new: " if before is None else f"{would}removed: " if after is None else ""
-        render.say(f"{memory.memory_id}  {verb}{render.one_line(memory.content, 80)}")
+        render.say(f"{memory.memory_id}  {verb}{plain.one_line(memory.content, 80)}")
         if before and after:
             old, new = ({"status": m.status, **codec.encode(m)} for m in (before, after))
             for name in dict.fromkeys([*old, *new]):
@@ -110,7 +111,7 @@ def _shown(value: object) -> str:
 def memory_table(memories: Sequence[Memory], ids: Sequence[str]) -> None:
     """A list of memories, under the ids that are to be shown."""
     rows = [
-        (name, render.day(m.when), m.category, m.kind, f"{m.importance:.2f}", render.one_line(m.content))
+        (name, plain.day(m.when), m.category, m.kind, f"{m.importance:.2f}", plain.one_line(m.content))
         for name, m in zip(ids, memories, strict=True)
     ]
     render.numbered_table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
@@ -165,7 +166,7 @@ def decay_summary(report: DecayReport, *, dry_run: bool) -> None:
 
 def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
     numbers = (f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}")
-    return (f.policy, *numbers, _when(f, now), render.one_line(f.memory.content))
+    return (f.policy, *numbers, _when(f, now), plain.one_line(f.memory.content))
 
 
 def _when(forecast: Forecast, now: datetime) -> str:
@@ -186,7 +187,7 @@ def overview_page(found: Overview) -> None:
     if found.tags:
         render.say(f"\ntags: {', '.join(f'{tag} ({count})' for tag, count in list(found.tags.items())[:12])}")
     if found.oldest and found.newest:
-        render.say(f"dates: {render.day(found.oldest)} to {render.day(found.newest)}")
+        render.say(f"dates: {plain.day(found.oldest)} to {plain.day(found.newest)}")
     render.say(f"reflections: {found.reflections} ({len(found.stale_reflections)} stale)")
     for stale in found.stale_reflections[:5]:
         render.say(f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew")
@@ -196,11 +197,11 @@ def overview_page(found: Overview) -> None:
         runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
         render.say(f"messages: {found.messages}, in {runs} of sessions; `memctl transcripts` shows more")
     render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
-    render.say(f"sizes: {', '.join(f'{name} {render.size(size)}' for name, size in found.sizes.items() if size)}")
+    render.say(f"sizes: {', '.join(f'{name} {plain.size(size)}' for name, size in found.sizes.items() if size)}")
     render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")
     if found.next_to_fade:
         first = found.next_to_fade[0]
-        when = "now" if first.faded else render.day(first.fades_on)
+        when = "now" if first.faded else plain.day(first.fades_on)
         render.say(f"next to fade: {first.memory.memory_id} ({when}); `memctl decay --dry-run` shows all")
 
 
@@ -232,7 +233,7 @@ def portrait_page(found: Portrait) -> None:
         render.say("fades: never (only unpinned episodes fade)")
         return
     render.say(
-        f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {render.day(forecast.fades_on)}"
+        f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {plain.day(forecast.fades_on)}"
     )
     if render.on_terminal():
         _plot(found.curve, forecast.threshold, found.curve_days)

@@ -1,0 +1,67 @@
+"""Answers to questions, as lines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from memctl.present.plain import memory_line, one_line
+
+if TYPE_CHECKING:
+    from memctl.models import Hit, Reranking, Route
+
+SHOWN_LINES, SHOWN_WIDTH = 6, 500
+"""How much of a hit a terminal shows; `memctl show` prints all of it, as does a list of hits in a pipe."""
+
+LEAST_SHOWN = 0.0005
+"""A part of a score that would be printed as zero is left out."""
+
+
+def hit(number: int, found: Hit, *, explain: bool, whole: bool) -> Iterator[str]:
+    """The lines of a hit: its relevance, what it is, its text.
+
+    Args:
+        explain: with how it earned its place.
+        whole: with all of its text.
+    """
+    yield f"{number:>2}. {found.relevance:.2f}  {_owner(found)}{memory_line(found.memory)}".rstrip()
+    for line in _text(found.memory.content, whole):
+        yield f"    {line}"
+    if found.via and found.memory.layer not in ("DOC", "MSG"):
+        yield f"    (by its reflection {found.via})"
+    if explain:
+        parts = "  ".join(f"{name} {value:+.3f}" for name, value in found.parts.items() if abs(value) >= LEAST_SHOWN)
+        yield f"    score {found.score:.3f} = {parts}   words: {', '.join(found.matched) or '-'}"
+
+
+def _text(content: str, whole: bool) -> list[str]:
+    lines = [line for line in content.splitlines() if line.strip()]
+    if whole:
+        return [one_line(line) for line in lines]
+    left = len(lines) - SHOWN_LINES
+    more = [f"… {left} more lines; `memctl show` prints them"] if left > 0 else []
+    return [*(one_line(line, SHOWN_WIDTH) for line in lines[:SHOWN_LINES]), *more]
+
+
+def owned_id(found: Hit) -> str:
+    """The id of a hit, behind the name of its user where that is another."""
+    return f"{_owner(found)}{found.memory.memory_id}"
+
+
+def _owner(found: Hit) -> str:
+    """What stands before the id of another user's memory."""
+    return f"{found.owner}/" if found.owner else ""
+
+
+def route(taken: Route) -> str:
+    """Where a question was sent, and why."""
+    where = ", ".join(taken.categories) or "every category"
+    cues = f" by {', '.join(repr(cue) for cue in taken.cues)}" if taken.cues else ""
+    more = "; widened, because hits elsewhere are as good or the routed ones too few" if taken.widened else ""
+    when = "; asks for the present" if taken.present else ""
+    return f"route: {taken.intent} → {where}, layers {', '.join(taken.layers)}{cues}{more}{when}"
+
+
+def reranked(done: Reranking) -> str:
+    """What a reranker did and cost, for a person."""
+    return f"reranked {done.candidates} candidates with {done.model} in {done.milliseconds:.0f} ms"
