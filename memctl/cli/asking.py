@@ -145,10 +145,10 @@ def show(
         return
     for each in found:
         if isinstance(each, Said):
-            conversation(each.messages, full=True, asked=each.message_id)
+            render.lines(conversation(each.messages, full=True, asked=each.message_id))
         else:
             for memory, reflection, problem in each:
-                memory_page(memory, reflection, problem)
+                render.lines(memory_page(memory, reflection, problem))
 
 
 class Said(NamedTuple):
@@ -272,9 +272,10 @@ def _print_list(store: MemoryStore, found: Sequence[Owned], limit: int | None, o
         return
     if origin:
         render.warn(f"as of: {origin}")
-    from memctl.cli.views import memory_table
+    from memctl.cli.views import MEMORY_COLUMNS, memory_rows
 
-    memory_table([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
+    rows = memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
+    render.numbered_table(MEMORY_COLUMNS, rows, right=(4,))
     if offset + len(page) < len(found) and render.on_terminal():
         render.say(f"{offset + 1}–{offset + len(page)} of {len(found)}; more with --offset {offset + len(page)}")
 

@@ -352,9 +352,7 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
     if not yes and not dry_run and not sys.stdin.isatty():
         raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")
     report = store.purge(ids, dry_run=True, look=dry_run or not yes)
-    if not current.json:
-        purge_plan(report, dry_run)
-        purge_left(report)
+    render.lines((*purge_plan(report, dry_run), *purge_left(report)))
     if not dry_run:
         if not yes:
             files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
@@ -364,8 +362,7 @@ def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None
     if current.json:
         render.as_json(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})
     elif not dry_run:
-        render.say(f"purged {some_of(report.ids)}")
-        purge_left(report)
+        render.lines((f"purged {some_of(report.ids)}", *purge_left(report)))
 
 
 def restore(

@@ -91,7 +91,7 @@ def _tell_judged(done: Judged, dry_run: bool) -> None:
         return
     from memctl.cli.views import record_changes
 
-    record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run)
+    render.lines(record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run))
     for message_id in done.messages:
         render.say(f"{message_id}  {'would be noted' if dry_run else 'noted'}: {done.feedback.judgement}")
     marked = [m.memory_id for b, m in zip(done.before, done.after, strict=True) if m.needs_revision > b.needs_revision]
@@ -115,7 +115,7 @@ def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
     if dry_run:
         from memctl.cli.views import record_changes
 
-        record_changes([(before[m.memory_id], m) for m in changed], dry_run=True)
+        render.lines(record_changes([(before[m.memory_id], m) for m in changed], dry_run=True))
         return
     for memory in changed:
         done = "confirmed" if memory.status == "active" else "superseded"

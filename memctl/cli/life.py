@@ -152,7 +152,7 @@ def decay(
     Example: memctl decay --dry-run
     """
     from memctl import times
-    from memctl.cli.views import decay_summary, decay_table
+    from memctl.cli.views import DECAY_COLUMNS, decay_rows, decay_summary
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:
@@ -161,9 +161,10 @@ def decay(
         )
         shown = report.forecasts if dry_run else report.faded
         if shown and not current.json:
-            decay_table(shown, shown_ids(store, [forecast.memory.memory_id for forecast in shown]), now=moment)
+            rows = decay_rows(shown, shown_ids(store, [forecast.memory.memory_id for forecast in shown]), moment)
+            render.numbered_table(DECAY_COLUMNS, rows, right=(2, 3, 4))
     if current.json:
-        rows = [
+        documents = [
             {
                 "memory_id": f.memory.memory_id, "importance": f.memory.importance, "policy": f.policy,
                 "score": round(f.score, 6), "threshold": f.threshold, "fades_on": f.fades_on, "archived": f.faded,
@@ -172,9 +173,9 @@ def decay(
             for f in report.forecasts
         ]  # fmt: skip
         done = {"dry_run": dry_run, "now": moment, "archived": len(report.faded), "refused": report.refused}
-        render.as_json(done | {"memories": rows})
+        render.as_json(done | {"memories": documents})
         return
-    decay_summary(report, dry_run=dry_run)
+    render.lines(decay_summary(report, dry_run=dry_run))
 
 
 def maintain(

@@ -40,13 +40,13 @@ def inspect(
             if current.json:
                 render.as_json(overview.as_dict(found))
             else:
-                views.overview_page(found)
+                render.lines(views.overview_page(found, pictures=render.on_terminal()))
             return
         portrait = overview.of_memory(store, store.get(memory_id), moment)
     if current.json:
         render.as_json(overview.portrait_dict(portrait) | {"memory": shapes.memory_json(portrait.memory)})
     else:
-        views.portrait_page(portrait)
+        render.lines(views.portrait_page(portrait, pictures=render.on_terminal()))
 
 
 ON_A_TERMINAL = 20

@@ -137,7 +137,7 @@ def _say_message(message: Message, full: bool) -> None:
     from memctl.cli.views import said
 
     when = f"{message.time:%Y-%m-%d %H:%M}  " if message.time else ""
-    said(f"{when}{message.role}{' (summary)' if message.is_summary else ''}", message, full)
+    render.lines(said(f"{when}{message.role}{' (summary)' if message.is_summary else ''}", message, full))
 
 
 def add(

@@ -95,7 +95,7 @@ def show(
         return
     from memctl.cli.views import conversation
 
-    conversation(messages, full, asked=asked)
+    render.lines(conversation(messages, full, asked=asked))
     if others:
         many = "1 other run" if others == 1 else f"{others} other runs"
         render.say(f"{many} of this session: `memctl transcripts` lists them")

@@ -1,13 +1,12 @@
-"""Pages a person reads: one memory, a list, a purge, the store at a glance."""
+"""Pages a person reads, as lines: one memory, a list, a purge, the store at a glance."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from memctl import times
-from memctl.cli import render
 from memctl.files import codec
 from memctl.models import Memory, Reflection
 from memctl.present import plain
@@ -23,22 +22,25 @@ if TYPE_CHECKING:
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 
 
-def memory_page(memory: Memory, reflection: Reflection | None, problem: str = "") -> None:
+def memory_page(memory: Memory, reflection: Reflection | None, problem: str = "") -> Iterator[str]:
     """A memory in full: its text, its fields, its reflection."""
-    render.say(memory.memory_id)
+    yield memory.memory_id
     for number, line in enumerate(memory.content.strip().splitlines()):
-        render.say(f"  | {line}".rstrip() if number else f"  {line}")  # no line looks like a field
+        yield f"  | {line}".rstrip() if number else f"  {line}"  # no line looks like a field
     for name, value in codec.encode(memory).items():
         if name not in _SHOWN_ELSEWHERE and value not in ([], ""):
-            render.say_text(f"  {name}: {_field(value)}")
+            yield from f"  {name}: {_field(value)}".split("\n")
     if reflection:
-        render.say(f"\n--- {reflection.path}")
-        render.say_text(reflection.body.rstrip())
+        yield ""
+        yield f"--- {reflection.path}"
+        yield from reflection.body.rstrip().split("\n")
     elif problem:
-        render.say(f"\n({problem})")
+        yield ""
+        yield f"({problem})"
     elif memory.summary_md_ref:
-        render.say(f"\n({memory.summary_md_ref} is missing)")
-    render.say()
+        yield ""
+        yield f"({memory.summary_md_ref} is missing)"
+    yield ""
 
 
 def _field(value: object) -> str:
@@ -55,16 +57,16 @@ SHOWN_CHARACTERS = 300
 """How much of a message a conversation shows; --full shows all of it."""
 
 
-def said(head: str, message: Message, full: bool) -> None:
+def said(head: str, message: Message, full: bool) -> Iterator[str]:
     """A message as a person reads it: what was said, the tools that were called, what they answered."""
     lines = message.text.splitlines()
     lines += [f"→ {call.name} {_compact(call.input)}" for call in message.calls]
     lines += [f"← {line}" for result in message.results for line in result.output.splitlines()]
     text = "\n".join(lines)
     cut = text if full or len(text) <= SHOWN_CHARACTERS else f"{text[:SHOWN_CHARACTERS]}… (--full shows all)"
-    render.say(head)
+    yield head
     for line in cut.splitlines():
-        render.say(f"    {line}")
+        yield f"    {line}"
 
 
 def _compact(value: object) -> str:
@@ -73,22 +75,22 @@ def _compact(value: object) -> str:
     return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
 
 
-def kept_message(message: KeptMessage, full: bool, *, mark: str = "") -> None:
+def kept_message(message: KeptMessage, full: bool, *, mark: str = "") -> Iterator[str]:
     """A message of a transcript: when, who, its id, and what was said."""
     when = f"{message.at:%Y-%m-%d %H:%M}" if message.at else "no date"
     who = f"{message.name} ({message.role})" if message.name else message.role
-    said(f"{mark}{when}  {who}  {message.message_id}", message.message, full)
+    yield from said(f"{mark}{when}  {who}  {message.message_id}", message.message, full)
 
 
-def conversation(messages: Sequence[KeptMessage], full: bool, *, asked: str = "") -> None:
+def conversation(messages: Sequence[KeptMessage], full: bool, *, asked: str = "") -> Iterator[str]:
     """Messages of a run, under the name of its session; the one that was asked for is marked."""
     if messages:
-        render.say(f"session {messages[0].session}, {messages[0].run}")
+        yield f"session {messages[0].session}, {messages[0].run}"
     for message in messages:
-        kept_message(message, full, mark="> " if message.message_id == asked else "")
+        yield from kept_message(message, full, mark="> " if message.message_id == asked else "")
 
 
-def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> None:
+def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_run: bool = False) -> Iterator[str]:
     """What a change does to records, field by field; None stands for a record that is not there."""
     for before, after in pairs:
         memory = after or before
@@ -96,37 +98,39 @@ def record_changes(pairs: Sequence[tuple[Memory | None, Memory | None]], *, dry_
             continue
         would = "would be " if dry_run else ""
         verb = f"{would}new: " if before is None else f"{would}removed: " if after is None else ""
-        render.say(f"{memory.memory_id}  {verb}{plain.one_line(memory.content, 80)}")
+        yield f"{memory.memory_id}  {verb}{plain.one_line(memory.content, 80)}"
         if before and after:
             old, new = ({"status": m.status, **codec.encode(m)} for m in (before, after))
             for name in dict.fromkeys([*old, *new]):
                 if old.get(name) != new.get(name) and name != "updated_at":
-                    render.say(f"  {name}: {_shown(old.get(name))} → {_shown(new.get(name))}")
+                    yield f"  {name}: {_shown(old.get(name))} → {_shown(new.get(name))}"
 
 
 def _shown(value: object) -> str:
     return "(none)" if value in (None, "", [], {}) else _field(value)
 
 
-def memory_table(memories: Sequence[Memory], ids: Sequence[str]) -> None:
-    """A list of memories, under the ids that are to be shown."""
-    rows = [
+MEMORY_COLUMNS = ("id", "date", "category", "kind", "imp.", "text")
+
+
+def memory_rows(memories: Sequence[Memory], ids: Sequence[str]) -> list[tuple[str, ...]]:
+    """The rows of a list of memories, under the ids that are to be shown."""
+    return [
         (name, plain.day(m.when), m.category, m.kind, f"{m.importance:.2f}", plain.one_line(m.content))
         for name, m in zip(ids, memories, strict=True)
     ]
-    render.numbered_table(("id", "date", "category", "kind", "imp.", "text"), rows, right=(4,))
 
 
-def purge_plan(report: PurgeReport, dry_run: bool) -> None:
+def purge_plan(report: PurgeReport, dry_run: bool) -> Iterator[str]:
     """What a purge is going to remove, by file."""
-    render.say(f"{'would purge' if dry_run else 'purging'} {some_of(report.ids)}")
+    yield f"{'would purge' if dry_run else 'purging'} {some_of(report.ids)}"
     files = {each.path for each in report.files}
     for made in report.also_removed:
         if made not in files:
-            render.say(f"  with {made}, which was made from it")
+            yield f"  with {made}, which was made from it"
     for each in report.files:
-        render.say(f"  {each.path}: {each.detail or each.action}")
-    render.say("  the index: rebuilt")
+        yield f"  {each.path}: {each.detail or each.action}"
+    yield "  the index: rebuilt"
 
 
 _SHOWN_IDS = 5
@@ -138,30 +142,32 @@ def some_of(ids: Sequence[str]) -> str:
     return ", ".join(ids) if more <= 1 else f"{', '.join(ids[:_SHOWN_IDS])}, and {more:,} more"
 
 
-def purge_left(report: PurgeReport) -> None:
+def purge_left(report: PurgeReport) -> Iterator[str]:
     """What a purge cannot reach."""
     for place in report.still_mentioned:
-        render.say(f"  look yourself: {place} holds the same text, or words that stood only in it")
+        yield f"  look yourself: {place} holds the same text, or words that stood only in it"
     for line in report.git_advice:
-        render.say(f"  {line}")
+        yield f"  {line}"
 
 
-def decay_table(forecasts: Sequence[Forecast], ids: Sequence[str], *, now: datetime) -> None:
+DECAY_COLUMNS = ("id", "by", "imp.", "score", "limit", "fades", "text")
+
+
+def decay_rows(forecasts: Sequence[Forecast], ids: Sequence[str], now: datetime) -> list[tuple[str, ...]]:
     """When memories fade, under the ids that are to be shown."""
-    rows = [(name, *_decay_row(forecast, now)) for name, forecast in zip(ids, forecasts, strict=True)]
-    render.numbered_table(("id", "by", "imp.", "score", "limit", "fades", "text"), rows, right=(2, 3, 4))
+    return [(name, *_decay_row(forecast, now)) for name, forecast in zip(ids, forecasts, strict=True)]
 
 
-def decay_summary(report: DecayReport, *, dry_run: bool) -> None:
+def decay_summary(report: DecayReport, *, dry_run: bool) -> Iterator[str]:
     """What a run of `decay` did."""
     if report.used:
-        render.say(f"memories whose uses {'would be' if dry_run else 'were'} counted: {report.used}")
+        yield f"memories whose uses {'would be' if dry_run else 'were'} counted: {report.used}"
     verb, total = "would archive" if dry_run else "archived", len(report.forecasts)
-    render.say(f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "nothing here can fade")
+    yield f"{verb} {len(report.faded)} of {total} memories that can fade" if total else "nothing here can fade"
     if dry_run and report.refused:
-        render.say("a real run would be refused without --allow-mass-change: that is a large share of the memories")
+        yield "a real run would be refused without --allow-mass-change: that is a large share of the memories"
     if report.faded and not dry_run:
-        render.say("see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`")
+        yield "see them with `memctl list --archived`; bring back with `memctl undo` or `memctl restore ID`"
 
 
 def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
@@ -177,77 +183,77 @@ def _when(forecast: Forecast, now: datetime) -> str:
     return f"{forecast.fades_on:%Y-%m-%d} (in {times.days_between(now, forecast.fades_on):.0f} days)"
 
 
-def overview_page(found: Overview) -> None:
+def overview_page(found: Overview, *, pictures: bool) -> Iterator[str]:
     """The store at a glance."""
-    render.say(f"user {found.user} in {found.folder}")
-    render.say(f"{found.total} memories: {_counts(found.statuses)}; {found.trashed} in the trash")
+    yield f"user {found.user} in {found.folder}"
+    yield f"{found.total} memories: {_counts(found.statuses)}; {found.trashed} in the trash"
     for name, counts in (("category", found.categories), ("kind", found.kinds)):
-        render.say(f"\nby {name}")
-        _bars(counts)
+        yield ""
+        yield f"by {name}"
+        yield from _bars(counts, pictures)
     if found.tags:
-        render.say(f"\ntags: {', '.join(f'{tag} ({count})' for tag, count in list(found.tags.items())[:12])}")
+        yield ""
+        yield f"tags: {', '.join(f'{tag} ({count})' for tag, count in list(found.tags.items())[:12])}"
     if found.oldest and found.newest:
-        render.say(f"dates: {plain.day(found.oldest)} to {plain.day(found.newest)}")
-    render.say(f"reflections: {found.reflections} ({len(found.stale_reflections)} stale)")
+        yield f"dates: {plain.day(found.oldest)} to {plain.day(found.newest)}"
+    yield f"reflections: {found.reflections} ({len(found.stale_reflections)} stale)"
     for stale in found.stale_reflections[:5]:
-        render.say(f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew")
+        yield f"  {stale.path}: {stale.why}; `memctl reflect --stale` makes it anew"
     if found.documents:
-        render.say(f"documents: {found.documents}, in {found.passages} passages")
+        yield f"documents: {found.documents}, in {found.passages} passages"
     if found.messages:
         runs = "1 run" if found.runs == 1 else f"{found.runs} runs"
-        render.say(f"messages: {found.messages}, in {runs} of sessions; `memctl transcripts` shows more")
-    render.say(f"marked for revision: {found.needs_revision}; pinned: {found.pinned}")
-    render.say(f"sizes: {', '.join(f'{name} {plain.size(size)}' for name, size in found.sizes.items() if size)}")
-    render.say(f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})")
+        yield f"messages: {found.messages}, in {runs} of sessions; `memctl transcripts` shows more"
+    yield f"marked for revision: {found.needs_revision}; pinned: {found.pinned}"
+    yield f"sizes: {', '.join(f'{name} {plain.size(size)}' for name, size in found.sizes.items() if size)}"
+    yield f"model: {found.model}; index {found.index.state}{_notes(found.index.notes)} ({found.index_path})"
     if found.next_to_fade:
         first = found.next_to_fade[0]
         when = "now" if first.faded else plain.day(first.fades_on)
-        render.say(f"next to fade: {first.memory.memory_id} ({when}); `memctl decay --dry-run` shows all")
+        yield f"next to fade: {first.memory.memory_id} ({when}); `memctl decay --dry-run` shows all"
 
 
 def _counts(counts: Mapping[str, int]) -> str:
     return ", ".join(f"{count} {name}" for name, count in counts.items()) or "none"
 
 
-def _bars(counts: Mapping[str, int]) -> None:
+def _bars(counts: Mapping[str, int], pictures: bool) -> Iterator[str]:
     widest = max(counts.values(), default=1)
     for name, count in sorted(counts.items(), key=lambda item: (-item[1], item[0])):
-        bar = "█" * max(1, round(24 * count / widest)) if render.on_terminal() else ""
-        render.say(f"  {name:<12} {count:>6} {bar}".rstrip())
+        bar = "█" * max(1, round(24 * count / widest)) if pictures else ""
+        yield f"  {name:<12} {count:>6} {bar}".rstrip()
 
 
 def _notes(notes: Sequence[str]) -> str:
     return f": {'; '.join(notes)}" if notes else ""
 
 
-def portrait_page(found: Portrait) -> None:
+def portrait_page(found: Portrait, *, pictures: bool) -> Iterator[str]:
     """Everything about one memory."""
-    memory_page(found.memory, found.reflection, found.problem)
+    yield from memory_page(found.memory, found.reflection, found.problem)
     for line in found.links:
-        render.say(f"link: {line}")
+        yield f"link: {line}"
     for line in found.history:
-        render.say(f"history: {line}")
-    render.say(f"used {found.uses} times")
+        yield f"history: {line}"
+    yield f"used {found.uses} times"
     forecast = found.forecast
     if forecast.fades_on is None:
-        render.say("fades: never (only unpinned episodes fade)")
+        yield "fades: never (only unpinned episodes fade)"
         return
-    render.say(
-        f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {plain.day(forecast.fades_on)}"
-    )
-    if render.on_terminal():
-        _plot(found.curve, forecast.threshold, found.curve_days)
+    yield f"importance {forecast.memory.importance:.2f}, now {forecast.score:.3f}; fades {plain.day(forecast.fades_on)}"
+    if pictures:
+        yield from _plot(found.curve, forecast.threshold, found.curve_days)
 
 
 _BLOCKS = " ▁▂▃▄▅▆▇█"
 
 
-def _plot(values: Sequence[float], threshold: float, days: int) -> None:
+def _plot(values: Sequence[float], threshold: float, days: int) -> Iterator[str]:
     """The curve as four rows of block characters; the threshold is the last row's note."""
     top = max(*values, threshold, 0.01)
     rows = 4
     for row in reversed(range(rows)):
         heights = [min(8, max(0, round((value / top * rows - row) * 8))) for value in values]
         axis = f"{top * (row + 1) / rows:.2f}"
-        render.say(f"  {axis} │{''.join(_BLOCKS[height] for height in heights)}")
-    render.say(f"       └{'─' * len(values)} {days} days; archived below {threshold:g}")
+        yield f"  {axis} │{''.join(_BLOCKS[height] for height in heights)}"
+    yield f"       └{'─' * len(values)} {days} days; archived below {threshold:g}"
