@@ -136,7 +136,7 @@ def show(
 
     Example: memctl show mem_20251214_1a2b
     """
-    from memctl.cli.views import conversation, memory_page
+    from memctl.present.pages import conversation, memory_page
 
     with options.opened() as store:
         found = [_shown(store, given, history) for given in ids]
@@ -272,7 +272,7 @@ def _print_list(store: MemoryStore, found: Sequence[Owned], limit: int | None, o
         return
     if origin:
         render.warn(f"as of: {origin}")
-    from memctl.cli.views import MEMORY_COLUMNS, memory_rows
+    from memctl.present.pages import MEMORY_COLUMNS, memory_rows
 
     rows = memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
     render.numbered_table(MEMORY_COLUMNS, rows, right=(4,))

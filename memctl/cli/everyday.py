@@ -346,8 +346,8 @@ def _memory_or_message(store: MemoryStore, given: str) -> str:
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
     """Show what a purge touches and leaves, ask, do it, and say what is left."""
-    from memctl.cli.views import purge_left, purge_plan, some_of
     from memctl.errors import RefusedError
+    from memctl.present.pages import purge_left, purge_plan, some_of
 
     if not yes and not dry_run and not sys.stdin.isatty():
         raise RefusedError("a purge cannot be undone, so it must be confirmed", hint="Add --yes.")

@@ -89,7 +89,7 @@ def _tell_judged(done: Judged, dry_run: bool) -> None:
             }
         )  # fmt: skip
         return
-    from memctl.cli.views import record_changes
+    from memctl.present.pages import record_changes
 
     render.lines(record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run))
     for message_id in done.messages:
@@ -113,7 +113,7 @@ def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
         render.as_json({"dry_run": dry_run, "memories": [shapes.memory_json(memory) for memory in changed]})
         return
     if dry_run:
-        from memctl.cli.views import record_changes
+        from memctl.present.pages import record_changes
 
         render.lines(record_changes([(before[m.memory_id], m) for m in changed], dry_run=True))
         return

@@ -152,7 +152,7 @@ def decay(
     Example: memctl decay --dry-run
     """
     from memctl import times
-    from memctl.cli.views import DECAY_COLUMNS, decay_rows, decay_summary
+    from memctl.present.pages import DECAY_COLUMNS, decay_rows, decay_summary
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:

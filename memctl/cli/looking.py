@@ -31,7 +31,7 @@ def inspect(
     Example: memctl inspect; memctl inspect mem_20251214_1a2b
     """
     from memctl import overview, times
-    from memctl.cli import views
+    from memctl.present import pages
 
     moment = options.moment(now) or times.utc_now()
     with options.opened() as store:
@@ -40,13 +40,13 @@ def inspect(
             if current.json:
                 render.as_json(overview.as_dict(found))
             else:
-                render.lines(views.overview_page(found, pictures=render.on_terminal()))
+                render.lines(pages.overview_page(found, pictures=render.on_terminal()))
             return
         portrait = overview.of_memory(store, store.get(memory_id), moment)
     if current.json:
         render.as_json(overview.portrait_dict(portrait) | {"memory": shapes.memory_json(portrait.memory)})
     else:
-        render.lines(views.portrait_page(portrait, pictures=render.on_terminal()))
+        render.lines(pages.portrait_page(portrait, pictures=render.on_terminal()))
 
 
 ON_A_TERMINAL = 20

@@ -134,7 +134,7 @@ def _show_offloaded(store: MemoryStore, reference: str) -> None:
 
 
 def _say_message(message: Message, full: bool) -> None:
-    from memctl.cli.views import said
+    from memctl.present.pages import said
 
     when = f"{message.time:%Y-%m-%d %H:%M}  " if message.time else ""
     render.lines(said(f"{when}{message.role}{' (summary)' if message.is_summary else ''}", message, full))

@@ -93,7 +93,7 @@ def show(
     if current.json:
         render.as_json({"messages": [shapes.message_json(message) for message in messages]})
         return
-    from memctl.cli.views import conversation
+    from memctl.present.pages import conversation
 
     render.lines(conversation(messages, full, asked=asked))
     if others:
