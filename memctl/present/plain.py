@@ -6,6 +6,8 @@ import re
 import sys
 from typing import TYPE_CHECKING
 
+from memctl.core.text import shortening
+
 if TYPE_CHECKING:
     from datetime import datetime
 
@@ -25,8 +27,7 @@ def clean(text: str) -> str:
 
 def one_line(text: str, width: int = sys.maxsize) -> str:
     """The text on one line, cut to a width in characters."""
-    flat = " ".join(clean(text).split())
-    return flat if len(flat) <= width else flat[: width - 1] + "…"
+    return shortening.cut(shortening.one_line(clean(text)), width)
 
 
 def safe_json(text: str) -> str:
