@@ -176,9 +176,7 @@ def query_result(result: QueryResult, explain: bool) -> None:
 
 def hits(result: QueryResult, explain: bool) -> None:
     """The hits of an answer, with their relevance: a score only orders the hits of one question."""
-    from memctl.retrieval import rank
-
-    if result.hits and not rank.answered(result.hits):
+    if answer.is_far(result.hits):
         warn("nothing close is known; the nearest:")
     for number, hit in enumerate(result.hits, 1):
         lines(answer.hit(number, hit, explain=explain, whole=not on_terminal()))

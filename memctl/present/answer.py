@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from memctl.present.plain import memory_line, one_line
@@ -15,6 +15,15 @@ SHOWN_LINES, SHOWN_WIDTH = 6, 500
 
 LEAST_SHOWN = 0.0005
 """A part of a score that would be printed as zero is left out."""
+
+
+FAR = 0.2
+"""Relevance below which a hit that shares no word with the question is no answer, only the nearest there is."""
+
+
+def is_far(hits: Sequence[Hit]) -> bool:
+    """Whether there are hits, and none of them is close to the question."""
+    return bool(hits) and not any(hit.matched or hit.relevance >= FAR for hit in hits)
 
 
 def hit(number: int, found: Hit, *, explain: bool, whole: bool) -> Iterator[str]:
