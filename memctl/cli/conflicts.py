@@ -9,10 +9,9 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import DryRun, Now, current
-from memctl.present import plain, shapes
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
-    from memctl.conflicts.contradictions import Contradiction
     from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
     from memctl.files.transcript_scan import Place, Repeated
     from memctl.models import Memory
@@ -28,21 +27,11 @@ def list_conflicts(context: typer.Context, with_: options.With = None, now: Now 
     with options.opened_with(with_) as (store, shared):
         open_ones = (shared.conflicts if shared else store.conflicts.open)(now=options.moment(now))
     if current.json:
-        found = [_found_json(f) for f in open_ones.found]
+        found = [reports.contradiction(f) for f in open_ones.found]
         messages = [_message_json(each) for each in open_ones.messages]
         render.as_json({"conflicts": found, "noted": list(open_ones.noted), "messages": messages})
         return
     _page(open_ones)
-
-
-def _found_json(found: Contradiction) -> dict[str, Any]:
-    return {
-        "type": found.kind,
-        "ids": list(found.ids),
-        "score": found.score,
-        "evidence": list(found.evidence),
-        "memories": [shapes.memory_json(memory) for memory in (found.first, found.second)],
-    }
 
 
 def _page(open_ones: OpenConflicts) -> None:

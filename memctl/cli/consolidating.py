@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, current
-from memctl.present import plain, shapes
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
@@ -64,7 +64,7 @@ def consolidate(
             allow_mass_change=allow_mass_change,
         )
     if current.json:
-        render.as_json(_report_json(report, dry_run))
+        render.as_json(reports.consolidation(report, dry_run))
         return
     _page(report, dry_run)
 
@@ -149,42 +149,3 @@ def _counts(report: ConsolidationReport, dry_run: bool) -> None:
 
 def _count(number: int, one: str, many: str) -> str:
     return f"{number} {one if number == 1 else many}"
-
-
-def _report_json(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "merges": [_merge_json(merge) for merge in report.plan.merges],
-        "made": [_made_json(made, record, dry_run) for made, record in report.made],
-        "alike": [
-            {"ids": [pair.one.memory_id, pair.other.memory_id], "likeness": round(pair.likeness, 4)}
-            for pair in report.plan.alike
-        ],
-        "recalled": list(report.plan.recalled),
-        "proposals": list(report.proposals),
-        "refused": report.refused,
-        "notes": list(report.notes),
-    }
-
-
-def _merge_json(merge: Merge) -> dict[str, Any]:
-    merged = [
-        {"memory": shapes.memory_json(gone), "likeness": likeness}
-        for gone, likeness in zip(merge.merged, merge.likeness, strict=True)
-    ]
-    return {"kept": shapes.memory_json(merge.kept), "merged": merged}
-
-
-def _made_json(made: Made, record: Memory, dry_run: bool) -> dict[str, Any]:
-    fields = shapes.memory_json(record)
-    if dry_run and not made.refreshed:
-        del fields["memory_id"], fields["summary_md_ref"]  # drawn anew by the real run
-    return {
-        "part": made.part,
-        "refreshed": made.refreshed,
-        "by": made.by or "rules",
-        "memory": fields,
-        "marked": [memory.memory_id for memory in made.fresh],
-        "key_points": [{"text": point.text, "sources": list(point.sources)} for point in made.points],
-        "reflection": made.draft.body,
-    }

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import Now, current
-from memctl.present import answer, shapes
+from memctl.present import answer, reports
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
@@ -75,7 +75,7 @@ def context(
         render.warn(f"note: {note}")
     if current.json or form == "json":
         current.json = True
-        render.as_json(_pack_json(pack))
+        render.as_json(reports.context_pack(pack))
         return
     if form == "messages":
         current.json = True
@@ -110,25 +110,3 @@ def _explained(pack: ContextPack) -> None:
     )
     if pack.left_out:
         render.say(f"messages left out: {', '.join(str(at + 1) for at in pack.left_out)}")
-
-
-def _pack_json(pack: ContextPack) -> dict[str, Any]:
-    a = pack.allocation
-    return {
-        "text": pack.text,
-        "messages": list(pack.messages),
-        "tokens": pack.tokens,
-        "tokenizer": pack.tokenizer,
-        "allocation": {"system": a.system, "memory": a.memory, "history": a.history, "reserve": a.reserve},
-        "granted": dict(pack.granted),
-        "used": dict(pack.used),
-        "placed": [
-            {"section": p.section, "name": p.name, "how": p.how, "tokens": p.tokens, "why": p.why} for p in pack.placed
-        ],
-        "messages_left_out": list(pack.left_out),
-        "strength": pack.strength,
-        "open": pack.open,
-        "receipt": pack.receipt,
-        "notes": list(pack.notes),
-        **shapes.reranked_json(pack.reranked),
-    }

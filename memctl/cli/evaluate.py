@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,13 +13,13 @@ from memctl.cli import options, progress, render
 from memctl.cli.options import Now, current
 from memctl.cli.reranking import Rerank, reranker
 from memctl.errors import quoted
-from memctl.present import plain
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.questions import Question
     from memctl.evaluation.service import Answered, Evaluation, Figures
-    from memctl.models import Hit, Problem
+    from memctl.models import Problem
     from memctl.store import MemoryStore
 
 
@@ -70,7 +70,7 @@ def evaluate(
     notes = (*found.notes, *_left_out(read.without_evidence, "with an empty `gold`"))
     if current.json:
         notes += tuple(_left_out(len(problems), "that cannot be used"))
-        render.as_json(_json(found, missed, expected, notes))
+        render.as_json(reports.evaluation(found, missed, expected, notes))
         return
     _tables(found, notes, len(missed))
     for number, answered in enumerate(missed):
@@ -141,53 +141,6 @@ def _start(path: Path) -> None:
 
 
 # What was found
-
-
-def _json(
-    found: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
-) -> Any:
-    return {
-        "questions": len(found.answered),
-        "entries": found.memories,
-        "top": found.top,
-        "systems": [_system_json(figures) for figures in found.systems],
-        "categories": {name: {"questions": n, **_judgement_json(j)} for name, (n, j) in found.categories.items()},
-        "missed": len(found.missed()),
-        "worst": [
-            {
-                "question": a.question.text, "line": a.question.line, "category": a.question.category,
-                "expected": list(expected[at]), "ranks": list(a.ranks), **_judgement_json(a.judgement),
-                "found": [_hit_json(hit) for hit in a.hits],
-            }
-            for at, a in enumerate(missed)
-        ],
-        "notes": list(notes),
-    }  # fmt: skip
-
-
-def _system_json(figures: Figures) -> dict[str, Any]:
-    gap = figures.difference
-    return {
-        "system": figures.name,
-        **_judgement_json(figures.mean),
-        "recall@10_interval": [round(value, 4) for value in figures.interval],
-        "first_ahead_by": None if gap is None else [round(value, 4) for value in gap],
-        "p50_ms": round(figures.milliseconds[0], 2),
-        "p95_ms": round(figures.milliseconds[1], 2),
-        "tokens_to_80_percent": figures.tokens,
-        "reached_80_percent": round(figures.reached, 4),
-    }
-
-
-def _judgement_json(judgement: Judgement) -> dict[str, float]:
-    from memctl.evaluation.metrics import CUTS
-
-    recalls = {f"recall@{cut}": round(value, 4) for cut, value in zip(CUTS, judgement.recall, strict=True)}
-    return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
-
-
-def _hit_json(hit: Hit) -> dict[str, Any]:
-    return {"memory_id": hit.memory.memory_id, "score": round(hit.score, 6), "text": hit.memory.content}
 
 
 def _tables(found: Evaluation, notes: Sequence[str], shown: int) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.cli import options, render
 from memctl.cli.options import current
-from memctl.present import plain
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.extraction.extract import Extracted, ExtractReport, Utterance
@@ -23,7 +23,7 @@ def learn(text: list[str], dry_run: bool, allow_secret: bool = False) -> None:
         said = _conversation(given, path, store.user)
         report = store.extraction.run(said, dry_run=dry_run, allow_secret=allow_secret)
     if current.json:
-        render.as_json(_document(report, dry_run))
+        render.as_json(reports.extraction(report, dry_run))
         return
     render.table(("", "confidence", "what", "text"), [_row(found) for found in report.proposals], right=(1,))
     for note in report.notes:
@@ -91,34 +91,3 @@ def _summary(report: ExtractReport, dry_run: bool) -> str:
         return f"dry run, nothing was written: {told} (by {report.origin})"
     waiting = "; `memctl list --candidates`, then `memctl confirm ID` or `memctl reject ID`"
     return f"{told} (by {report.origin}){waiting if counts.get('candidate') else ''}"
-
-
-def _document(report: ExtractReport, dry_run: bool) -> dict[str, Any]:
-    return {
-        "dry_run": dry_run,
-        "origin": report.origin,
-        "notes": list(report.notes),
-        "proposals": [_proposal_json(found) for found in report.proposals],
-    }
-
-
-def _proposal_json(found: Extracted) -> dict[str, Any]:
-    proposal = found.proposal
-    return {
-        "outcome": found.outcome,
-        "memory_id": found.memory.memory_id if found.memory else None,
-        "status": found.memory.status if found.memory else None,
-        "replaced": list(found.replaced),
-        "conflicts_with": list(found.memory.conflicts_with) if found.memory else [],
-        "content": proposal.content,
-        "kind": proposal.kind,
-        "category": proposal.category,
-        "subcategory": proposal.subcategory,
-        "key": proposal.key,
-        "value": proposal.value,
-        "tags": list(proposal.tags),
-        "confidence": proposal.confidence,
-        "occurred_at": proposal.occurred_at,
-        "expires_in_days": proposal.expires_in_days,
-        "rule": proposal.rule,
-    }

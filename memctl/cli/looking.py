@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
-from memctl.present import shapes
+from memctl.present import reports, shapes
 
 if TYPE_CHECKING:
     from memctl.files.journal import Operation
@@ -82,7 +82,7 @@ def log(
     wanted = [op for op in reversed(found) if after is None or past.made(op) >= after]
     shown = wanted[: limit or None]
     if current.json:
-        render.as_json([_operation_json(op) | {"undone": op.op in undone} for op in shown])
+        render.as_json([reports.operation(op) | {"undone": op.op in undone} for op in shown])
         return
     rows = [
         (*([op.op] if ids else ()), op.at, op.command + " (undone)" * (op.op in undone), _touched(_names(op)))
@@ -102,21 +102,6 @@ def _names(operation: Operation) -> list[str]:
     lines = list(dict.fromkeys(line.log for line in operation.lines))
     touched = [*(step.memory_id for step in operation.records), *past.messages(operation)]
     return touched or [text.name for text in operation.texts] or erased or lines
-
-
-def _operation_json(operation: Operation) -> dict[str, Any]:
-    from memctl.history import past
-
-    return {
-        "op": operation.op,
-        "at": operation.at,
-        "command": operation.command,
-        "records": [step.memory_id for step in operation.records],
-        "messages": past.messages(operation),
-        "files": [text.name for text in operation.texts],
-        "undoes": operation.undoes,
-        "redoes": operation.redoes,
-    }
 
 
 def _touched(names: list[str]) -> str:

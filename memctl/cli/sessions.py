@@ -9,12 +9,11 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import AllowSecret, Now, current
-from memctl.present import plain, shapes
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.core.messages import Message
     from memctl.sessions.learning import Learned
-    from memctl.sessions.service import Ended, Flushed
     from memctl.sessions.window import Compacted
     from memctl.sessions.windows import SessionInfo
     from memctl.store import MemoryStore
@@ -60,7 +59,7 @@ def list_sessions() -> None:
     with options.opened() as store:
         found = store.sessions.all()
     if current.json:
-        render.as_json([_info_json(info) for info in found])
+        render.as_json([reports.session(info) for info in found])
         return
     columns = ("session", "messages", "tokens", "waiting", "used last", "task")
     render.table(columns, [_row(info) for info in found], right=(1, 2, 3))
@@ -75,14 +74,6 @@ def _row(info: SessionInfo) -> tuple[str, ...]:
     task = task if info.own else f"{task} (written elsewhere)"
     numbers = (str(info.size.messages), str(info.size.tokens), str(info.queued))
     return (info.session_id, *numbers, when, "cannot be read" if info.problem else task)
-
-
-def _info_json(info: SessionInfo) -> dict[str, Any]:
-    return {
-        "session": info.session_id, "messages": info.size.messages, "turns": info.size.turns,
-        "tokens": info.size.tokens, "waiting": info.queued, "used_at": info.active_at,
-        "task": info.task.goal if info.task else None, "own": info.own, "problem": info.problem,
-    }  # fmt: skip
 
 
 def show(
@@ -176,7 +167,7 @@ def add(
         done = conversation.flush(now=moment)
     if current.json:
         told = {"session": session, "id": added.id, "messages": size.messages, "tokens": size.tokens}
-        render.as_json({**told, "compacted": _compacted_json(done) if done else None})
+        render.as_json({**told, "compacted": reports.compacted(done) if done else None})
     elif done:
         render.say(_compacted_line(done))
 
@@ -227,7 +218,7 @@ def compact(
     with options.opened() as store:
         done, notes = store.sessions.compact(session_id, policy=policy, use_model=not no_model, now=options.moment(now))
     if current.json:
-        render.as_json({"session": session_id, **_compacted_json(done), "notes": list(notes)})
+        render.as_json({"session": session_id, **reports.compacted(done), "notes": list(notes)})
         return
     render.say(_compacted_line(done))
     for note in notes:
@@ -241,13 +232,6 @@ def _compacted_line(done: Compacted) -> str:
     return f"made room: {told}; {_counted(len(done.messages), 'message')} left"
 
 
-def _compacted_json(done: Compacted) -> dict[str, Any]:
-    return {
-        "done": dict(done.done), "messages": len(done.messages), "queued": len(done.evicted),
-        "offloads": list(done.offloads),
-    }  # fmt: skip
-
-
 def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = None) -> None:
     """End a session: learn from it, then remove it.
 
@@ -259,7 +243,7 @@ def end(session_id: SessionId = "main", no_model: NoModel = False, now: Now = No
     with options.opened() as store:
         ended = store.end_session(session_id, use_model=not no_model, now=options.moment(now))
     if current.json:
-        render.as_json(_ended_json(ended))
+        render.as_json(reports.ended(ended))
         return
     _say_learned(ended.learned)
     few = f"; {_counted(ended.left_out, 'message')} left: too few for an episode" if ended.left_out else ""
@@ -278,18 +262,6 @@ def _say_learned(learned: tuple[Learned, ...]) -> None:
             render.warn(f"note: {note}")
 
 
-def _ended_json(ended: Ended) -> dict[str, Any]:
-    return {
-        "session": ended.session_id, "left_out": ended.left_out, "kept": ended.kept,
-        "learned": [_learned_json(one) for one in ended.learned],
-    }  # fmt: skip
-
-
-def _learned_json(one: Learned) -> dict[str, Any]:
-    memory = shapes.memory_json(one.episode) if one.episode else None
-    return {"queue_id": one.queue_id, "episode": memory, "facts": one.facts, "notes": list(one.notes)}
-
-
 def flush(no_model: NoModel = False, now: Now = None) -> None:
     """Do what adding left for later: make room, end idle sessions, learn from what waits.
 
@@ -300,7 +272,7 @@ def flush(no_model: NoModel = False, now: Now = None) -> None:
     with options.opened() as store:
         done = store.sessions.flush(use_model=not no_model, now=options.moment(now))
     if current.json:
-        render.as_json(_flushed_json(done))
+        render.as_json(reports.flushed(done))
         return
     for name, compacted in done.compacted.items():
         render.say(f"{name}: {_compacted_line(compacted)}")
@@ -310,15 +282,6 @@ def flush(no_model: NoModel = False, now: Now = None) -> None:
     _say_learned(done.learned)
     if not (done.compacted or done.ended or done.learned):
         render.say("nothing to do")
-
-
-def _flushed_json(done: Flushed) -> dict[str, Any]:
-    return {
-        "compacted": {name: _compacted_json(one) for name, one in done.compacted.items()},
-        "ended": [_ended_json(one) for one in done.ended],
-        "learned": [_learned_json(one) for one in done.learned],
-        "notes": list(done.notes),
-    }
 
 
 def delete(

@@ -11,7 +11,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
-from memctl.present import plain
+from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.files.adopting import Adopted
@@ -39,7 +39,7 @@ def show() -> None:
         found = store.local_state.unverified()
         where = {"key": str(store.folder.signer.key_file), "folder": store.folder.signer.folder_id}
     if current.json:
-        render.as_json({**where, **_as_json(found)})
+        render.as_json({**where, **reports.adopted(found)})
         return
     _list(found)
 
@@ -70,7 +70,7 @@ def adopt(
                 render.must_confirm("Do you know where all of this comes from, and adopt it?")
             found = store.local_state.adopt()
     if current.json:
-        render.as_json(_as_json(found) | {"dry_run": dry_run})
+        render.as_json(reports.adopted(found) | {"dry_run": dry_run})
     if found.entries and not dry_run:
         render.say(f"adopted {len(found.entries)} entries")
 
@@ -138,17 +138,6 @@ def _touched(found: dict[str, Any]) -> str:
 def _few(names: Sequence[str]) -> str:
     more = f" and {len(names) - 3} more" if len(names) > 3 else ""
     return ", ".join(names[:3]) + more
-
-
-def _as_json(found: Adopted) -> dict[str, Any]:
-    return {
-        "entries": [_entry_json(entry) for entry in found.entries],
-        "left": [{**_entry_json(entry), "reason": reason} for entry, reason in found.left],
-    }
-
-
-def _entry_json(entry: Entry) -> dict[str, Any]:
-    return {"kind": entry.kind, "path": entry.path, "content": entry.data.decode("utf-8", "replace")}
 
 
 GROUP = options.Commands(

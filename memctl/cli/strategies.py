@@ -10,10 +10,10 @@ from memctl.cli import options, render
 from memctl.cli.ids import Id, shown_ids
 from memctl.cli.options import DryRun, current
 from memctl.errors import argument
-from memctl.present import plain, shapes
+from memctl.present import plain, reports, shapes
 
 if TYPE_CHECKING:
-    from memctl.strategies.rules import Match, Shared, Strategy, Warned
+    from memctl.strategies.rules import Shared, Strategy
     from memctl.strategies.service import Advice
 
 _JSON_HELP = "a JSON object, - for standard input, or @FILE"
@@ -119,28 +119,9 @@ def suggest(
         )
         threshold = store.settings.strategy_threshold
     if current.json:
-        render.as_json({**_advice_json(advice), **({"user": owner} if owner else {})})
+        render.as_json({**reports.advice(advice), **({"user": owner} if owner else {})})
         return
     _say_advice(advice, threshold, owner)
-
-
-def _advice_json(advice: Advice) -> dict[str, Any]:
-    considered = [_match_json(one.match) | {"problem": one.problem} for one in advice.considered]
-    return {
-        "origin": advice.origin,
-        "arguments": advice.arguments,
-        "strategy": _match_json(advice.match) if advice.match else None,
-        "steps": list(advice.lines),
-        "reason": advice.reason,
-        "considered": considered,
-        "notes": list(advice.notes),
-    }
-
-
-def _match_json(match: Match) -> dict[str, Any]:
-    memory = match.strategy.memory
-    about = {"memory_id": memory.memory_id, "tool": match.strategy.tool, "error_type": match.strategy.error_type}
-    return about | {"score": match.score, "parts": match.parts, "confidence": memory.confidence}
 
 
 def _say_advice(advice: Advice, threshold: float, owner: str = "") -> None:
@@ -231,20 +212,11 @@ def list_strategies(
         found = store.strategies.all(tool=tool, error=error)
         ids = shown_ids(store, [strategy.memory.memory_id for strategy in found])
     if current.json:
-        render.as_json([_strategy_json(strategy) for strategy in found])
+        render.as_json([reports.strategy(strategy) for strategy in found])
         return
     rows = [(name, *_row(strategy)) for name, strategy in zip(ids, found, strict=True)]
     columns = ("id", "tool", "error", "conf.", "helped", "failed", "what was changed")
     render.numbered_table(columns, rows, right=(3, 4, 5))
-
-
-def _strategy_json(strategy: Strategy) -> dict[str, Any]:
-    from memctl.strategies.rules import in_words
-
-    return {
-        "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
-        "proposed": strategy.proposable, "fixes": in_words(strategy), "memory": shapes.memory_json(strategy.memory),
-    }  # fmt: skip
 
 
 def _row(strategy: Strategy) -> tuple[str, ...]:
@@ -318,7 +290,7 @@ def warn(
     with options.opened() as store:
         found = store.strategies.warn(tool, values, context=known)
     if current.json:
-        render.as_json({"warnings": [_warning_json(warned) for warned in found]})
+        render.as_json({"warnings": [reports.warned(warned) for warned in found]})
         return
     for warned in found:
         render.say(f"{'will' if warned.sure else 'may'} fail: {warned.why} ({warned.strategy.memory.memory_id})")
@@ -326,15 +298,6 @@ def warn(
             render.say(f"  arguments: {_compact(warned.applied.arguments)}")
     if not found:
         render.say("history says nothing against this call")
-
-
-def _warning_json(warned: Warned) -> dict[str, Any]:
-    usable = warned.applied.usable and warned.strategy.proposable
-    return {
-        "sure": warned.sure, "why": warned.why, "memory_id": warned.strategy.memory.memory_id,
-        "error_type": warned.strategy.error_type, "confidence": warned.strategy.memory.confidence,
-        "arguments": warned.applied.arguments if usable else None,
-    }  # fmt: skip
 
 
 def _explanations(given: list[str]) -> dict[str, str]:

@@ -10,7 +10,7 @@ from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
 from memctl.cli.sessions import NoModel, SessionOption
-from memctl.present import plain, shapes
+from memctl.present import plain, reports, shapes
 
 if TYPE_CHECKING:
     from memctl.tasks.closing import Closed
@@ -188,7 +188,7 @@ def fail(
 
 def _say_closed(done: Closed) -> None:
     if current.json:
-        render.as_json(_closed_json(done))
+        render.as_json(reports.closed(done))
         return
     if done.episode:
         render.say(f"{done.task.outcome}: {done.episode.memory_id} {plain.one_line(done.episode.content, 200)}")
@@ -210,19 +210,6 @@ def _say_closed(done: Closed) -> None:
 
 def _times(count: int) -> str:
     return "once" if count == 1 else f"{count} times"
-
-
-def _closed_json(done: Closed) -> dict[str, Any]:
-    return {
-        "task": done.task.id,
-        "outcome": done.task.outcome,
-        "episode": shapes.memory_json(done.episode) if done.episode else None,
-        "strategy": shapes.memory_json(done.strategy) if done.strategy else None,
-        "reflection": done.reflection,
-        "recoveries": [shapes.memory_json(found.memory) for found in done.recoveries],
-        "knowledge": [shapes.memory_json(candidate) for candidate in done.knowledge],
-        "notes": list(done.notes),
-    }
 
 
 def show(session: SessionOption = "main") -> None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, Now, Since, Until, current
-from memctl.present import plain, shapes
+from memctl.present import plain, reports, shapes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -127,7 +127,7 @@ def _alone(context: typer.Context) -> None:
 
 def _say_summary(found: Summary) -> None:
     if current.json:
-        render.as_json(_summary_json(found))
+        render.as_json(reports.transcripts(found))
         return
     sessions = {run.session for run in found.runs}
     firsts = [run.first for run in found.runs if run.first]
@@ -173,19 +173,6 @@ def _kept_for(days: float) -> str:
 def _row(run: Run) -> tuple[str, ...]:
     session = plain.one_line(run.session, 40)
     return (run.run, plain.day(run.first), plain.day(run.last), str(run.messages), plain.size(run.size), session)
-
-
-def _summary_json(found: Summary) -> dict[str, Any]:
-    firsts = [run.first for run in found.runs if run.first]
-    lasts = [run.last for run in found.runs if run.last]
-    return {
-        "messages": found.messages, "since": min(firsts, default=None), "last": max(lasts, default=None),
-        "bytes": found.size, "privacy": found.privacy, "keep_messages": found.keeping,
-        "paused": {"everything": found.paused.everything, "sessions": list(found.paused.sessions)},
-        "transcript_days": found.days,
-        "due": {"messages": len(found.plan.due), "soon": found.plan.soon, "from": found.plan.begins},
-        "runs": [vars(run) for run in found.runs],
-    }  # fmt: skip
 
 
 def _counted(number: int, what: str) -> str:

@@ -1,0 +1,304 @@
+"""What `--json` prints of sessions, tasks, strategies and other features: one shape each."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from memctl.present.shapes import memory_json, reranked_json
+
+if TYPE_CHECKING:
+    from memctl.conflicts.contradictions import Contradiction
+    from memctl.consolidation.duplicates import Merge
+    from memctl.consolidation.made import Made
+    from memctl.consolidation.service import ConsolidationReport
+    from memctl.context.service import ContextPack
+    from memctl.conversations.service import Summary
+    from memctl.evaluation.metrics import Judgement
+    from memctl.evaluation.service import Answered, Evaluation, Figures
+    from memctl.extraction.extract import Extracted, ExtractReport
+    from memctl.files.adopting import Adopted
+    from memctl.files.journal import Operation
+    from memctl.files.local_state import Entry
+    from memctl.models import Hit, Memory
+    from memctl.sessions.learning import Learned
+    from memctl.sessions.service import Ended, Flushed
+    from memctl.sessions.window import Compacted
+    from memctl.sessions.windows import SessionInfo
+    from memctl.strategies.rules import Match, Strategy, Warned
+    from memctl.strategies.service import Advice
+    from memctl.tasks.closing import Closed
+
+
+def contradiction(found: Contradiction) -> dict[str, Any]:
+    return {
+        "type": found.kind,
+        "ids": list(found.ids),
+        "score": found.score,
+        "evidence": list(found.evidence),
+        "memories": [memory_json(memory) for memory in (found.first, found.second)],
+    }
+
+
+def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "merges": [_merge(merge) for merge in report.plan.merges],
+        "made": [_made(made, record, dry_run) for made, record in report.made],
+        "alike": [
+            {"ids": [pair.one.memory_id, pair.other.memory_id], "likeness": round(pair.likeness, 4)}
+            for pair in report.plan.alike
+        ],
+        "recalled": list(report.plan.recalled),
+        "proposals": list(report.proposals),
+        "refused": report.refused,
+        "notes": list(report.notes),
+    }
+
+
+def _merge(merge: Merge) -> dict[str, Any]:
+    merged = [
+        {"memory": memory_json(gone), "likeness": likeness}
+        for gone, likeness in zip(merge.merged, merge.likeness, strict=True)
+    ]
+    return {"kept": memory_json(merge.kept), "merged": merged}
+
+
+def _made(made: Made, record: Memory, dry_run: bool) -> dict[str, Any]:
+    fields = memory_json(record)
+    if dry_run and not made.refreshed:
+        del fields["memory_id"], fields["summary_md_ref"]  # drawn anew by the real run
+    return {
+        "part": made.part,
+        "refreshed": made.refreshed,
+        "by": made.by or "rules",
+        "memory": fields,
+        "marked": [memory.memory_id for memory in made.fresh],
+        "key_points": [{"text": point.text, "sources": list(point.sources)} for point in made.points],
+        "reflection": made.draft.body,
+    }
+
+
+def context_pack(pack: ContextPack) -> dict[str, Any]:
+    a = pack.allocation
+    return {
+        "text": pack.text,
+        "messages": list(pack.messages),
+        "tokens": pack.tokens,
+        "tokenizer": pack.tokenizer,
+        "allocation": {"system": a.system, "memory": a.memory, "history": a.history, "reserve": a.reserve},
+        "granted": dict(pack.granted),
+        "used": dict(pack.used),
+        "placed": [
+            {"section": p.section, "name": p.name, "how": p.how, "tokens": p.tokens, "why": p.why} for p in pack.placed
+        ],
+        "messages_left_out": list(pack.left_out),
+        "strength": pack.strength,
+        "open": pack.open,
+        "receipt": pack.receipt,
+        "notes": list(pack.notes),
+        **reranked_json(pack.reranked),
+    }
+
+
+def evaluation(
+    found: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
+) -> Any:
+    return {
+        "questions": len(found.answered),
+        "entries": found.memories,
+        "top": found.top,
+        "systems": [_figures(figures) for figures in found.systems],
+        "categories": {name: {"questions": n, **_judgement(j)} for name, (n, j) in found.categories.items()},
+        "missed": len(found.missed()),
+        "worst": [
+            {
+                "question": a.question.text, "line": a.question.line, "category": a.question.category,
+                "expected": list(expected[at]), "ranks": list(a.ranks), **_judgement(a.judgement),
+                "found": [_found(hit) for hit in a.hits],
+            }
+            for at, a in enumerate(missed)
+        ],
+        "notes": list(notes),
+    }  # fmt: skip
+
+
+def _figures(figures: Figures) -> dict[str, Any]:
+    gap = figures.difference
+    return {
+        "system": figures.name,
+        **_judgement(figures.mean),
+        "recall@10_interval": [round(value, 4) for value in figures.interval],
+        "first_ahead_by": None if gap is None else [round(value, 4) for value in gap],
+        "p50_ms": round(figures.milliseconds[0], 2),
+        "p95_ms": round(figures.milliseconds[1], 2),
+        "tokens_to_80_percent": figures.tokens,
+        "reached_80_percent": round(figures.reached, 4),
+    }
+
+
+def _judgement(judgement: Judgement) -> dict[str, float]:
+    from memctl.evaluation.metrics import CUTS
+
+    recalls = {f"recall@{cut}": round(value, 4) for cut, value in zip(CUTS, judgement.recall, strict=True)}
+    return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
+
+
+def _found(hit: Hit) -> dict[str, Any]:
+    return {"memory_id": hit.memory.memory_id, "score": round(hit.score, 6), "text": hit.memory.content}
+
+
+def extraction(report: ExtractReport, dry_run: bool) -> dict[str, Any]:
+    return {
+        "dry_run": dry_run,
+        "origin": report.origin,
+        "notes": list(report.notes),
+        "proposals": [_proposal(found) for found in report.proposals],
+    }
+
+
+def _proposal(found: Extracted) -> dict[str, Any]:
+    proposal = found.proposal
+    return {
+        "outcome": found.outcome,
+        "memory_id": found.memory.memory_id if found.memory else None,
+        "status": found.memory.status if found.memory else None,
+        "replaced": list(found.replaced),
+        "conflicts_with": list(found.memory.conflicts_with) if found.memory else [],
+        "content": proposal.content,
+        "kind": proposal.kind,
+        "category": proposal.category,
+        "subcategory": proposal.subcategory,
+        "key": proposal.key,
+        "value": proposal.value,
+        "tags": list(proposal.tags),
+        "confidence": proposal.confidence,
+        "occurred_at": proposal.occurred_at,
+        "expires_in_days": proposal.expires_in_days,
+        "rule": proposal.rule,
+    }
+
+
+def operation(operation: Operation) -> dict[str, Any]:
+    from memctl.history import past
+
+    return {
+        "op": operation.op,
+        "at": operation.at,
+        "command": operation.command,
+        "records": [step.memory_id for step in operation.records],
+        "messages": past.messages(operation),
+        "files": [text.name for text in operation.texts],
+        "undoes": operation.undoes,
+        "redoes": operation.redoes,
+    }
+
+
+def session(info: SessionInfo) -> dict[str, Any]:
+    return {
+        "session": info.session_id, "messages": info.size.messages, "turns": info.size.turns,
+        "tokens": info.size.tokens, "waiting": info.queued, "used_at": info.active_at,
+        "task": info.task.goal if info.task else None, "own": info.own, "problem": info.problem,
+    }  # fmt: skip
+
+
+def compacted(done: Compacted) -> dict[str, Any]:
+    return {
+        "done": dict(done.done), "messages": len(done.messages), "queued": len(done.evicted),
+        "offloads": list(done.offloads),
+    }  # fmt: skip
+
+
+def ended(ended: Ended) -> dict[str, Any]:
+    return {
+        "session": ended.session_id, "left_out": ended.left_out, "kept": ended.kept,
+        "learned": [_learned(one) for one in ended.learned],
+    }  # fmt: skip
+
+
+def _learned(one: Learned) -> dict[str, Any]:
+    memory = memory_json(one.episode) if one.episode else None
+    return {"queue_id": one.queue_id, "episode": memory, "facts": one.facts, "notes": list(one.notes)}
+
+
+def flushed(done: Flushed) -> dict[str, Any]:
+    return {
+        "compacted": {name: compacted(one) for name, one in done.compacted.items()},
+        "ended": [ended(one) for one in done.ended],
+        "learned": [_learned(one) for one in done.learned],
+        "notes": list(done.notes),
+    }
+
+
+def adopted(found: Adopted) -> dict[str, Any]:
+    return {
+        "entries": [_entry(entry) for entry in found.entries],
+        "left": [{**_entry(entry), "reason": reason} for entry, reason in found.left],
+    }
+
+
+def _entry(entry: Entry) -> dict[str, Any]:
+    return {"kind": entry.kind, "path": entry.path, "content": entry.data.decode("utf-8", "replace")}
+
+
+def advice(advice: Advice) -> dict[str, Any]:
+    considered = [_match(one.match) | {"problem": one.problem} for one in advice.considered]
+    return {
+        "origin": advice.origin,
+        "arguments": advice.arguments,
+        "strategy": _match(advice.match) if advice.match else None,
+        "steps": list(advice.lines),
+        "reason": advice.reason,
+        "considered": considered,
+        "notes": list(advice.notes),
+    }
+
+
+def _match(match: Match) -> dict[str, Any]:
+    memory = match.strategy.memory
+    about = {"memory_id": memory.memory_id, "tool": match.strategy.tool, "error_type": match.strategy.error_type}
+    return about | {"score": match.score, "parts": match.parts, "confidence": memory.confidence}
+
+
+def strategy(strategy: Strategy) -> dict[str, Any]:
+    from memctl.strategies.rules import in_words
+
+    return {
+        "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,
+        "proposed": strategy.proposable, "fixes": in_words(strategy), "memory": memory_json(strategy.memory),
+    }  # fmt: skip
+
+
+def warned(warned: Warned) -> dict[str, Any]:
+    usable = warned.applied.usable and warned.strategy.proposable
+    return {
+        "sure": warned.sure, "why": warned.why, "memory_id": warned.strategy.memory.memory_id,
+        "error_type": warned.strategy.error_type, "confidence": warned.strategy.memory.confidence,
+        "arguments": warned.applied.arguments if usable else None,
+    }  # fmt: skip
+
+
+def closed(done: Closed) -> dict[str, Any]:
+    return {
+        "task": done.task.id,
+        "outcome": done.task.outcome,
+        "episode": memory_json(done.episode) if done.episode else None,
+        "strategy": memory_json(done.strategy) if done.strategy else None,
+        "reflection": done.reflection,
+        "recoveries": [memory_json(found.memory) for found in done.recoveries],
+        "knowledge": [memory_json(candidate) for candidate in done.knowledge],
+        "notes": list(done.notes),
+    }
+
+
+def transcripts(found: Summary) -> dict[str, Any]:
+    firsts = [run.first for run in found.runs if run.first]
+    lasts = [run.last for run in found.runs if run.last]
+    return {
+        "messages": found.messages, "since": min(firsts, default=None), "last": max(lasts, default=None),
+        "bytes": found.size, "privacy": found.privacy, "keep_messages": found.keeping,
+        "paused": {"everything": found.paused.everything, "sessions": list(found.paused.sessions)},
+        "transcript_days": found.days,
+        "due": {"messages": len(found.plan.due), "soon": found.plan.soon, "from": found.plan.begins},
+        "runs": [vars(run) for run in found.runs],
+    }  # fmt: skip
