@@ -287,8 +287,10 @@ def _list_trash(store: MemoryStore) -> None:
             [{"memory": shapes.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]
         )
         return
+    from memctl.present.pages import LISTED
+
     rows = [
-        (name, plain.day(t.trashed_at), t.reason, plain.one_line(t.memory.content))
+        (name, plain.day(t.trashed_at), t.reason, plain.one_line(t.memory.content, LISTED))
         for name, t in zip(shown_ids(store, [t.memory.memory_id for t in found]), found, strict=True)
     ]
     render.numbered_table(("id", "since", "why", "text"), rows)

@@ -179,7 +179,7 @@ def hits(result: QueryResult, explain: bool) -> None:
     if answer.is_far(result.hits):
         warn("nothing close is known; the nearest:")
     for number, hit in enumerate(result.hits, 1):
-        lines(answer.hit(number, hit, explain=explain, whole=not on_terminal()))
+        lines(answer.hit(number, hit, explain=explain, brief=on_terminal()))
     if not result.hits:
         say("nothing found")
 

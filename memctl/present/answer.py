@@ -11,7 +11,10 @@ if TYPE_CHECKING:
     from memctl.models import Hit, Reranking, Route
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
-"""How much of a hit a terminal shows; `memctl show` prints all of it, as does a list of hits in a pipe."""
+"""How much of a hit a terminal shows; `memctl show` prints all of it."""
+
+MORE_LINES, MORE_WIDTH = 50, 2_000
+"""The same for a pipe. What is cut says so."""
 
 LEAST_SHOWN = 0.0005
 """A part of a score that would be printed as zero is left out."""
@@ -26,15 +29,15 @@ def is_far(hits: Sequence[Hit]) -> bool:
     return bool(hits) and not any(hit.matched or hit.relevance >= FAR for hit in hits)
 
 
-def hit(number: int, found: Hit, *, explain: bool, whole: bool) -> Iterator[str]:
+def hit(number: int, found: Hit, *, explain: bool, brief: bool) -> Iterator[str]:
     """The lines of a hit: its relevance, what it is, its text.
 
     Args:
         explain: with how it earned its place.
-        whole: with all of its text.
+        brief: with as much of its text as a terminal shows.
     """
     yield f"{number:>2}. {found.relevance:.2f}  {_owner(found)}{memory_line(found.memory)}".rstrip()
-    for line in _text(found.memory.content, whole):
+    for line in _text(found.memory.content, brief):
         yield f"    {line}"
     if found.via and found.memory.layer not in ("DOC", "MSG"):
         yield f"    (by its reflection {found.via})"
@@ -43,13 +46,12 @@ def hit(number: int, found: Hit, *, explain: bool, whole: bool) -> Iterator[str]
         yield f"    score {found.score:.3f} = {parts}   words: {', '.join(found.matched) or '-'}"
 
 
-def _text(content: str, whole: bool) -> list[str]:
+def _text(content: str, brief: bool) -> list[str]:
+    most, width = (SHOWN_LINES, SHOWN_WIDTH) if brief else (MORE_LINES, MORE_WIDTH)
     lines = [line for line in content.splitlines() if line.strip()]
-    if whole:
-        return [one_line(line) for line in lines]
-    left = len(lines) - SHOWN_LINES
+    left = len(lines) - most
     more = [f"… {left} more lines; `memctl show` prints them"] if left > 0 else []
-    return [*(one_line(line, SHOWN_WIDTH) for line in lines[:SHOWN_LINES]), *more]
+    return [*(one_line(line, width) for line in lines[:most]), *more]
 
 
 def owned_id(found: Hit) -> str:

@@ -110,13 +110,16 @@ def _shown(value: object) -> str:
     return "(none)" if value in (None, "", [], {}) else _field(value)
 
 
+LISTED = 400
+"""Characters of a memory that a list shows, where the terminal is not narrower; `memctl show` prints all."""
+
 MEMORY_COLUMNS = ("id", "date", "category", "kind", "imp.", "text")
 
 
 def memory_rows(memories: Sequence[Memory], ids: Sequence[str]) -> list[tuple[str, ...]]:
     """The rows of a list of memories, under the ids that are to be shown."""
     return [
-        (name, plain.day(m.when), m.category, m.kind, f"{m.importance:.2f}", plain.one_line(m.content))
+        (name, plain.day(m.when), m.category, m.kind, f"{m.importance:.2f}", plain.one_line(m.content, LISTED))
         for name, m in zip(ids, memories, strict=True)
     ]
 
@@ -172,7 +175,7 @@ def decay_summary(report: DecayReport, *, dry_run: bool) -> Iterator[str]:
 
 def _decay_row(f: Forecast, now: datetime) -> tuple[str, ...]:
     numbers = (f"{f.memory.importance:.2f}", f"{f.score:.3f}", f"{f.threshold:g}")
-    return (f.policy, *numbers, _when(f, now), plain.one_line(f.memory.content))
+    return (f.policy, *numbers, _when(f, now), plain.one_line(f.memory.content, LISTED))
 
 
 def _when(forecast: Forecast, now: datetime) -> str:
