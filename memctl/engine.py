@@ -19,7 +19,7 @@ from memctl.errors import InvalidDataError, MemctlError, NotFoundError, Provider
 from memctl.files import document, journal, knowledge, local_state, trash
 from memctl.files.document import tombstones
 from memctl.files.layout import UserFolder
-from memctl.gateway import Gateway, recover_if_free
+from memctl.gateway import Decision, Gateway, recover_if_free
 from memctl.index.database import DAMAGE, HINDRANCE
 from memctl.index.sqlite import SqliteIndex
 from memctl.models import TRASH, Change, Memory
@@ -244,7 +244,12 @@ class Engine:
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
         """See `MemoryStore.change`."""
         self.refresh()
-        return self.apply(decide, now or times.utc_now())
+
+        def same(view: View) -> tuple[Change, Change]:
+            change = decide(view)
+            return change, change
+
+        return self.apply(same, now or times.utc_now())
 
     def view(self) -> View:
         """The records and files as they are in the index now; without the lock, others may change them right after."""
@@ -268,10 +273,11 @@ class Engine:
         """What becomes of likely secrets: the setting, unless somebody insists."""
         return ALLOW if allow_secret else self.settings.secrets
 
-    def apply(
-        self, decide: Callable[[View], Change], now: datetime, *, dry_run: bool = False, on_secret: str = ""
-    ) -> Change:
+    def apply(self, decide: Decision[T], now: datetime, *, dry_run: bool = False, on_secret: str = "") -> T:
         """Apply a change, after moving what has expired to the trash and giving new reflections records.
+
+        Returns:
+            the value that was decided on with the change.
 
         Args:
             dry_run: only decide on it.
@@ -284,22 +290,23 @@ class Engine:
         decide = self._looked_through(decide, on_secret)
         if dry_run:
             self.refresh()
-            return decide(self.view())
+            return decide(self.view())[1]
 
-        def tidy(view: View) -> Change:
-            return housekeeping.housekeeping(view, now)
+        def tidy(view: View) -> tuple[Change, None]:
+            return housekeeping.housekeeping(view, now), None
 
-        return self.healed(lambda: self.gateway.apply(decide, now, before=tidy)[0])
+        return self.healed(lambda: self.gateway.apply(decide, now, before=tidy))
 
-    def _looked_through(self, decide: Callable[[View], Change], on_secret: str) -> Callable[[View], Change]:
+    def _looked_through(self, decide: Decision[T], on_secret: str) -> Decision[T]:
         policy = on_secret or self.settings.secrets
         if ALLOW in (policy, self.settings.secrets):
             return decide
 
-        def looked_through(view: View) -> Change:
+        def looked_through(view: View) -> tuple[Change, T]:
             from memctl import guarding
 
-            return guarding.guarded_change(decide(view), policy, lambda: _text(view.read(document.FILE_NAME)))
+            change, value = decide(view)
+            return guarding.guarded_change(change, policy, lambda: _text(view.read(document.FILE_NAME))), value
 
         return looked_through
 

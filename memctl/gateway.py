@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
@@ -40,7 +40,9 @@ TAKEN_BACK = "Nothing was changed."
 UNFINISHED = "It may be done in part: the next command finishes it or drops it, once the disk works again."
 
 
-Decision = Callable[[View], Change]
+T = TypeVar("T")
+Decision = Callable[[View], tuple[Change, T]]
+"""Makes a change of what it sees, and a value for the caller; may be called again, when a hand edit came between."""
 
 
 class Gateway:
@@ -59,36 +61,36 @@ class Gateway:
         self.moved_aside = 0
         self._given: dict[str, str] = {}
 
-    def apply(self, decide: Decision, now: datetime, before: Decision | None = None) -> tuple[Change, str]:
+    def apply(self, decide: Decision[T], now: datetime, before: Decision[None] | None = None) -> T:
         """Decide on a change and make it durable.
 
         Args:
-            decide: called with the state under the lock; may be called again when a hand edit comes between.
+            decide: called with the state under the lock.
             now: the time noted in the log.
             before: a change of its own that is to be made first, under the same lock.
 
         Returns:
-            the change made and the operation's id; empty when there was nothing to do.
+            the value that was decided on with the change.
 
         Raises:
             LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
         """
         with self.locked():
-            if before is not None and not before(self.view()).empty:
+            if before is not None and not before(self.view())[0].empty:
                 decide(self.view())  # what is going to be refused must change nothing, not even this
                 self._apply_one(before, now)
                 recovery.recover(self.folder)  # the log may not have taken that it was done
             return self._apply_one(decide, now)
 
-    def _apply_one(self, decide: Decision, now: datetime) -> tuple[Change, str]:
+    def _apply_one(self, decide: Decision[T], now: datetime) -> T:
         for _ in range(_TRIES):
-            change = decide(self.view())
+            change, value = decide(self.view())
             if change.empty:
-                return change, ""
+                return value
             prepared = self._prepare(change, now)
             if prepared is not None:
                 self._carry_out(prepared)
-                return change, prepared.operation.op
+                return value
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
     def locked(self) -> Any:
@@ -286,24 +288,24 @@ class Gateway:
 
     # Purging
 
-    def purge(self, decide: Callable[[View], Erasure], now: datetime) -> list[str]:
+    def purge(self, decide: Callable[[View], tuple[Erasure, T]], now: datetime) -> T:
         """Erase memories from every file. The intent holds ids alone, enough to finish after a crash.
 
         Returns:
-            the places that were changed.
+            what was decided.
         """
         from memctl.files.erase import erase  # it knows every kind of file, which no other change needs
 
         with self.locked():
-            what = decide(self.view())
+            what, value = decide(self.view())
             intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
             intent = journal.write_intent(self.folder, intent)
             try:
-                changed = erase(self.folder, what)
+                erase(self.folder, what)
             except StorageError as problem:
                 raise StorageError(problem.message, hint=UNFINISHED) from None
             journal.finish(self.folder, intent)
-            return changed
+            return value
 
 
 @dataclass(frozen=True)

@@ -106,7 +106,7 @@ class Maintenance:
         self._engine.refresh()
         due = housekeeping.housekeeping(self._engine.view(), now)
         if not dry_run:
-            self._engine.apply(lambda view: Change(housekeeping.MAINTENANCE), now)
+            self._engine.apply(lambda view: (Change(housekeeping.MAINTENANCE), None), now)
         gone = [f"{memory_id} has expired: to the trash" for memory_id in due.removes]
         return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
 
@@ -137,13 +137,12 @@ class Maintenance:
     def _clear_archive(self, dry_run: bool, now: datetime) -> list[str]:
         days = self._engine.settings.archived_days
 
-        def decide(view: View) -> Change:
-            gone[:] = policies.long_archived(view.all(), now, days)
-            return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now)
+        def decide(view: View) -> tuple[Change, list[Memory]]:
+            gone = policies.long_archived(view.all(), now, days)
+            return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now), gone
 
-        gone: list[Memory] = []
         self._engine.refresh()
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+        gone = self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:

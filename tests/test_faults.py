@@ -684,9 +684,9 @@ def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: Me
     (filled.folder.reflections / "n1.md").write_bytes(b"# N1\n")
     seen = []
 
-    def decide(view: View) -> Change:
+    def decide(view: View) -> tuple[Change, None]:
         seen.append(view.get("n1"))
-        return Change("nothing")
+        return Change("nothing"), None
 
     filled.engine.gateway.apply(decide, datetime(2025, 1, 1, tzinfo=UTC))
     assert [memory and memory.content for memory in seen] == ["From the intent."]

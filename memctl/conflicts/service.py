@@ -140,14 +140,12 @@ class Conflicts:
         self._engine.refresh()
         ids = (self._engine.full_id(first), self._engine.full_id(second))
         choice = self._choice(ids, keep, merge, both, until)
-        result: list[Resolved] = []
 
-        def decide(view: View) -> Change:
-            result[:] = [Resolved(tuple(_settled(view, ids, choice, now)))]
-            return _change(view, ids, result[0])
+        def decide(view: View) -> tuple[Change, Resolved]:
+            resolved = Resolved(tuple(_settled(view, ids, choice, now)))
+            return _change(view, ids, resolved), resolved
 
-        self._engine.apply(decide, now, dry_run=dry_run)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run)
 
     def resolve_merge(
         self,
@@ -173,20 +171,14 @@ class Conflicts:
         if (side in (OURS, THEIRS)) == (text is not None):
             raise UsageError("how is it settled?", hint="Choose one: --ours, --theirs, or --text TEXT.")
         self._engine.refresh()
-        result: list[MergeSettled] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, MergeSettled]:
             entries = _merge_entries(view, given)
             change, changes = _settle_merge(view, [(e, _decided(e, side, text)) for e in entries], now)
             left = sum(each.get("type") == MERGE for each in noted_in(view)) - len(entries)
-            result[:] = [MergeSettled(tuple(entries), tuple(changes), left)]
-            return change
+            return change, MergeSettled(tuple(entries), tuple(changes), left)
 
-        if dry_run:
-            decide(self._engine.view())
-        else:
-            self._engine.apply(decide, now)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run)
 
     def _choice(self, ids: tuple[str, str], keep: str, merge: str, both: bool, until: datetime | None) -> Choice:
         hint = "Choose one: --keep ID, --merge TEXT, or --both (with --until DATE where the one followed the other)."

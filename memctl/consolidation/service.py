@@ -96,9 +96,8 @@ class Consolidation:
         self._engine.refresh()
         told = [(self._engine.full_id(kept), self._engine.full_id(going)) for kept, going in same]
         advice = _Advice({}, told) if told else self._advice(parts, now) if use_model else _Advice({})
-        result: list[ConsolidationReport] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, ConsolidationReport]:
             found = self._plan(view, now, () if told else parts, told or _standing(view, advice))
             _check_pairs(view, told, found)
             refused = _fuse(found.superseded, view) if not allow_mass_change else None
@@ -106,11 +105,10 @@ class Consolidation:
                 raise refused
             found, notes = _with_words(found, advice)
             change, proposals = _change(view, found, now)
-            result[:] = [ConsolidationReport(found, change, proposals, refused.message if refused else "", notes)]
-            return change
+            reason = refused.message if refused else ""
+            return change, ConsolidationReport(found, change, proposals, reason, notes)
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     @property
     def rules(self) -> Rules:

@@ -80,9 +80,8 @@ class Decay:
         now = now or times.utc_now()
         rules = self._rules(policies)
         self._engine.refresh()
-        result: list[DecayReport] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, DecayReport]:
             used, edits = counted_uses(view, self._engine.folder, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
             found = forecasts(memories, now, rules)
@@ -93,11 +92,10 @@ class Decay:
             if refused and not (dry_run or allow_mass_change):
                 raise refused
             reason = refused.message if refused and not allow_mass_change else ""
-            result[:] = [DecayReport(tuple(found), reason, len(used))]
-            return Change("decay", tuple((used | gone).values()), texts=edits)
+            change = Change("decay", tuple((used | gone).values()), texts=edits)
+            return change, DecayReport(tuple(found), reason, len(used))
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
 
     def _rules(self, policies: Sequence[str]) -> Rules:
         if unknown := [name for name in policies if name not in DECAY_POLICIES]:

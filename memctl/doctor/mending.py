@@ -30,6 +30,7 @@ from memctl.doctor.memory_file import trashed_ids
 from memctl.files import atomic, backups, document, layout, reflections
 from memctl.files import transcripts as files
 from memctl.files.document import tombstones
+from memctl.gateway import Decision
 from memctl.models import Change, Memory, Problem
 from memctl.store import MemoryStore
 from memctl.view import View
@@ -85,10 +86,10 @@ _APART = {PERMISSION, LEFTOVER, INDEX, SESSION, *transcripts.REPAIRED}
 """Findings that can be repaired while `memory.json` cannot be read."""
 
 
-def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now: datetime) -> Callable[[View], Change]:
+def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now: datetime) -> Decision[None]:
     """The decision, and copies of the files it concerns."""
 
-    def kept(view: View) -> Change:
+    def kept(view: View) -> tuple[Change, None]:
         change = decide(view, now)
         paths = {file.name: file.before for file in change.texts}
         if change.puts or change.removes or change.header is not None:
@@ -96,7 +97,7 @@ def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now
         for path, data in paths.items():
             if data is not None:
                 keep(path, data)
-        return change
+        return change, None
 
     return kept
 

@@ -107,18 +107,14 @@ class Documents:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
         policy = self._engine.secret_policy(allow_secret)
         placed, refused = _guarded(placed, policy, of_folder=given.is_dir())
-        outcome: list[AddedDocument] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, list[AddedDocument]]:
             edits = [TextEdit(name, view.read(name), source.data) for name, source in placed.items()]
-            outcome[:] = [_added(edit, placed[edit.name]) for edit in edits]
+            outcome = [_added(edit, placed[edit.name]) for edit in edits]
             _check_replaced(outcome, replace)
-            return Change("knowledge add", texts=tuple(edit for edit in edits if edit.before != edit.after))
+            return Change("knowledge add", texts=tuple(edit for edit in edits if edit.before != edit.after)), outcome
 
-        if dry_run:
-            decide(self._engine.view())
-        else:
-            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        outcome = self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit, *refused))
 
     @healing
@@ -180,18 +176,13 @@ class Documents:
         """
         now = now or times.utc_now()
         self._engine.refresh()
-        gone: list[Document] = []
 
-        def decide(view: View) -> Change:
-            gone[:] = dict.fromkeys(document for name in names for document in self._matching(name))
+        def decide(view: View) -> tuple[Change, list[Document]]:
+            gone = list(dict.fromkeys(document for name in names for document in self._matching(name)))
             edits = [TextEdit(document.path, _removable(view, document), None) for document in gone]
-            return Change("knowledge remove", texts=tuple(edits))
+            return Change("knowledge remove", texts=tuple(edits)), gone
 
-        if dry_run:
-            decide(self._engine.view())
-        else:
-            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return gone
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
 
     def _matching(self, name: str) -> list[Document]:
         """The document of a name, or those of the folder of that name."""

@@ -75,19 +75,14 @@ class Extraction:
         found, withheld = _guarded(found, self._engine.secret_policy(allow_secret))
         drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in found]
         refused = {t.memory.content for t in self._engine.trashed() if t.reason == REJECTED} if found else set()
-        result: list[Extracted] = []
 
-        def decide(view: View) -> Change:
-            puts, result[:] = learned(
+        def decide(view: View) -> tuple[Change, list[Extracted]]:
+            puts, result = learned(
                 view, found, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
             )
-            return Change(command, tuple(puts))
+            return Change(command, tuple(puts)), result
 
-        if dry_run:
-            self._engine.refresh()
-            decide(self._engine.view())
-        elif found:
-            self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW) if found else []
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(

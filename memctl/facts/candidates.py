@@ -34,18 +34,16 @@ class Candidates:
         now = now or times.utc_now()
         self._engine.refresh()
         wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
-        changed: dict[str, Memory] = {}
 
-        def decide(view: View) -> Change:
-            changed.clear()
+        def decide(view: View) -> tuple[Change, list[Memory]]:
+            changed: dict[str, Memory] = {}
             for memory_id in wanted:
                 candidate = _candidate(view, memory_id)
                 rivals = [changed.get(other) or view.get(other) for other in candidate.conflicts_with]
                 changed.update({m.memory_id: m for m in rules.confirmed(candidate, [r for r in rivals if r], now)})
-            return Change("confirm", tuple(changed.values()))
+            return Change("confirm", tuple(changed.values())), list(changed.values())
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return list(changed.values())
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
 
     def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """Move candidates to the trash.
@@ -56,14 +54,12 @@ class Candidates:
         now = now or times.utc_now()
         self._engine.refresh()
         wanted = [self._engine.full_id(given) for given in dict.fromkeys(ids)]
-        gone: list[Memory] = []
 
-        def decide(view: View) -> Change:
-            gone[:] = [_candidate(view, memory_id) for memory_id in wanted]
-            return housekeeping.to_trash("reject", view, gone, REJECTED, now)
+        def decide(view: View) -> tuple[Change, list[Memory]]:
+            gone = [_candidate(view, memory_id) for memory_id in wanted]
+            return housekeeping.to_trash("reject", view, gone, REJECTED, now), gone
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return gone
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
 
 
 def _candidate(view: View, memory_id: str) -> Memory:

@@ -137,17 +137,15 @@ class Judgements:
             raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
         if answer and self._engine.settings.secrets != secrets.ALLOW:
             answer = replace(answer, query=secrets.masked(answer.query))  # what was asked goes into git here
-        result: list[Judged] = []
 
-        def decide(view: View) -> Change:
-            result[:] = [_judged(view, ids, judgement, reason, answer, now)]
-            return Change("feedback", result[0].after, lines=(rules.line(result[0].feedback),))
+        def decide(view: View) -> tuple[Change, Judged]:
+            judged = _judged(view, ids, judgement, reason, answer, now)
+            return Change("feedback", judged.after, lines=(rules.line(judged.feedback),)), judged
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
 
     def all(self) -> tuple[list[Feedback], list[int]]:
-        """All feedback, oldest first, and the numbers of the lines of `rules.jsonl` that cannot be read."""
+        """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""
         return rules.read(atomic.read(self._engine.folder.feedback_log) or b"")
 
     def preference_pairs(self) -> list[preferences.Pair]:

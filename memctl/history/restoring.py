@@ -40,18 +40,18 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
     memory_id = _full_id(given, then, engine.index.header())
     raw = then.records[memory_id]
     memory = document.decode_raw(raw)
-    records: list[RecordChange | None] = []
 
-    def decide(view: View) -> Change:
-        records[:] = [differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)]
-        return _restored(view, then, memory, raw, records[0])
+    def decide(view: View) -> tuple[Change, tuple[RecordChange | None, Change]]:
+        record = differences.record(memory_id, present_value(view, Key(RECORD, memory_id)), raw)
+        change = _restored(view, then, memory, raw, record)
+        return change, (record, change)
 
-    change = engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
+    record, change = engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
     edits = [file for file in change.texts if file.name.startswith(SHARED)]
     files = differences.files({f.name: f.before for f in edits}, {f.name: f.after for f in edits})
     expired = memory.expires_at and memory.expires_at <= now and not memory.pinned
     note = f"it has expired on {memory.expires_at:%Y-%m-%d}; the next change moves it to the trash" if expired else ""
-    return Restored(memory, then, records[0], tuple(files), (note,) if note else ())
+    return Restored(memory, then, record, tuple(files), (note,) if note else ())
 
 
 def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:

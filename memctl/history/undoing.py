@@ -42,8 +42,8 @@ def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run
     walk = _Walk(what, before_purge)
     taken: list[Operation] = []
 
-    def decide(view: View) -> Change:
-        return walk.decide(view, engine.operations())
+    def decide(view: View) -> tuple[Change, None]:
+        return walk.decide(view, engine.operations()), None
 
     try:
         if dry_run:

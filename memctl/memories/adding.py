@@ -45,9 +45,8 @@ class Adding:
         policy = self._engine.secret_policy(allow_secret)
         memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
         detail = secrets.guarded(detail, policy, "its Markdown")
-        outcome: list[Added] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Added]:
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
             near = answering.near_duplicates(
                 self._engine.index, memory.content, self._engine.settings.near_duplicate, now
@@ -56,11 +55,10 @@ class Adding:
             if detail is not None:
                 puts, files = with_detail(view, puts, added.memory, detail)
                 added = replace(added, memory=puts[-1])
-            outcome[:] = [replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))]
-            return Change("add", tuple(puts), texts=tuple(files))
+            added = replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))
+            return Change("add", tuple(puts), texts=tuple(files)), added
 
-        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return outcome[0]
+        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
@@ -128,16 +126,13 @@ class Adding:
         allow_duplicate: bool,
         now: datetime,
     ) -> list[Added]:
-        results: list[Added] = []
-
-        def decide(view: View) -> Change:
-            puts, results[:] = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
+        def decide(view: View) -> tuple[Change, list[Added]]:
+            puts, results = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
             told = {results[at].memory.memory_id: text for at, text in details.items()}
             puts, files = with_details(view, puts, told)
-            return Change(command, tuple(puts), texts=tuple(files))
+            return Change(command, tuple(puts), texts=tuple(files)), results
 
-        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return results
+        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
 
 
 def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str]) -> list[Memory]:

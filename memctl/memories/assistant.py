@@ -119,19 +119,18 @@ class Assistant:
         drawn = [self._saved_record(one, meant, fields, now) for one in self._proposed(text, meant, now)]
         said = {"kind": meant.kind, "category": meant.category, "pinned": meant.pinned}
         explicit = frozenset(name for name, given in said.items() if given not in ("", None))
-        result: list[Saved] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, list[Saved]]:
             puts: dict[str, Memory] = {}
-            result.clear()
+            result = []
             for memory in view.unused(drawn):
                 changed, saved = _placed(view, memory, explicit, now)
                 puts |= {each.memory_id: each for each in changed}
                 result.append(saved)
-            return Change("add", tuple(puts.values()))
+            return Change("add", tuple(puts.values())), result
 
-        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return tuple(self._looked_at(saved, now) for saved in result)
+        done = self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        return tuple(self._looked_at(saved, now) for saved in done)
 
     def amend(
         self, memory_id: str, meant: Meant, content: str = "", *, source: str = "agent", now: datetime | None = None

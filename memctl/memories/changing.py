@@ -47,10 +47,11 @@ class Changing:
         changed = self._checked(replace(guarded, updated_at=now), before)
         if expected and changed.content != expected.content:
             changed = replace(changed, needs_revision=False)  # revised is what it was asked to be
-        self._engine.apply(
-            lambda view: replaced(view, changed, expected, memory.updated_at, command), now, on_secret=secrets.ALLOW
+        return self._engine.apply(
+            lambda view: (replaced(view, changed, expected, memory.updated_at, command), changed),
+            now,
+            on_secret=secrets.ALLOW,
         )
-        return changed
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
         """As `records.check`; what a person wrote as kind, layer or category may stay."""
@@ -72,14 +73,14 @@ class Changing:
         policy = self._engine.secret_policy(allow_secret)
         text = secrets.guarded(text, policy, known=expected or "")
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Reflection]:
             held = view.need(memory.memory_id)
             check_body(view, held, expected)
             puts, files = with_detail(view, [held], held, text, add=False)
-            return Change("edit", tuple(replace(m, updated_at=now) for m in puts), texts=tuple(files))
+            change = Change("edit", tuple(replace(m, updated_at=now) for m in puts), texts=tuple(files))
+            return change, reflections.parse(files[0].after or b"", files[0].name)
 
-        change = self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return reflections.parse(change.texts[0].after or b"", change.texts[0].name)
+        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
 
     def forget(
         self,
@@ -99,9 +100,8 @@ class Changing:
         wanted = [self._engine.full_id(each) for each in ids if each not in given]
         said = self.messages_saying(ids, now=now) if messages else []
         Sessions(self._engine).drop_messages([*given, *said], now)
-        gone: list[Memory] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, list[Memory]]:
             named = [view.need(memory_id) for memory_id in dict.fromkeys(wanted)]
             same = [m for m in derived.made_from(view, said, now) if derived.retold(m, named, self._engine.user)]
             left = [cut for m in same if m not in named and (cut := derived.without(m, named))]
@@ -109,12 +109,11 @@ class Changing:
             same = [memory for memory in same if memory.memory_id not in kept]
             made = [m for m in derived.made_from(view, given, now) if derived.is_about(m, about)]
             once = {memory.memory_id: memory for memory in (*named, *same, *made)}
-            gone[:] = once.values()
+            gone = list(once.values())
             moving = housekeeping.to_trash("forget", view, gone, reason, now)
-            return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now))
+            return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now)), gone
 
-        self._engine.apply(decide, now, on_secret=secrets.ALLOW)
-        return gone
+        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
 
     def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
         """See `MemoryStore.messages_saying`."""
@@ -132,15 +131,13 @@ class Changing:
         """See `MemoryStore.restore`."""
         now = now or times.utc_now()
         self._engine.refresh()
-        back: list[Memory] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, list[Memory]]:
             steps = [self._restore_one(view, given, now) for given in dict.fromkeys(ids)]
-            back[:] = [memory for memory, _ in steps]
-            return Change("restore", tuple(back), texts=tuple(edit for _, edits in steps for edit in edits))
+            back = [memory for memory, _ in steps]
+            return Change("restore", tuple(back), texts=tuple(edit for _, edits in steps for edit in edits)), back
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
-        return back
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
         given = self._engine.trashed_id(given)
@@ -168,30 +165,29 @@ class Changing:
         """See `MemoryStore.purge`."""
         now = now or times.utc_now()
         self._engine.refresh()
-        plans: list[purging.Plan] = []
 
-        def decide(view: View) -> Erasure:
+        def decide(view: View) -> tuple[Erasure, purging.Plan]:
             said = [replace(m, session_id="") for m in self._named_messages(ids)]
             made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            plans[:] = [purging.planned(view, [*ids, *made], [*(t.memory for t in self._engine.trashed()), *said])]
+            plan = purging.planned(view, [*ids, *made], [*(t.memory for t in self._engine.trashed()), *said])
             if expected is not None:
-                purging.check_expected(plans[0].report(ids), expected)
-            return plans[0].erasure
+                purging.check_expected(plan.report(ids), expected)
+            return plan.erasure, plan
 
         if dry_run:
-            decide(self._engine.view())
-            return self._purge_report(plans[0], ids, done=False) if look else plans[0].report(ids)
+            plan = decide(self._engine.view())[1]
+            return self._purge_report(plan, ids, done=False) if look else plan.report(ids)
         if said := [memory.memory_id for memory in self._named_messages(ids)]:
             decide(self._engine.view())  # what is refused must take nothing out of a window
             Sessions(self._engine).drop_messages(said, now)
-        self._engine.healed(lambda: self._engine.gateway.purge(decide, now))
+        plan = self._engine.healed(lambda: self._engine.gateway.purge(decide, now))
         for path in self._engine.spare_indexes:
             if path != self._engine.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
         self._engine.index.rebuild()
         self._engine.sync()
-        return self._purge_report(plans[0], ids, done=True)
+        return self._purge_report(plan, ids, done=True)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
         """The messages among some ids, each passage of a long one by itself."""

@@ -162,15 +162,12 @@ class Reflections:
 
     def _reflect(self, subject: _Subject, use_model: bool, dry_run: bool, now: datetime) -> Reflected:
         subject, notes = self._drafted(subject) if use_model else (subject, ())
-        result: list[Reflected] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Reflected]:
             reflected, change = reflection(view, subject, now)
-            result[:] = [replace(reflected, notes=notes)]
-            return change
+            return change, replace(reflected, notes=notes)
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
         """The subject with a model's draft, where a model is configured, asked outside of any lock."""

@@ -129,15 +129,13 @@ class Learning(Windows):
     def _write_episode(self, made: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
         """Write an episode, unless it is there; None where it was, or what it is made from was purged."""
         whole = self._engine.completed(made, now)
-        written: list[Memory] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Memory | None]:
             done = view.imported(name) or not self._storage.is_waiting(session_id, name)
-            written[:] = [] if done else view.unused([whole])
-            return Change("session", tuple(written))
+            written = [] if done else view.unused([whole])
+            return Change("session", tuple(written)), written[0] if written else None
 
-        self._engine.apply(decide, now, on_secret=MASK)
-        return written[0] if written else None
+        return self._engine.apply(decide, now, on_secret=MASK)
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:
         """A model's episode, the best of at most three; else the rules'."""

@@ -122,15 +122,11 @@ class Strategies:
         now = now or times.utc_now()
         failed = rules.failure(tool, error, message, original, context)
         new = _prepared(failed, plain(fixed), explanations or {})
-        result: list[Recorded] = []
 
-        def decide(view: View) -> Change:
-            recorded, change = _recorded(view, new, self._engine.settings.categories, now)
-            result[:] = [recorded]
-            return change
+        def decide(view: View) -> tuple[Change, Recorded]:
+            return _recorded(view, new, self._engine.settings.categories, now)
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def suggest(
         self,
@@ -184,17 +180,15 @@ class Strategies:
         now = now or times.utc_now()
         self._engine.refresh()
         wanted = self._engine.full_id(memory_id)
-        result: list[Memory] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Memory]:
             held = view.need(wanted)
             if not rules.is_strategy(held):
                 raise UsageError(f"{wanted} is no error-recovery strategy", hint="`memctl strategy list` shows them.")
-            result[:] = [rules.outcome(held, success, now, reason)]
-            return Change("strategy outcome", tuple(result))
+            tried = rules.outcome(held, success, now, reason)
+            return Change("strategy outcome", (tried,)), tried
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def all(self, *, tool: str = "", error: str = "", now: datetime | None = None) -> list[Strategy]:
         """The strategies there are, the most trusted first; also those that are no longer proposed."""
@@ -221,15 +215,11 @@ class Strategies:
         """
         now = now or times.utc_now()
         tool = rules.tool_name(tool) if tool else ""
-        result: list[Reflected] = []
 
-        def decide(view: View) -> Change:
-            reflected, change = _report(view, tool, " ".join(title.split()), self._engine.settings.categories, now)
-            result[:] = [reflected]
-            return change
+        def decide(view: View) -> tuple[Change, Reflected]:
+            return _report(view, tool, " ".join(title.split()), self._engine.settings.categories, now)
 
-        self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
-        return result[0]
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
     def warn(
         self,
@@ -321,7 +311,7 @@ def _prepared(failed: Failure, mended: Mapping[str, Any], explanations: Mapping[
     return _New(failed, mended, pattern, {str(name): text for name, text in explanations.items() if text.strip()})
 
 
-def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Recorded, Change]:
+def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime) -> tuple[Change, Recorded]:
     failed, language = given.failed, _language(view, given, now)
     new = records.check(rules.record(failed, given.pattern, view.new_id(now), language, now), categories)
     fresh = rules.read(new)
@@ -332,12 +322,12 @@ def _recorded(view: View, given: _New, categories: Sequence[str], now: datetime)
     held = next((s for s in near.values() if s.identity == fresh.identity), None)
     if held:
         again = rules.again(held, given.pattern, now)
-        return Recorded(MENTIONED, again, body), Change("strategy record", (again,))
+        return Change("strategy record", (again,)), Recorded(MENTIONED, again, body)
     path = reflections.path_for(new.memory_id)
     linked = replace(new, summary_md_ref=path)
     data = reflections.render_generated(records.front_matter(linked), body)
     change = Change("strategy record", (linked,), texts=(TextEdit(path, view.read(path), data),))
-    return Recorded(ADDED, linked, body), change
+    return change, Recorded(ADDED, linked, body)
 
 
 def _language(view: View, given: _New, now: datetime) -> str:
@@ -409,7 +399,7 @@ def _given_back(proposed: Any, original: Any) -> Any:
 # The report
 
 
-def _report(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Reflected, Change]:
+def _report(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Change, Reflected]:
     scope = (f"tool:{tool}",) if tool else ()
     found = sorted(tagged(view, now, rules.TAG, *scope).values(), key=lambda s: s.memory.memory_id)
     if not found:
@@ -460,7 +450,7 @@ def _report_record(
     )
 
 
-def _written(view: View, record: Memory, body: str, digest: str, now: datetime) -> tuple[Reflected, Change]:
+def _written(view: View, record: Memory, body: str, digest: str, now: datetime) -> tuple[Change, Reflected]:
     """The report's record and file; beside a file that a person edited, a proposal alone."""
     path = record.summary_md_ref
     current = view.reflection(path)
@@ -468,21 +458,21 @@ def _written(view: View, record: Memory, body: str, digest: str, now: datetime) 
     fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": named}
     fields |= {"sources_hash": digest} | ({"updated_at": now} if current else {})
     if current and current.body.strip() == body.strip():
-        return Reflected("unchanged", record, path, body), Change(_REPORTING)
+        return Change(_REPORTING), Reflected("unchanged", record, path, body)
     if current and reflections.hand_edited(current):
         return _proposed(view, record, body, fields)
     before = view.read(path)
     edit = TextEdit(path, before, reflections.render_generated(fields, body, before))
     outcome = "refreshed" if current else "written"
-    return Reflected(outcome, record, path, body), Change(_REPORTING, (record,), texts=(edit,))
+    return Change(_REPORTING, (record,), texts=(edit,)), Reflected(outcome, record, path, body)
 
 
-def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) -> tuple[Reflected, Change]:
+def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) -> tuple[Change, Reflected]:
     path = record.summary_md_ref.removesuffix(".md") + ".proposed.md"
     beside = view.reflection(path)
     shown = Reflected("proposed", record, path, body)
     if beside and beside.body.strip() == body.strip():
-        return shown, Change(_REPORTING)
+        return Change(_REPORTING), shown
     data = reflections.render_generated(fields, body, view.read(record.summary_md_ref))
     edit = TextEdit(path, view.read(path), data)
-    return shown, Change(_REPORTING, texts=(edit,))
+    return Change(_REPORTING, texts=(edit,)), shown

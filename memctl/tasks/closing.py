@@ -91,26 +91,24 @@ class Closing:
         proposal = None if told else task_strategies.strategy_of(task)
         noted = [self._engine.completed(task_episodes.knowledge_of(task, text), now) for text in task.knowledge]
         blank = self._engine.completed(_strategy_record(proposal), now) if proposal else None
-        result: list[Closed] = []
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Closed]:
             if view.imported(task.id):
-                result[:] = [Closed(task, recoveries=recoveries)]
-                return Change("task")
+                return Change("task"), Closed(task, recoveries=recoveries)
             # Together, so that they get different ids.
             new = [memory for memory in noted if not view.same_text(memory.content)]
             written, *fresh = view.unused([episode, *new, *([blank] if blank else [])])
             candidates = tuple(replace(memory, sources=(written.memory_id,)) for memory in fresh[: len(new)])
             if proposal is None or not blank:
-                result[:] = [Closed(task, written, recoveries=recoveries, knowledge=candidates)]
-                return Change("task", (written, *candidates))
+                closed = Closed(task, written, recoveries=recoveries, knowledge=candidates)
+                return Change("task", (written, *candidates)), closed
             strategy, detail = strategy_change(view, proposal, fresh[-1], written, now)
-            result[:] = [Closed(task, written, strategy, detail.name, recoveries, candidates)]
-            return Change("task", (written, *candidates, strategy), texts=(detail,))
+            closed = Closed(task, written, strategy, detail.name, recoveries, candidates)
+            return Change("task", (written, *candidates, strategy), texts=(detail,)), closed
 
-        self._engine.apply(decide, now, on_secret=MASK)
+        closed = self._engine.apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
-        return result[0]
+        return closed
 
     def _recorded_recoveries(self, task: Task, now: datetime) -> list[Recorded]:
         """The error-recovery strategies that the steps show: a call failed, the same tool called otherwise did not."""

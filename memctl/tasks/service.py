@@ -375,14 +375,12 @@ class Tasks(Teaching):
         if not text.strip():
             raise UsageError("feedback needs some text", hint='memctl task feedback "Next time ask before deleting"')
         whole = self._engine.completed(self._feedback(redacted_text(text), task_id, session_id, now), now)
-        written: list[Memory] = []
 
-        def decide(view: View) -> Change:
-            written[:] = view.unused([whole])
-            return Change("task feedback", tuple(written))
+        def decide(view: View) -> tuple[Change, Memory]:
+            (written,) = view.unused([whole])
+            return Change("task feedback", (written,)), written
 
-        self._engine.apply(decide, now, on_secret=MASK)
-        return written[0]
+        return self._engine.apply(decide, now, on_secret=MASK)
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
         """The episode of the user's word on a task: made from the task's own, where that is written."""

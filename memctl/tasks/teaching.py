@@ -55,18 +55,16 @@ class Teaching(Closing):
             said, notes = self._asked_for_lessons(episode.metadata)
         except ProviderError as problem:
             return Taught(episode, (f"lessons by rules: {problem.message}",))
-        result = [episode]
 
-        def decide(view: View) -> Change:
+        def decide(view: View) -> tuple[Change, Memory]:
             held = view.get(episode.memory_id)
             if held is None or held.metadata != episode.metadata:
-                return Change("task")
-            result[:] = [replace(task_episodes.taught(held, said), updated_at=now)]
-            strategies, files = _with_strategies(view, held, result[0], now) if said else ([], [])
-            return Change("task", (*result, *strategies), texts=tuple(files))
+                return Change("task"), episode
+            result = replace(task_episodes.taught(held, said), updated_at=now)
+            strategies, files = _with_strategies(view, held, result, now) if said else ([], [])
+            return Change("task", (result, *strategies), texts=tuple(files)), result
 
-        self._engine.apply(decide, now, on_secret=MASK)
-        return Taught(result[0], notes)
+        return Taught(self._engine.apply(decide, now, on_secret=MASK), notes)
 
     def _lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
         """As `_asked_for_lessons`, with a note where the model does not answer."""
