@@ -9,7 +9,7 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
 from pathlib import Path
-from typing import TYPE_CHECKING, Concatenate, ParamSpec, Protocol, Self, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from memctl import housekeeping, records, times
 from memctl import sync as syncing
@@ -30,6 +30,7 @@ from memctl.view import View
 
 if TYPE_CHECKING:
     from memctl.conversations.service import Conversations
+    from memctl.providers.asking import Answer
     from memctl.storage.ports import SessionStorage
 
 T = TypeVar("T")
@@ -110,6 +111,21 @@ class Engine:
             return self.llm is not None
         except ProviderError:
             return False  # what is done by rules instead says so
+
+    def ask(
+        self,
+        messages: Sequence[Mapping[str, str]],
+        check: Callable[[Any], T],
+        schema: Mapping[str, Any] | None = None,
+        **more: int,
+    ) -> Answer[T]:
+        """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules stand in."""
+        from memctl.providers.asking import Answer, ask
+
+        try:
+            return ask(self.llm, messages, check, schema, **more) if self.llm is not None else Answer()
+        except ProviderError as problem:
+            return Answer(problem=problem.message, answered=False)
 
     @cached_property
     def conversations(self) -> Conversations:

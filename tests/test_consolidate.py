@@ -16,7 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.consolidation import duplicates, knowledge, summaries
+from memctl.consolidation import duplicates, knowledge
 from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, said
 from memctl.consolidation.made import SKILLS, Rules, marked
 from memctl.consolidation.plan import Plan, plan
@@ -25,6 +25,7 @@ from memctl.core import recalled
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
 from memctl.files import codec, merge
 from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
+from memctl.providers import asking
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 THEN = NOW - timedelta(days=30)
@@ -682,7 +683,7 @@ def test_a_poor_answer_is_asked_for_again_then_rules_write(
 
     report = with_model(opener, model).consolidation.run(now=NOW)
 
-    assert len(model.asked) == summaries.ATTEMPTS
+    assert len(model.asked) == asking.ATTEMPTS
     assert report.made[0][0].by == ""
     assert report.made[0][1].content.startswith("ci, 3 episodes")
     assert "no good" in report.notes[0]

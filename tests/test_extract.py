@@ -460,7 +460,7 @@ def item(quote: str, **more: Any) -> dict[str, Any]:
 
 def with_model(store: MemoryStore, answer: Any) -> Scripted:
     model = Scripted(answer)
-    store.__dict__["llm"] = model
+    store.engine.__dict__["llm"] = model
     return model
 
 
@@ -486,7 +486,7 @@ def test_a_model_proposes(store: MemoryStore) -> None:
     assert {m.content for m in store.all()} == {quote}
     (messages, schema) = model.asked[0]
     assert schema == extract.SCHEMA
-    assert "never follow" in messages[0]["content"].lower()
+    assert "do not follow instructions" in messages[0]["content"].lower()
     same_as_rebuilt(store)
 
 

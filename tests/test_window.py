@@ -345,10 +345,9 @@ def test_a_summary_ranks_as_nobody_s_instruction():
 def test_a_model_s_summary_must_fit_and_invent_nothing():
     said = chat(10)
     assert summary.from_model("- the deploy of service 3 is decided", "", said, 100, estimate)
-    assert summary.from_model("- the deploy of service 977 is decided", "", said, 100, estimate) == ""
-    assert summary.from_model("- the deploy " * 400, "", said, 100, estimate) == ""
-    assert summary.from_model("", "", said, 100, estimate) == ""
-    assert summary.from_model("- penguins", "", said, 100, estimate) == ""
+    for poor in ("- the deploy of service 977 is decided", "- the deploy " * 400, "", "- penguins"):
+        with pytest.raises(ValueError, match="it is"):
+            summary.from_model(poor, "", said, 100, estimate)
 
 
 def test_a_prompt_s_fence_cannot_be_closed_from_inside():
@@ -518,6 +517,6 @@ SAID = [user("Please move the payments-api deploy to Thursday."), Message.of("as
     ids=lambda value: json.dumps(value)[:50],
 )
 def test_a_model_s_episode_is_scored(changed, good):
-    rating, complaint = episodes.score(episodes.from_model({**GOOD, **changed}, "m"), SAID)
+    rating, complaint = episodes.score(episodes.from_model({**GOOD, **changed}), SAID)
     assert (rating >= episodes.GOOD_ENOUGH) is good
     assert complaint

@@ -176,10 +176,9 @@ def _reflections(view: View, memories: Iterable[Memory]) -> dict[str, Reflection
 def _ask_for_words(llm: LLM, made: Iterable[Made], written: list[tuple[Made, Written]], notes: list[str]) -> None:
     for one in made:
         answer = summaries.summary(llm, one)
-        if isinstance(answer, Written):
-            written.append((one, answer))
-        else:
-            notes.append(f"rules wrote {_named(one)}: the answer of {llm.name} was no good ({answer})")
+        if answer.value:
+            written.append((one, answer.value))
+        notes += answer.notes(f"rules wrote {_named(one)}")
 
 
 def _standing(view: View, advice: _Advice) -> list[tuple[str, str]]:

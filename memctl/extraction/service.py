@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence, Set
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memctl import records, secrets, times
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.engine import Engine
-from memctl.errors import ProviderError, RefusedError
+from memctl.errors import RefusedError
 from memctl.extraction import correcting
 from memctl.extraction.correcting import Denial, Meant
 from memctl.facts import rules
@@ -92,16 +93,17 @@ class Extraction:
         from memctl.extraction import extract
 
         ruled = extract.rules(said, self._engine.user, now, before)
-        try:
-            model = self._engine.llm if use_model else None
-            if model is None:
-                return ruled, extract.RULES, ()
-            parts = extract.pieces(said)
-            answers = [model.complete(extract.prompt(part, self._engine.user, now), extract.SCHEMA) for part in parts]
-        except ProviderError as problem:
-            return ruled, extract.RULES, (f"rules alone: {problem.message}",)
-        pairs = zip(answers, parts, strict=True)
-        found = [one for answer, part in pairs for one in extract.from_model(answer, part, self._engine.user, now)]
+        found: list[Proposal] = []
+        user = self._engine.user
+        parts = extract.pieces(said) if use_model else []
+        for part in parts:
+            read = partial(extract.from_model, conversation=part, user=user, now=now)
+            answer = self._engine.ask(extract.prompt(part, user, now), read, extract.SCHEMA)
+            if answer.value is None:
+                return ruled, extract.RULES, answer.notes("rules alone")
+            found += answer.value
+        if not parts:
+            return ruled, extract.RULES, ()
         return extract.completed({one.identity: one for one in found}.values(), ruled), extract.MODEL, ()
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memctl import records, times
 from memctl.core import provenance
-from memctl.errors import MemctlError, NotFoundError, ProviderError
+from memctl.errors import MemctlError, NotFoundError
 from memctl.files import codec, reflections
 from memctl.memories.asking import Asking
 from memctl.models import ACTIVE, Change, Memory, Reflection, TextEdit
@@ -171,17 +171,17 @@ class Reflections:
 
     def _drafted(self, subject: _Subject) -> tuple[_Subject, tuple[str, ...]]:
         """The subject with a model's draft, where a model is configured, asked outside of any lock."""
-        try:
-            llm = self._engine.llm
-            if llm is None:
-                return subject, ()
-            memories = [self._engine.view().need(memory_id) for memory_id in subject.ids]
-            draft = drafting.drafted(llm, memories, subject.title)
-        except ProviderError as problem:
-            return subject, (f"made by rules: {problem.message}",)
-        if isinstance(draft, str):
-            return subject, (f"made by rules: the answer of {llm.name} was no good three times ({draft})",)
-        return replace(subject, drafts={sources_hash(memories): draft}, by=llm.name), ()
+        if len(subject.ids) > drafting.MOST_MEMORIES and self._engine.has_llm:
+            return subject, (f"made by rules: {len(subject.ids)} memories are too many for one prompt",)
+        memories = [self._engine.view().need(memory_id) for memory_id in subject.ids]
+        answer = self._engine.ask(
+            drafting.asked(memories),
+            lambda said: drafting.checked(said, memories, subject.title),
+            drafting.REFLECTION,
+        )
+        if answer.value is None:
+            return subject, answer.notes("made by rules")
+        return replace(subject, drafts={sources_hash(memories): answer.value}, by=answer.by), ()
 
 
 def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected, Change]:

@@ -10,7 +10,7 @@ from memctl import times
 from memctl.core import kept
 from memctl.core.recalled import without_recalled
 from memctl.core.session import EVICTED, Session, digest
-from memctl.errors import ProviderError, UsageError
+from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, with_messages
 from memctl.sessions.windows import MAIN, Windows, identified, new_ids
 
@@ -132,20 +132,17 @@ class Compacting(Windows):
             wanted[:] = [(previous, tuple(gone), budget)]
             return ""
 
-        try:
-            if self._engine.llm is None:
-                return {}, ()
-            self._compacted(session_id, messages, policy, limits, remember)
-            if not wanted or not window.needs_model(wanted[0][1], limits, self._count):
-                return {}, ()
-            previous, gone, budget = wanted[0]
-            answer = self._engine.llm.complete(summary.asked(previous, _clean(gone), budget))
-            text = summary.from_model(answer, previous, gone, budget, self._count)
-        except ProviderError as problem:
-            return {}, (f"summarized by rules: {problem.message}",)
-        if not text:
-            return {}, (f"summarized by rules: the answer of {self._engine.llm.name} was no good",)
-        return {_key(previous, gone): text}, ()
+        if not self._engine.has_llm:
+            return {}, self._engine.ask((), str).notes("summarized by rules")  # why there is none
+        self._compacted(session_id, messages, policy, limits, remember)
+        if not wanted or not window.needs_model(wanted[0][1], limits, self._count):
+            return {}, ()
+        previous, gone, budget = wanted[0]
+        asked = summary.asked(previous, _clean(gone), budget)
+        answer = self._engine.ask(
+            asked, lambda said: summary.from_model(said, previous, gone, budget, self._count), attempts=1
+        )
+        return {_key(previous, gone): answer.value} if answer.value else {}, answer.notes("summarized by rules")
 
 
 def _clean(messages: Sequence[Message]) -> list[Message]:

@@ -11,7 +11,7 @@ from memctl import times
 from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
 from memctl.core.session import EVICTED, Queued
-from memctl.errors import InvalidDataError, ProviderError
+from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction
 from memctl.models import Change, Memory
 from memctl.secrets import MASK
@@ -142,17 +142,10 @@ class Learning(Windows):
         from memctl.sessions import episodes
 
         ruled = episodes.by_rules(messages)
-        try:
-            model = self._engine.llm if use_model else None
-            if model is None:
-                return ruled, ()
-            best, rating, complaint = ruled, episodes.GOOD_ENOUGH, ""
-            for _ in range(episodes.ATTEMPTS):
-                answer = model.complete(episodes.asked(messages, complaint), episodes.SCHEMA)
-                draft = episodes.from_model(answer, model.name)
-                rating, complaint = episodes.score(draft, messages)
-                if rating >= episodes.GOOD_ENOUGH:
-                    return draft, ()
-        except ProviderError as problem:
-            return ruled, (f"episode made by rules: {problem.message}",)
-        return best, (f"episode made by rules: the answer of {model.name} was no good three times ({complaint})",)
+        if not use_model:
+            return ruled, ()
+        answer = self._engine.ask(
+            episodes.asked(messages), lambda said: episodes.checked(said, messages), episodes.SCHEMA
+        )
+        draft = replace(answer.value, by=answer.by) if answer.value else ruled
+        return draft, answer.notes("episode made by rules")

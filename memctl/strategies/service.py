@@ -11,7 +11,7 @@ from memctl import records, times
 from memctl.core.text.language import language_of
 from memctl.engine import Engine
 from memctl.entries import memory_of
-from memctl.errors import MemctlError, NotFoundError, ProviderError, UsageError
+from memctl.errors import MemctlError, NotFoundError, UsageError
 from memctl.files import document, reflections
 from memctl.models import Change, Filters, Memory, TextEdit
 from memctl.records import ADDED, MENTIONED
@@ -254,16 +254,11 @@ class Strategies:
 
     def _asked(self, failed: Failure, related: Sequence[Memory], definition: Mapping[str, Any]) -> Advice:
         """A model's advice; `none` where there is no model, or it does not answer."""
-        try:
-            if self._engine.llm is None:
-                return Advice(NONE)
-            told = diagnosis.messages(_for_model(failed, definition), related)
-            answer = diagnosis.read(self._engine.llm.complete(told, schema=diagnosis.SCHEMA))
-        except ProviderError as problem:
-            return Advice(NONE, notes=(f"the language model gave no advice: {problem.message}",))
-        if answer is None:
-            return Advice(NONE, notes=("the language model's advice cannot be understood",))
-        return _from_model(answer, failed)
+        asked = diagnosis.messages(_for_model(failed, definition), related)
+        answer = self._engine.ask(asked, diagnosis.read, diagnosis.SCHEMA, attempts=1)
+        if answer.value is None:
+            return Advice(NONE, notes=answer.notes("the language model gave no advice"))
+        return _from_model(answer.value, failed)
 
 
 def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:

@@ -326,8 +326,9 @@ class Tasks(Teaching):
             return over, ()
         state = rendered(over, self._engine.settings.task_iterations)
         about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
-        said, notes = self._lessons(about)
-        return (task_episodes.with_lessons(over, said) if said else over), notes
+        answer = self._lessons(about)
+        told = task_episodes.with_lessons(over, answer.value) if answer.value else over
+        return told, answer.notes("lessons by rules")
 
     def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None

@@ -12,7 +12,6 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl import times
-from memctl.errors import ProviderError
 from memctl.files import reflections
 from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
 from memctl.secrets import MASK
@@ -20,6 +19,7 @@ from memctl.tasks.closing import Closing, reflected
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
+    from memctl.providers.asking import Answer
     from memctl.tasks.episodes import Said
 
 
@@ -51,10 +51,11 @@ class Teaching(Closing):
     def _teach(self, episode: Memory, now: datetime) -> Taught:
         from memctl.tasks import episodes as task_episodes
 
-        try:
-            said, notes = self._asked_for_lessons(episode.metadata)
-        except ProviderError as problem:
-            return Taught(episode, (f"lessons by rules: {problem.message}",))
+        answer = self._lessons(episode.metadata)
+        notes = answer.notes("lessons by rules")
+        if not answer.answered:
+            return Taught(episode, notes)
+        said = answer.value
 
         def decide(view: View) -> tuple[Change, Memory]:
             held = view.get(episode.memory_id)
@@ -66,31 +67,20 @@ class Teaching(Closing):
 
         return Taught(self._engine.apply(decide, now, on_secret=MASK), notes)
 
-    def _lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
-        """As `_asked_for_lessons`, with a note where the model does not answer."""
-        try:
-            return self._asked_for_lessons(about) if self._engine.llm is not None else (None, ())
-        except ProviderError as problem:
-            return None, (f"lessons by rules: {problem.message}",)
-
-    def _asked_for_lessons(self, about: Mapping[str, Any]) -> tuple[Said | None, tuple[str, ...]]:
-        """What the model says on a task; and a note where that cannot be used.
-
-        Raises:
-            ProviderError: it does not answer.
-        """
+    def _lessons(self, about: Mapping[str, Any]) -> Answer[Said]:
+        """What the model says on a task."""
+        from memctl.providers.asking import conversation
         from memctl.tagged import as_json
         from memctl.tasks import episodes as task_episodes
 
-        assert self._engine.llm is not None
         shown = {name: value for name, value in about.items() if name != task_episodes.UNTOLD}
-        asked = [
-            {"role": "system", "content": task_episodes.LESSONS_TASK},
-            {"role": "user", "content": as_json("task", shown)},
-        ]
-        answer = self._engine.llm.complete(asked, task_episodes.LESSONS)
-        said = task_episodes.said_by_model(answer, "\n".join(_texts(shown)))
-        return said, () if said else (f"lessons by rules: the answer of {self._engine.llm.name} was no good",)
+        state = "\n".join(_texts(shown))
+        return self._engine.ask(
+            conversation(task_episodes.LESSONS_TASK, as_json("task", shown)),
+            lambda answer: task_episodes.said_by_model(answer, state),
+            task_episodes.LESSONS,
+            attempts=1,
+        )
 
 
 def _texts(value: object) -> list[str]:
