@@ -12,12 +12,14 @@ from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, ma
 from memctl.consolidation.plan import Plan
 from memctl.consolidation.plan import plan as planned
 from memctl.engine import Engine
-from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, UsageError
+from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
 from memctl.files import reflections
 from memctl.files.document import tombstones
-from memctl.models import ACTIVE, Change, Memory, Reflection, TextEdit
+from memctl.models import ACTIVE, Change, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
+from memctl.reflections.writing import PROPOSED, written
+from memctl.reflections.writing import Written as WrittenBody
 from memctl.secrets import MASK
 from memctl.view import View
 
@@ -250,34 +252,16 @@ def _fuse(going: int, view: View) -> RefusedError | None:
 def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
     """The change that carries a plan out, and the proposals in it."""
     puts = {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged, *merge.marked)}
-    files: list[TextEdit] = []
+    bodies: list[WrittenBody] = []
     for one in found.made:
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
         record = replace(record, summary_md_ref=reflection_path(record))
-        files.append(_reflection(view, record, one, now))
+        fixed = {**records.front_matter(record), "sources_hash": sources_hash(one.sources), GENERATED_BY: one.by}
+        bodies.append(written(view, record, one.draft.body, now, fixed, beside_broken=True))
         for source in one.fresh:
             held = puts.get(source.memory_id, source)
             puts[source.memory_id] = marked(held, one.mark, record.memory_id, now)
         puts[record.memory_id] = record
-    proposals = tuple(file.name for file in files if file.name.endswith(".proposed.md"))
-    changed = tuple(file for file in files if file.before != file.after)
-    return Change("consolidate", tuple(puts.values()), texts=changed), proposals
-
-
-def _reflection(view: View, record: Memory, made: Made, now: datetime) -> TextEdit:
-    """The reflection of a record: written, or, where a person edited it, a proposal beside it."""
-    path = record.summary_md_ref
-    before = view.read(path)
-    body = made.draft.body
-    fields = {**records.front_matter(record), "sources_hash": sources_hash(made.sources), GENERATED_BY: made.by}
-    if before is None:
-        return TextEdit(path, None, reflections.render_generated(fields, body))
-    fields["updated_at"] = now
-    try:
-        current = reflections.parse(before, path)
-    except InvalidDataError:
-        current = None
-    if current is None or reflections.hand_edited(current):
-        path = path.removesuffix(".md") + ".proposed.md"
-        return TextEdit(path, view.read(path), reflections.render_generated(fields, body))
-    return TextEdit(path, before, reflections.render_generated({**current.fields, **fields}, body, before))
+    proposals = tuple(body.path for body in bodies if body.outcome == PROPOSED)
+    files = tuple(edit for body in bodies for edit in body.edits)
+    return Change("consolidate", tuple(puts.values()), texts=files), proposals

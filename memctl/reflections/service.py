@@ -16,6 +16,7 @@ from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
 from memctl.reflections.scope import Scope, made_from_others, scope_of
+from memctl.reflections.writing import REFRESHED, WRITTEN, proposal_path, written
 from memctl.secrets import MASK
 from memctl.view import View
 
@@ -23,8 +24,6 @@ GENERATED_BY = "generated_by"
 
 CONSOLIDATION, REPORT_TAG = "consolidation", "strategy_report"
 """Source and tag of records that `consolidate` and `strategy report` make and keep fresh themselves."""
-
-MOST_LISTED = 500
 
 
 @dataclass(frozen=True)
@@ -164,7 +163,7 @@ class Reflections:
         subject, notes = self._drafted(subject) if use_model else (subject, ())
 
         def decide(view: View) -> tuple[Change, Reflected]:
-            reflected, change = reflection(view, subject, now)
+            change, reflected = reflection(view, subject, now)
             return change, replace(reflected, notes=notes)
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
@@ -184,44 +183,21 @@ class Reflections:
         return replace(subject, drafts={sources_hash(memories): answer.value}, by=answer.by), ()
 
 
-def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Reflected, Change]:
+def reflection(view: View, subject: _Subject, now: datetime) -> tuple[Change, Reflected]:
     """Write or refresh the reflection over records: one record's own, or one of its own for many."""
     memories = [view.need(memory_id) for memory_id in subject.ids]
     digest = sources_hash(memories)
     draft = subject.drafts.get(digest) or draft_of(memories, subject.title)
     record = _reflection_record(view, memories, subject, draft, now)
-    path = record.summary_md_ref
-    before = view.read(path)
-    current = reflections.parse(before, path) if before is not None else None
-    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": _listed(record.sources)}
-    fields |= {"sources_hash": digest, GENERATED_BY: subject.by if digest in subject.drafts else ""}
-    if current is not None and reflections.hand_edited(current):
-        return _proposal(view, record, current, draft, {**fields, "updated_at": now}, before)
-    if current is not None and _says_the_same(current, draft, record, digest) and view.get(record.memory_id):
-        return Reflected("unchanged", record, path, draft.body), Change("reflect")
-    if current is not None:
-        fields["updated_at"] = now
-    data = reflections.render_generated(fields, draft.body, before)
-    outcome = "refreshed" if current else "written"
-    change = Change("reflect", (record,), texts=(TextEdit(path, before, data),))
-    return Reflected(outcome, record, path, draft.body), change
+    by = subject.by if digest in subject.drafts else ""
+    made = written(view, record, draft.body, now, {"sources_hash": digest, GENERATED_BY: by})
+    puts = (record,) if made.outcome in (WRITTEN, REFRESHED) else ()
+    return Change("reflect", puts, texts=made.edits), Reflected(made.outcome, record, made.path, draft.body)
 
 
 def _kept_by_others(memory: Memory) -> bool:
     """Whether another command keeps a record and its reflection fresh."""
     return memory.source == CONSOLIDATION or REPORT_TAG in memory.tags
-
-
-def _listed(sources: Sequence[str]) -> list[str]:
-    """Sources as they stand in a file; of very many only the record keeps the list: front matter has a limit."""
-    return list(sources) if len(sources) <= MOST_LISTED else []
-
-
-def _says_the_same(current: Reflection, draft: Draft, record: Memory, digest: str) -> bool:
-    """Whether a file is the draft already, made from the same."""
-    fields = current.fields
-    same_sources = _listed(record.sources) == fields.get("sources", []) and fields.get("sources_hash", digest) == digest
-    return same_sources and current.body.strip() == draft.body.strip()
 
 
 def sources_hash(memories: Sequence[Memory]) -> str:
@@ -242,7 +218,7 @@ def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
     if not reflections.hand_edited(document):
         return False
     try:
-        proposal = view.reflection(_proposal_path(document))
+        proposal = view.reflection(proposal_path(document.path))
     except MemctlError:
         return False
     sources = [found for memory_id in ids if (found := view.get(memory_id))]
@@ -298,27 +274,6 @@ def _metadata(held: Memory | None, subject: _Subject) -> dict[str, object]:
     kept = dict(held.metadata) if held else {}
     kept |= {"scope": subject.scope.as_dict()} if not subject.scope.empty else {}
     return kept | ({"title": subject.title} if subject.title else {})
-
-
-def _proposal(
-    view: View,
-    record: Memory,
-    current: Reflection,
-    draft: Draft,
-    fields: Mapping[str, object],
-    original: bytes | None,
-) -> tuple[Reflected, Change]:
-    path = _proposal_path(current)
-    before = view.read(path)
-    shown = Reflected("proposed", record, path, draft.body)
-    if before is not None and reflections.parse(before, path).body.strip() == draft.body.strip():
-        return shown, Change("reflect")
-    data = reflections.render_generated(fields, draft.body, original)
-    return shown, Change("reflect", texts=(TextEdit(path, before, data),))
-
-
-def _proposal_path(current: Reflection) -> str:
-    return current.path.removesuffix(".md") + ".proposed.md"
 
 
 def with_detail(

@@ -17,6 +17,7 @@ from memctl.models import Change, Filters, Memory, TextEdit
 from memctl.records import ADDED, MENTIONED
 from memctl.reflections import extractive
 from memctl.reflections.service import Reflected, sources_hash
+from memctl.reflections.writing import REFRESHED, WRITTEN, written
 from memctl.secrets import MASK
 from memctl.strategies import diagnosis, fixes, patterns, report, rules, wording
 from memctl.strategies.fixes import Step
@@ -30,7 +31,6 @@ REPORT = "strategy_report"
 """Tag of the record that refers to a report."""
 
 _REPORTING = "strategy report"
-_MOST_NAMED = 500
 """Sources that the report's file names; the record names all."""
 
 _RELATED = 3
@@ -447,27 +447,6 @@ def _report_record(
 
 def _written(view: View, record: Memory, body: str, digest: str, now: datetime) -> tuple[Change, Reflected]:
     """The report's record and file; beside a file that a person edited, a proposal alone."""
-    path = record.summary_md_ref
-    current = view.reflection(path)
-    named = list(record.sources) if len(record.sources) <= _MOST_NAMED else []
-    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": named}
-    fields |= {"sources_hash": digest} | ({"updated_at": now} if current else {})
-    if current and current.body.strip() == body.strip():
-        return Change(_REPORTING), Reflected("unchanged", record, path, body)
-    if current and reflections.hand_edited(current):
-        return _proposed(view, record, body, fields)
-    before = view.read(path)
-    edit = TextEdit(path, before, reflections.render_generated(fields, body, before))
-    outcome = "refreshed" if current else "written"
-    return Change(_REPORTING, (record,), texts=(edit,)), Reflected(outcome, record, path, body)
-
-
-def _proposed(view: View, record: Memory, body: str, fields: Mapping[str, Any]) -> tuple[Change, Reflected]:
-    path = record.summary_md_ref.removesuffix(".md") + ".proposed.md"
-    beside = view.reflection(path)
-    shown = Reflected("proposed", record, path, body)
-    if beside and beside.body.strip() == body.strip():
-        return Change(_REPORTING), shown
-    data = reflections.render_generated(fields, body, view.read(record.summary_md_ref))
-    edit = TextEdit(path, view.read(path), data)
-    return Change(_REPORTING, texts=(edit,)), shown
+    made = written(view, record, body, now, {"sources_hash": digest})
+    puts = (record,) if made.outcome in (WRITTEN, REFRESHED) else ()
+    return Change(_REPORTING, puts, texts=made.edits), Reflected(made.outcome, record, made.path, body)

@@ -16,7 +16,8 @@ from memctl.core.session import Session
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
 from memctl.files import reflections
-from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
+from memctl.models import ACTIVE, Change, Filters, Memory
+from memctl.reflections.writing import Written, written
 from memctl.secrets import MASK
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
@@ -103,8 +104,8 @@ class Closing:
                 closed = Closed(task, written, recoveries=recoveries, knowledge=candidates)
                 return Change("task", (written, *candidates)), closed
             strategy, detail = strategy_change(view, proposal, fresh[-1], written, now)
-            closed = Closed(task, written, strategy, detail.name, recoveries, candidates)
-            return Change("task", (written, *candidates, strategy), texts=(detail,)), closed
+            closed = Closed(task, written, strategy, detail.path, recoveries, candidates)
+            return Change("task", (written, *candidates, strategy), texts=detail.edits), closed
 
         closed = self._engine.apply(decide, now, on_secret=MASK)
         self._clear_task(task, now)
@@ -164,7 +165,7 @@ def _strategy_record(proposal: Proposal) -> Memory:
 
 def strategy_change(
     view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime
-) -> tuple[Memory, TextEdit]:
+) -> tuple[Memory, Written]:
     """The record of what a task teaches, `blank` or a known one, and its reflection, made anew from all its episodes.
 
     What a person edited is never overwritten: the new text is laid beside it.
@@ -185,7 +186,7 @@ def strategy_change(
     path = record.summary_md_ref if reflections.is_reference(record.summary_md_ref) else ""
     path = path or reflections.path_for(record.memory_id)
     record = replace(record, summary_md_ref=path)
-    return record, reflected(view, record, path, body, now)
+    return record, written(view, record, body, now)
 
 
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
@@ -197,15 +198,3 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)
     alike = (m for m in map(memory_of, found) if same_task(str(m.metadata.get("task_description", "")), description))
     return next((memory for memory in alike if memory.status == ACTIVE), None)
-
-
-def reflected(view: View, record: Memory, path: str, body: str, now: datetime) -> TextEdit:
-    before = original = view.read(path)
-    current = reflections.parse(before, path) if before is not None else None
-    fields = {**records.front_matter(record), **(current.fields if current else {}), "sources": list(record.sources)}
-    if current is not None and reflections.hand_edited(current):
-        path = path.removesuffix(".md") + ".proposed.md"
-        before = view.read(path)
-    if current is not None:
-        fields["updated_at"] = now
-    return TextEdit(path, before, reflections.render_generated(fields, body, original))

@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any
 from memctl import times
 from memctl.files import reflections
 from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
+from memctl.reflections.writing import Written, written
 from memctl.secrets import MASK
-from memctl.tasks.closing import Closing, reflected
+from memctl.tasks.closing import Closing
 from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
@@ -95,7 +96,7 @@ def _texts(value: object) -> list[str]:
 def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -> tuple[list[Memory], list[TextEdit]]:
     """The strategies that were made of an episode, and their reflections, with what it says now."""
     changed = [_retold(view, strategy, before, after, now) for strategy in _made_from(view, before, now)]
-    return [record for record, _ in changed], [edit for _, edit in changed]
+    return [record for record, _ in changed], [edit for _, made in changed for edit in made.edits]
 
 
 def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
@@ -106,7 +107,7 @@ def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
     return [m for m in map(memory_of, found) if m.status == ACTIVE and episode.memory_id in m.sources]
 
 
-def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, TextEdit]:
+def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, Written]:
     from memctl.tasks.strategies import WORKED, Proposal, retold, strategy_body
 
     about = strategy.metadata
@@ -120,4 +121,4 @@ def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: da
     path = strategy.summary_md_ref
     path = path if reflections.is_reference(path) else reflections.path_for(strategy.memory_id)
     strategy = replace(strategy, summary_md_ref=path)
-    return strategy, reflected(view, strategy, path, body, now)
+    return strategy, written(view, strategy, body, now)
