@@ -136,7 +136,7 @@ def pieces(text: str) -> list[str]:
     """The words of a text in another language than English, in pieces of three characters.
 
     Its forms of a word share pieces where no stemmer makes them one. On sentences in Russian and Hindi they add .03
-    to recall@10 beside the stems (docs/ranking.md).
+    to recall@10 beside the stems (docs/models.md).
     """
     folded = _folded(text)
     if not _FOREIGN.search(folded):

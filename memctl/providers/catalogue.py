@@ -58,7 +58,7 @@ MODELS = (
     Model("jinaai/jina-embeddings-v2-base-zh", SENTENCE, "Chinese, English", 768, 640, "", "texts in both"),
     Model(
         "sentence-transformers/paraphrase-multilingual-MiniLM-L12-v2", SENTENCE, "about 50", 384, 220, "",
-        "made for likeness of sentences, not for questions",
+        "made for sentence similarity, not for questions",
     ),
     Model("intfloat/multilingual-e5-large", SENTENCE, "about 100", 1024, 2240, "MIRACL about 66", "slow on a CPU"),
     Model("minishlab/potion-base-8M", STATIC, "English", 256, 30, f"{_MTEB} 31.7"),

@@ -14,7 +14,7 @@ def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[
 
     The relevance of the best hit, less where the store does not know the question's words at all: a question about
     other things often shares a common word with something, but its rare words are unknown. Less, too, for a question in
-    Chinese or Japanese, whose terms are characters and pairs of them: two texts share some by chance (docs/ranking.md).
+    Chinese or Japanese, whose terms are characters and pairs of them: two texts share some by chance (docs/models.md).
 
     Args:
         weights: of the words of the question.

@@ -165,7 +165,7 @@ def retrieved(
 
 
 RECENT_SHARE = 0.4
-"""How much what was said before a question counts beside it, in each signal (docs/ranking.md)."""
+"""How much what was said before a question counts beside it, in each signal (docs/models.md)."""
 
 
 def _lexical(

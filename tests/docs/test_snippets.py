@@ -28,7 +28,14 @@ def program(page: Path) -> str:
 
 @pytest.mark.parametrize(
     "name",
-    ["docs/python.md", "docs/error-recovery.md", "docs/tools.md", "docs/sharing.md", "docs/evaluating.md", "README.md"],
+    [
+        "docs/python.md",
+        "docs/error-recovery.md",
+        "docs/agents.md",
+        "docs/sharing.md",
+        "docs/evaluating.md",
+        "README.md",
+    ],
 )
 def test_the_python_of_a_page_runs_and_prints_what_it_says(name, tmp_path):
     script = tmp_path / "page.py"
