@@ -92,12 +92,12 @@ REFERENCE_HEAD = """{made}
 
 Every command with its whole help, as `memctl COMMAND --help` prints it in 100 columns.
 
-- `--store`, `--user` and `--json` stand before or after the command.
+- `--store`, `--user` and `--json` may be given before or after the command.
 - The store is the folder given with `--store`, else the one in `MEMCTL_STORE`, else the nearest parent folder with a
   `memctl.yaml`, else `~/.memctl`.
 - The user is the one given with `--user`, else the one in `MEMCTL_USER`, else the setting `user`, else the only one
   there is.
-- Exit codes stand in [troubleshooting](troubleshooting.md#exit-codes)."""
+- [Troubleshooting](troubleshooting.md#exit-codes) lists the exit codes."""
 
 
 # Settings
@@ -133,12 +133,12 @@ def _shown(default: object) -> str:
 VARIABLES = {
     layout.STORE_VARIABLE: "The store's folder, where `--store` is not given.",
     layout.USER_VARIABLE: "The user, where `--user` is not given.",
-    times.NOW_VARIABLE: "The present, for demonstrations that must come out the same. Any time memctl reads.",
+    times.NOW_VARIABLE: "The present time, for reproducible demonstrations, in any form that memctl reads.",
     "MEMCTL_MCP_TOKEN": "The token that clients of `memctl mcp --http` must show; a new one each time otherwise.",
     signing.KEY_VARIABLE: "The file of the key that signs local state; `memctl/key` in the state folder otherwise.",
     "MEMCTL_DEBUG": "Set to anything: a bug shows its whole trace.",
     "VISUAL, EDITOR": "The editor `memctl edit` opens, in this order; `vi` otherwise.",
-    "XDG_CACHE_HOME": "Where models, and the indexes of folders that cannot be written, lie (below `memctl/`); "
+    "XDG_CACHE_HOME": "Where models, and the indexes of read-only folders, are kept (below `memctl/`); "
     "`~/.cache` otherwise.",
     Settings().model_key_variable: "The key for the embedding server. The setting `model_key_variable` names another "
     "variable.",
@@ -148,11 +148,9 @@ SETTINGS_PAGE = """{made}
 
 # Settings
 
-Settings stand in `memctl.yaml` in the store's folder. Every one is optional. A setting with a name memctl does not
-know, or with a value it cannot have, stops the command; the message names the line.
-
-`memctl config` lists them with their values. `memctl config set NAME VALUE` changes one line of the file and leaves the
-others as they are.
+Settings are in `memctl.yaml` in the store's folder; all are optional. An unknown setting or an invalid value stops the
+command, and the message names the line. `memctl config` lists the settings with their values;
+`memctl config set NAME VALUE` changes one line of the file.
 
 | setting | type | default | bounds | meaning |
 |---|---|---|---|---|

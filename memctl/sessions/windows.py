@@ -197,7 +197,7 @@ class Windows:
         if not overwrite and digest(present) not in (known, digest(state)):
             raise ConflictError(
                 f"component {name!r} of session {session.session_id} was saved by someone else in the meantime",
-                hint="Load it again (`load_session_if_exists`), or save with overwrite=True.",
+                hint="Load it again (`load_components`), or save with overwrite=True.",
             )
 
     @cached_property
