@@ -108,10 +108,10 @@ class Settings:
         0.15, "The most by which importance, confidence, reward and recency may raise or lower a hit.", 0, 0.15
     )
     extract_threshold: float = _setting(
-        0.6, "Confidence below which what was extracted from a conversation is kept apart as a candidate.", 0, 1
+        0.6, "Confidence below which what was extracted from a conversation is a candidate.", 0, 1
     )
     near_duplicate: float = _setting(
-        0.85, "Share of words in common from which a new memory is told to be near another.", 0, 1
+        0.85, "Share of words in common from which a new memory is reported as similar to another.", 0, 1
     )
     query_top: int = _setting(10, "Hits a query returns unless told otherwise.", 1, 1000)
     context_tokens: int = _setting(16_000, "Tokens of the window that `context` fills.", 100, 10**8)
@@ -147,7 +147,7 @@ class Settings:
         0.3, "The most that a summary may take of the tokens of all messages it stands for.", 0.05, 0.9
     )
     conversation_output_characters: int = _setting(
-        500, "Characters from which the output of a tool is cut when room is made; the whole is laid aside.", 100, 10**6
+        500, "Characters from which the output of a tool is cut when room is made; the whole is offloaded.", 100, 10**6
     )
     conversation_acknowledgement_characters: int = _setting(
         20, "An assistant's message of fewer characters is dropped when room is made.", 0, 1000

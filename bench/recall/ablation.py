@@ -32,11 +32,11 @@ def _plain(memory: Memory) -> str:
 PARTS: Mapping[str, tuple[Change, ...]] = {
     "the whole": (),
     "without neighbours": ((rank, "NEIGHBOUR_SHARE", 0.0), (rank, "ANSWER_SHARE", 0.0)),
-    "… an answer lifted like any neighbour": ((rank, "ANSWER_SHARE", rank.NEIGHBOUR_SHARE),),
+    "… an answer raised like any neighbour": ((rank, "ANSWER_SHARE", rank.NEIGHBOUR_SHARE),),
     "without sessions": ((rank, "SESSION_SHARE", 0.0),),
     "without the speaker who is meant": ((rank, "SPEAKER_SHARE", 0.0),),
     "without the days that are meant": ((rank, "DATE_SHARE", 0.0),),
-    "without standing wishes": ((rank, "WISH_SHARE", 0.0),),
+    "without standing instructions": ((rank, "WISH_SHARE", 0.0),),
     "without any of these five": (
         (rank, "NEIGHBOUR_SHARE", 0.0),
         (rank, "ANSWER_SHARE", 0.0),
