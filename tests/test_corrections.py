@@ -318,7 +318,7 @@ class Silent:
 
 def test_what_a_model_overlooks_the_rules_still_find(store: MemoryStore) -> None:
     store.extraction.run("I live in Graz.")
-    store.__dict__["llm"] = Silent()
+    store.engine.__dict__["llm"] = Silent()
     report = store.extraction.run("I moved to Linz.")
 
     assert (report.origin, [found.outcome for found in report.proposals]) == ("model", ["updated"])

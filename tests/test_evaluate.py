@@ -201,7 +201,7 @@ class TestStore:
 
     def test_a_beginning_that_means_several_is_said(self, store, filled):
         [problem] = store.evaluation.checked([Question("a", ("mem_2",), (), "", 3)], "q")[1]
-        assert "beginning of several" in problem.message
+        assert "several memories" in problem.message
 
     def test_a_passage_of_a_document(self, store, tmp_path):
         (tmp_path / "manual.md").write_text("# Kettle\n\nDescale it with vinegar.\n\n# Oven\n\nNever leave it.\n")

@@ -37,7 +37,7 @@ def test_it_is_named_with_its_line_and_its_fault(filled: MemoryStore, given: str
 
 
 def test_a_beginning_of_it_and_of_others_is_no_id(filled: MemoryStore) -> None:
-    with pytest.raises(NotFoundError, match="beginning of several") as problem:
+    with pytest.raises(NotFoundError, match="several memories") as problem:
         filled.get("note-")
     assert problem.value.hint.count("note-") == 4
     assert filled.get("note-1").memory_id == "note-1"

@@ -9,6 +9,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
+from memctl.files.layout import path_of
 from memctl.present import answer, plain, shapes
 
 if TYPE_CHECKING:
@@ -77,14 +78,15 @@ def _operation(operation: Operation) -> dict[str, Any]:
         "at": operation.at,
         "command": operation.command,
         "records": [step.memory_id for step in operation.records],
-        "files": [text.name for text in operation.texts],
+        "files": [path_of(text.name) for text in operation.texts],
     }
 
 
 def _touched(operation: Operation) -> str:
     from memctl.history import past
 
-    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or [t.name for t in operation.texts]
+    texts = [path_of(text.name) for text in operation.texts]
+    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or texts
     names = names or list(dict.fromkeys(line.log for line in operation.lines)) or ["memory.json"]
     more = len(names) - 5
     return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")

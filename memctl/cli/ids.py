@@ -61,15 +61,16 @@ def _of_row(typed: str) -> str:
     )
 
 
-def shown_ids(store: MemoryStore, ids: Sequence[str]) -> list[str]:
+def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) -> list[str]:
     """The ids of the rows of a list: whole in a pipe, on a terminal their ends as far as they differ from all others.
 
-    They are remembered, for `@1` and so on.
+    They are remembered, for `@1` and so on, but for those of a dry run, which leaves no trace.
     """
     from memctl.cli import render
     from memctl.core.ids import shortened
 
-    numbered(store, ids)
+    if remember:
+        numbered(store, ids)
     if not render.on_terminal():
         return list(ids)
     ends = shortened([*store.engine.index.ids_starting("", _EVERY), *ids])

@@ -161,7 +161,8 @@ def decay(
         )
         shown = report.forecasts if dry_run else report.faded
         if shown and not current.json:
-            rows = decay_rows(shown, shown_ids(store, [forecast.memory.memory_id for forecast in shown]), moment)
+            ids = shown_ids(store, [forecast.memory.memory_id for forecast in shown], remember=not dry_run)
+            rows = decay_rows(shown, ids, moment)
             render.numbered_table(DECAY_COLUMNS, rows, right=(2, 3, 4))
     if current.json:
         documents = [

@@ -9,6 +9,7 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
+from memctl.files.layout import path_of
 from memctl.present import reports, shapes
 
 if TYPE_CHECKING:
@@ -101,7 +102,7 @@ def _names(operation: Operation) -> list[str]:
     erased = list(operation.erases[0]) if operation.erases else []
     lines = list(dict.fromkeys(line.log for line in operation.lines))
     touched = [*(step.memory_id for step in operation.records), *past.messages(operation)]
-    return touched or [text.name for text in operation.texts] or erased or lines
+    return touched or [path_of(text.name) for text in operation.texts] or erased or lines
 
 
 def _touched(names: list[str]) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from memctl.files.layout import path_of
 from memctl.present.shapes import memory_json, reranked_json
 
 if TYPE_CHECKING:
@@ -188,7 +189,7 @@ def operation(operation: Operation) -> dict[str, Any]:
         "command": operation.command,
         "records": [step.memory_id for step in operation.records],
         "messages": past.messages(operation),
-        "files": [text.name for text in operation.texts],
+        "files": [path_of(text.name) for text in operation.texts],
         "undoes": operation.undoes,
         "redoes": operation.redoes,
     }

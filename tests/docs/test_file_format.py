@@ -150,4 +150,4 @@ def test_names_in_the_picture_are_the_code_s():
     rest = (folder.trash, folder.drafts, folder.displaced)
     picture = TEXT.partition("```text\nSTORE/")[2].partition("```")[0]
     assert [path.name for path in (*named, *rest) if path.name not in picture] == []
-    assert f"`{names._USER_NAME.pattern.strip('^$')}`" in TEXT
+    assert f"`{names.USER_NAME.pattern.strip('^$')}`" in TEXT
