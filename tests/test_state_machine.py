@@ -588,7 +588,8 @@ class StoreMachine(RuleBasedStateMachine):
                 path for path in self.folder.rglob("*") if path.is_file() and content.encode() in path.read_bytes()
             ]
             assert holding == []
-        self.log, self.uses = [Done("purge", {}, {})], []
+        left = {receipt.receipt for receipt in receipts.read(self.store.folder)}
+        self.log, self.uses = [Done("purge", {}, {})], [use for use in self.uses if use[0] in left]
         self.reflected = [ids for ids in self.reflected if not going & set(ids)]
         self._remember(after)
         self.settle()
