@@ -199,7 +199,7 @@ def trained(
     aims = torch.from_numpy(wanted)
     held, learned = order[:HELD_OUT], order[HELD_OUT:].copy()
 
-    def likeness(texts: NDArray[np.int64]) -> torch.Tensor:
+    def similarity(texts: NDArray[np.int64]) -> torch.Tensor:
         starts = np.cumsum([0, *(len(ids[i]) for i in texts[:-1])])
         flat = torch.from_numpy(np.concatenate([ids[i] for i in texts]))
         return cosine_similarity(embedding_bag(flat, rows, torch.from_numpy(starts), mode="sum"), aims[texts]).mean()
@@ -211,12 +211,14 @@ def trained(
     for epoch in range(EPOCHS):
         shuffle.shuffle(learned)
         for start in range(0, len(learned) - BATCH + 1, BATCH):
-            loss = 1 - likeness(learned[start : start + BATCH])
+            loss = 1 - similarity(learned[start : start + BATCH])
             optimiser.zero_grad()
             loss.backward()
             optimiser.step()
             schedule.step()
-        print(f"pass {epoch + 1}: cosine to the teacher on held-out sentences {likeness(held).item():.4f}", flush=True)
+        print(
+            f"pass {epoch + 1}: cosine to the teacher on held-out sentences {similarity(held).item():.4f}", flush=True
+        )
     return rows.detach().numpy().astype(np.float64)
 
 

@@ -54,7 +54,7 @@ def task(number: int, outcome: str = "success", **metadata: Any) -> Memory:
 
 def merged(one: str, other: str, share: float = 0.85, **fields: Any) -> bool:
     found = plan(
-        [record(one, 1, **fields), record(other, 2, **fields)], NOW, Rules(likeness=share), only=["duplicates"]
+        [record(one, 1, **fields), record(other, 2, **fields)], NOW, Rules(similarity=share), only=["duplicates"]
     )
     return bool(found.merges)
 
@@ -115,11 +115,11 @@ def test_a_text_that_goes_on_is_kept_whichever_is_older() -> None:
     short = record("Alice runs along the river every Sunday morning with the old dog", 1, mentions=5, confidence=1.0)
     full = record("Alice runs along the river every Sunday morning with the old dog, for fun", 2)
 
-    found = plan([short, full], NOW, Rules(likeness=0.8))
-    again = plan([full, replace(short, memory_id="z", created_at=NOW)], NOW, Rules(likeness=0.8))
+    found = plan([short, full], NOW, Rules(similarity=0.8))
+    again = plan([full, replace(short, memory_id="z", created_at=NOW)], NOW, Rules(similarity=0.8))
 
     assert found.merges[0].kept.content == again.merges[0].kept.content == full.content
-    assert found.merges[0].likeness == (0.8333,)
+    assert found.merges[0].similarity == (0.8333,)
 
 
 @pytest.mark.parametrize(
@@ -173,7 +173,7 @@ def test_paraphrases_are_shown_and_left() -> None:
 
     assert not found.merges
     assert [(pair.one.memory_id, pair.other.memory_id) for pair in found.alike] == [(tea.memory_id, more.memory_id)]
-    assert found.alike[0].likeness >= ALIKE
+    assert found.alike[0].similarity >= ALIKE
 
 
 words = st.sampled_from("alice bob likes tea coffee not the in morning 3 4 小林 喜欢 茶 really".split())
@@ -189,7 +189,7 @@ def test_whoever_is_merged_is_near_the_one_that_is_kept(contents: Sequence[str],
     assert not set(gone) & {kept.memory_id for kept, _ in groups}
     for kept, found in groups:
         for near in found:
-            assert near.likeness >= share
+            assert near.similarity >= share
             assert not set(said(near.memory).words) - set(said(kept).words)
             assert said(near.memory).marks == said(kept).marks
 
@@ -229,7 +229,7 @@ someone = st.builds(
 stores = st.lists(someone, max_size=16).map(
     lambda found: [replace(m, memory_id=f"mem_20260501_{at:012x}") for at, m in enumerate(found)]
 )
-rules = st.builds(Rules, least=st.integers(2, 3), likeness=st.floats(0.5, 1), skill_likeness=st.floats(0.2, 1))
+rules = st.builds(Rules, least=st.integers(2, 3), similarity=st.floats(0.5, 1), skill_similarity=st.floats(0.2, 1))
 
 
 def carried_out(memories: Sequence[Memory], found: Plan, now: datetime) -> list[Memory]:
@@ -511,7 +511,7 @@ def test_of_equal_ones_the_older_stays_and_an_edited_one_before_all() -> None:
 
     def gone(*memories: Memory) -> list[str]:
         found = plan(memories, NOW)
-        assert [m.likeness for m in found.merges] == [(1.0,) * len(m.merged) for m in found.merges]
+        assert [m.similarity for m in found.merges] == [(1.0,) * len(m.merged) for m in found.merges]
         return [m.memory_id for merge in found.merges for m in merge.merged]
 
     one, two, three = made(1), made(2), made(3)

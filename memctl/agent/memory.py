@@ -1,6 +1,6 @@
 """An agent's whole memory in one object: what it hears and does goes in, what it should know next comes out.
 
-Three modes (system E): `static`, the framework controls (retrieve before a call, record after an exchange); `agent`,
+Three modes: `static`, the framework controls (retrieve before a call, record after an exchange); `agent`,
 the model controls, through tools; `both`.
 """
 
@@ -277,7 +277,7 @@ class AgentMemory:
             return replace(pack, notes=(*pack.notes, self._limit)) if self._limit else pack
 
     def _note_reuse(self, pack: ContextPack) -> None:
-        """The task at hand logs the memories it draws on (A)."""
+        """The task at hand logs the memories it draws on."""
         if not pack.receipt or not self.store.tasks.get(self.session_id):
             return
         with suppress(MemctlError):  # a receipt or a task that went in this moment is no reason to fail

@@ -95,8 +95,8 @@ def _page(report: ConsolidationReport, dry_run: bool) -> None:
 
 def _merge(merge: Merge) -> None:
     render.say(f"keep   {merge.kept.memory_id}  {plain.one_line(merge.kept.content, 200)}")
-    for gone, likeness in zip(merge.merged, merge.likeness, strict=True):
-        render.say(f"merge  {gone.memory_id}  {plain.one_line(gone.content, 200)}  ({likeness:.0%} alike)")
+    for gone, similarity in zip(merge.merged, merge.similarity, strict=True):
+        render.say(f"merge  {gone.memory_id}  {plain.one_line(gone.content, 200)}  ({similarity:.0%} alike)")
     render.say(f"       then mentions {merge.kept.mentions}, tags {', '.join(merge.kept.tags) or 'none'}\n")
 
 
@@ -124,7 +124,7 @@ def _alike(report: ConsolidationReport) -> None:
         f"alike in words, left as they are: {len(pairs)}" + (" (the nearest)" if len(pairs) > SHOWN_ALIKE else "")
     )
     for pair in pairs[:SHOWN_ALIKE]:
-        render.say(f"  {pair.likeness:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
+        render.say(f"  {pair.similarity:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
         render.say(f"       {pair.other.memory_id}  {plain.one_line(pair.other.content, 120)}")
     render.say("  if two say the same: `memctl consolidate --same KEEP,MERGE`\n")
 

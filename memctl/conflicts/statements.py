@@ -66,7 +66,7 @@ class Statement:
 
     @cached_property
     def terms(self) -> frozenset[str]:
-        """What likeness is measured by: English words, pairs of neighbouring Chinese characters."""
+        """What similarity is measured by: English words, pairs of neighbouring Chinese characters."""
         return terms_of(self.words)
 
     @cached_property

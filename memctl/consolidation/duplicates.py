@@ -8,7 +8,7 @@ from datetime import datetime
 
 from memctl.consolidation import grouping
 from memctl.consolidation.made import bounded, unique
-from memctl.index.text import likeness
+from memctl.index.text import similarity
 from memctl.models import SUPERSEDED, Memory
 
 
@@ -22,7 +22,7 @@ class Merge:
 
     kept: Memory
     merged: tuple[Memory, ...]
-    likeness: tuple[float, ...]
+    similarity: tuple[float, ...]
     marked: tuple[Memory, ...] = ()
 
 
@@ -50,7 +50,7 @@ def found(
             continue
         if {kept_id, going_id} & gone or going_id in groups:
             continue
-        shared = likeness(grouping.telling(kept.content), grouping.telling(going.content))
+        shared = similarity(grouping.telling(kept.content), grouping.telling(going.content))
         groups.setdefault(kept_id, (kept, []))[1].append(grouping.Near(going, shared))
         gone.add(going_id)
     return [merged(kept, near, now) for kept, near in groups.values()]
@@ -80,4 +80,4 @@ def merged(kept: Memory, near: Sequence[grouping.Near], now: datetime) -> Merge:
         updated_at=now,
     )
     gone = tuple(replace(m, status=SUPERSEDED, superseded_by=kept.memory_id, updated_at=now) for m in others)
-    return Merge(told, gone, tuple(round(n.likeness, 4) for n in near))
+    return Merge(told, gone, tuple(round(n.similarity, 4) for n in near))

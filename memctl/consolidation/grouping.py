@@ -19,7 +19,7 @@ from itertools import combinations
 from typing import Any
 
 from memctl.index.stopwords import stop_terms
-from memctl.index.text import likeness, terms
+from memctl.index.text import similarity, terms
 from memctl.models import Memory
 
 ALIKE = 0.45
@@ -70,7 +70,7 @@ class Saying:
     Args:
         words: in order, folded, without words that add nothing.
         breaks: positions in `words` before which a clause begins.
-        telling: the words it is about, for likeness.
+        telling: the words it is about, for similarity.
         marks: numbers, names, negations and words of time: two texts that differ in one do not say the same.
     """
 
@@ -83,10 +83,10 @@ class Saying:
 
 @dataclass(frozen=True)
 class Near:
-    """A memory that another one says in full; `likeness` is the share of words the two have in common."""
+    """A memory that another one says in full; `similarity` is the share of words the two have in common."""
 
     memory: Memory
-    likeness: float
+    similarity: float
 
 
 @dataclass(frozen=True)
@@ -95,7 +95,7 @@ class Alike:
 
     one: Memory
     other: Memory
-    likeness: float
+    similarity: float
 
 
 @cache
@@ -265,7 +265,7 @@ def alike(sayings: Sequence[Saying], least: float = ALIKE) -> list[Alike]:
             places[_loosely(saying.memory), term].append(at)
     pairs = {pair for found in places.values() for pair in combinations(found, 2)}
     judged = [_pair(sayings[one], sayings[other], least) for one, other in sorted(pairs)]
-    return sorted(filter(None, judged), key=lambda pair: (-pair.likeness, pair.one.memory_id, pair.other.memory_id))
+    return sorted(filter(None, judged), key=lambda pair: (-pair.similarity, pair.one.memory_id, pair.other.memory_id))
 
 
 def _loosely(memory: Memory) -> Hashable:
@@ -278,7 +278,7 @@ def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
         return None
     if len(one.telling & other.telling) < LEAST_SHARED:
         return None
-    shared = likeness(one.telling, other.telling)
+    shared = similarity(one.telling, other.telling)
     return Alike(a, b, shared) if shared >= least else None
 
 
@@ -300,7 +300,7 @@ def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: 
     places: dict[str, list[int]] = defaultdict(list)
     for memory, bag in bags:
         known = {at for word in bag if len(places[word]) <= WIDESPREAD for at in places[word]}
-        scored = [(likeness(bag, firsts[at][1]), -at) for at in known]
+        scored = [(similarity(bag, firsts[at][1]), -at) for at in known]
         close = [(s, at) for s, at in scored if s >= share or (s >= least and _one_subject(memory, firsts[-at][0]))]
         if close:
             groups[-max(close)[1]].append(memory)

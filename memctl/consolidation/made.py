@@ -12,7 +12,7 @@ from memctl.consolidation import grouping
 from memctl.core import provenance
 from memctl.core.text.shortening import first_sentences
 from memctl.files import codec
-from memctl.index.text import likeness
+from memctl.index.text import similarity
 from memctl.models import CONSTRAINT, Memory
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft, Point
@@ -62,13 +62,13 @@ class Rules:
 
     Args:
         least: episodes that knowledge or a strategy needs, and new ones that it is made anew for.
-        likeness: share of words two near-duplicates have in common.
-        skill_likeness: share of telling words two pieces of similar work have in common.
+        similarity: share of words two near-duplicates have in common.
+        skill_similarity: share of telling words two pieces of similar work have in common.
     """
 
     least: int = 3
-    likeness: float = 0.85
-    skill_likeness: float = 0.5
+    similarity: float = 0.85
+    skill_similarity: float = 0.5
 
 
 @dataclass(frozen=True)
@@ -218,7 +218,7 @@ def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
 def _one_point(one: frozenset[str], other: frozenset[str]) -> bool:
     """Whether two points say the same: nearly the same words, and no other number."""
     differ = any(character.isdigit() for term in one ^ other for character in term)
-    return not differ and likeness(one, other) >= extractive.SAME
+    return not differ and similarity(one, other) >= extractive.SAME
 
 
 def listed_points(found: Sequence[Point]) -> str:

@@ -62,7 +62,7 @@ def plan(
     pairs: list[grouping.Alike] = []
     if DUPLICATES in only or same:
         sayings = [grouping.said(m) for m in active if duplicates.mergeable(m)]
-        merges = duplicates.found(sayings, now, rules.likeness if DUPLICATES in only else None, same)
+        merges = duplicates.found(sayings, now, rules.similarity if DUPLICATES in only else None, same)
         active = _merged(active, merges)
         gone = {m.memory_id for merge in merges for m in merge.merged}
         pairs = grouping.alike([saying for saying in sayings if saying.memory.memory_id not in gone])

@@ -37,7 +37,7 @@ from memctl.reflections.extractive import Draft
 SKILL_IMPORTANCE = 0.6
 
 _SKILL_LEAST = 0.6
-"""Share of `Rules.skill_likeness` that is enough for two pieces of work with a tag or the subcategory in common."""
+"""Share of `Rules.skill_similarity` that is enough for two pieces of work with a tag or the subcategory in common."""
 
 
 def found(
@@ -48,7 +48,7 @@ def found(
     own = {m.memory_id: m for m in active if m.kind == "strategy" and own_text(m)}
     taught = [frozenset(m.sources) for m in active if m.kind == "strategy" and m.subcategory == "task"]
     made = []
-    for group in grouping.similar(bags, rules.skill_likeness, _SKILL_LEAST * rules.skill_likeness):
+    for group in grouping.similar(bags, rules.skill_similarity, _SKILL_LEAST * rules.skill_similarity):
         fresh = [m for m in group if not is_marked(m, SKILL_IN, buried)]
         named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, buried)]
         held = own.get(most_common(named)) if named else None

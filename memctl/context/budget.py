@@ -1,4 +1,4 @@
-"""Dividing a window of tokens (system B): how much for instructions, memory, history, and what is kept free."""
+"""Dividing a window of tokens: how much for instructions, memory, history, and what is kept free."""
 
 from __future__ import annotations
 

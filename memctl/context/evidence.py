@@ -32,10 +32,10 @@ TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROF
     "Memories of other users",
     "About the user",
 )
-"""In the order of injection (A): constraints and preferences, strategies, recent and relevant experience."""
+"""In the order of injection: constraints and preferences, strategies, recent and relevant experience."""
 
 LEAST_IMPORTANCE = 0.3
-"""Of episodes (C)."""
+"""Of episodes."""
 
 RECENCY_SHARE, RECENCY_BASE = 0.3, 0.95
 """Of experience that answers equally well the new comes before the old: a share of its weight fades by the day."""

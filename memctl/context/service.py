@@ -69,7 +69,7 @@ MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
 _USERS = b'"role": "user"'
 """In what the index holds of a message of the user's."""
 LEAST_CONFIDENCE = 0.6
-"""Of facts of the profile (C)."""
+"""Of facts of the profile."""
 
 TOKENS_A_HIT, TOKENS_A_BYTE = 12, 0.15
 """A hit takes at least about so many tokens, and so many a byte of the store's usual message …"""
@@ -409,7 +409,7 @@ class Contexts:
         return {name for name, names in found.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
-        """Preferences, then facts, the new before the old, whatever is asked (C)."""
+        """Preferences, then facts, the new before the old, whatever is asked."""
         pieces = []
         for place, memory in enumerate(memories):
             section = CONSTRAINTS if evidence.is_preference(memory) else PROFILE

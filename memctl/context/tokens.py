@@ -16,7 +16,7 @@ ESTIMATE = "estimate"
 CHOICES = (ESTIMATE, "tiktoken:ENCODING", "tokenizers:FILE")
 
 CHARACTERS_PER_TOKEN = {"latin": 4.0, "cjk": 1.5, "other": 2.0}
-"""About so many characters make a token (B, for Latin and Chinese; other scripts lie between)."""
+"""About so many characters make a token (for Latin and Chinese; other scripts lie between)."""
 
 _CJK = "\u2e80-\u9fff\uac00-\ud7af\uf900-\ufaff\uff00-\uffef\U00020000-\U0003ffff"
 

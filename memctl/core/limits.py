@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 SUMMARIZE, TRUNCATE, OFFLOAD, AUTO = POLICIES = ("summarize", "truncate", "offload", "auto")
-"""What makes room in a window: old messages give way to a rolling summary (B, C); they go (E); large content is laid
-aside first (E); E's automatic compression, which acts early: merge, summarize, lay aside."""
+"""What makes room in a window: old messages give way to a rolling summary; they go; large content is offloaded
+first; or automatically, which acts early: merge, summarize, offload."""
 
 
 HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = DECAY_POLICIES = ("half-life", "age", "gate", "capacity", "strategies")

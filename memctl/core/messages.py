@@ -1,4 +1,4 @@
-"""Messages of a conversation, in the form of system E's session files and of OpenAI's API.
+"""Messages of a conversation, in the form of session files and of OpenAI's API.
 
 A message is a thin view of the JSON object in the file: what it does not know, it gives back unchanged.
 """
@@ -228,7 +228,7 @@ def _is_result(block: Mapping[str, Any]) -> bool:
 
 
 def _result_id(block: Mapping[str, Any]) -> str:
-    """System E's `toolUseId`, or Anthropic's `tool_use_id`."""
+    """`toolUseId` of session files, or Anthropic's `tool_use_id`."""
     found = block.get("toolUseId", block.get("tool_use_id"))
     return str(found) if isinstance(found, str | int) else ""
 
@@ -284,7 +284,7 @@ def _json(value: Any) -> str:
     return json.dumps(value, ensure_ascii=False, default=str)
 
 
-# A component's state (system E)
+# A component's state
 
 
 def from_state(state: Any) -> tuple[Message, ...]:

@@ -1,8 +1,7 @@
 """Fading: when a memory leaves the answers. Each policy is a rule of its own, computed from what the record says.
 
-Nothing is stored by a forecast, so running a rule twice changes nothing (system C multiplied an already decayed value
-again every night). Age runs from the latest of written, imported and last used. Pinned memories never fade; facts,
-preferences and knowledge do not fade at all.
+Nothing is stored by a forecast, so running a rule twice changes nothing. Age runs from the latest of written, imported
+and last used. Pinned memories never fade; facts, preferences and knowledge do not fade at all.
 """
 
 from __future__ import annotations
@@ -17,7 +16,7 @@ from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
 from memctl.models import ACTIVE, ARCHIVED, Memory
 
 DAILY_FADING = 0.95
-"""What is left of an importance after a day, for choosing what goes first beyond the capacity (B, D)."""
+"""What is left of an importance after a day, for choosing what goes first beyond the capacity."""
 
 
 @dataclass(frozen=True)
@@ -85,7 +84,7 @@ def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
 
 
 def by_half_life(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when the decayed importance falls below the threshold (C)."""
+    """Forgotten when the decayed importance falls below the threshold."""
     score = decayed_importance(memory, now, rules)
     if rules.threshold <= 0:
         return _forecast(memory, HALF_LIFE, score, rules.threshold, None, now, "")
@@ -98,7 +97,7 @@ def by_half_life(memory: Memory, touched: datetime, now: datetime, rules: Rules)
 
 
 def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when older than `age_days`, unless important (B)."""
+    """Forgotten when older than `age_days`, unless important."""
     weak = memory.importance < rules.age_importance
     age = times.days_between(touched, now)
     why = f"{age:.0f} days old, importance {memory.importance:.2f} below {rules.age_importance:g}"
@@ -107,7 +106,7 @@ def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Fo
 
 
 def gate_score(memory: Memory, touched: datetime, now: datetime) -> float:
-    """D's forget gate: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what the episode was."""
+    """The forget gate: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what the episode was."""
     hours = times.days_between(touched, now) * 24
     return min(1.0, max(0.0, _gate_base(memory) - min(hours / 720 * 0.1, 0.3)))
 
@@ -127,7 +126,7 @@ def _gate_base(memory: Memory) -> float:
 
 
 def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when the gate's score falls below the threshold, not before `gate_from_days` (D)."""
+    """Forgotten when the gate's score falls below the threshold, not before `gate_from_days`."""
     score, room = gate_score(memory, touched, now), _gate_base(memory) - rules.gate_threshold
     days = max(rules.gate_from_days, room / 0.1 * 30) if room < 0.3 else None
     when = None if days is None else _later(touched, math.nextafter(days, math.inf) if room > 0 else days)
@@ -138,7 +137,7 @@ def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> F
 
 
 def by_disuse(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """A strategy nobody used for `strategy_days`, and nobody trusts (A)."""
+    """A strategy nobody used for `strategy_days`, and nobody trusts."""
     weak = memory.confidence < rules.strategy_confidence
     unused = times.days_between(touched, now)
     why = f"unused for {unused:.0f} days, confidence {memory.confidence:.2f} below {rules.strategy_confidence:g}"
@@ -191,7 +190,7 @@ def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[F
 
 
 def standing(memory: Memory, now: datetime) -> float:
-    """`importance * 0.95^age_days`: who goes first beyond the capacity (B, D)."""
+    """`importance * 0.95^age_days`: who goes first beyond the capacity."""
     touched = last_touched(memory)
     return float(memory.importance * DAILY_FADING ** (times.days_between(touched, now) if touched else 0.0))
 

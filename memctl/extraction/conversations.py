@@ -1,4 +1,4 @@
-"""Conversations as people and other tools write them: `User: …` lines, lists of messages, session files (system E)."""
+"""Conversations as people and other tools write them: `User: …` lines, lists of messages, session files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a conversation tells about its user (system C): proposals with a confidence, by rules or by a language model.
+"""What a conversation tells about its user: proposals with a confidence, by rules or by a language model.
 
 Only what the user said is a fact about the user. Below a threshold a proposal is kept apart as a candidate.
 """

@@ -98,7 +98,7 @@ def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
 def extracted(
     new: Memory, known: Sequence[Memory], now: datetime, threshold: float = 0.0
 ) -> tuple[list[Memory], Added]:
-    """A fact with a key that was extracted from a conversation, and must earn its place (system C).
+    """A fact with a key that was extracted from a conversation, and must earn its place.
 
     The same value again raises confidence and mentions. Another value takes over with a higher confidence only; else it
     is kept as a candidate in conflict with what there is. Pinned facts are never taken over.

@@ -8,7 +8,7 @@ from difflib import SequenceMatcher
 
 from memctl.core.text.language import has_chinese
 from memctl.feedback.rules import Feedback
-from memctl.index.text import likeness, terms
+from memctl.index.text import similarity, terms
 from memctl.models import ACTIVE, SUPERSEDED, Memory
 
 SAME = 0.6
@@ -70,7 +70,7 @@ def _differ(old: Memory, new: Memory) -> bool:
     """Of two that say nearly the same neither was wrong: only another value, or another text, teaches anything."""
     if old.key:
         return bool(old.value != new.value)
-    return likeness(frozenset(terms(old.content)), frozenset(terms(new.content))) < SAME
+    return similarity(frozenset(terms(old.content)), frozenset(terms(new.content))) < SAME
 
 
 def _prompt(old: Memory, new: Memory) -> str:

@@ -1,4 +1,4 @@
-"""Feedback (system A): a judgement moves the reward and the confidence of what was judged, by a bounded rule.
+"""Feedback: a judgement moves the reward and the confidence of what was judged, by a bounded rule.
 
 With the judgement `s` in [-1, 1] and the reward `r` in [-1, 1], `r` moves a share of the way that is left to it:
 `r + RATE * s * (1 - r)` for praise, `r + RATE * s * (1 + r)` for blame. So praise never lowers, blame never raises,

@@ -164,7 +164,7 @@ def _read_bounded(name: str, value: object) -> float:
     low, high = _BOUNDS[name]
     if isinstance(value, bool) or not isinstance(value, int | float):
         raise _wrong(name, f"a number from {low:g} to {high:g}", value)
-    # Other tools count votes here (A's example has reward 1, some have 5): a vote too many is still the most there is.
+    # Other tools count votes here (1 in some, 5 in others): a vote too many is still the most there is.
     if name != "reward" and not low <= value <= high:
         raise RecordError(f"field '{name}' must lie between {low:g} and {high:g}, found {value!r}")
     return max(low, min(high, float(value)))

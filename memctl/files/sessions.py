@@ -1,4 +1,4 @@
-"""Sessions on disk: one JSON file each in the form of system E, and content laid aside.
+"""Sessions on disk: one JSON file each, and offloaded content.
 
 A change reads, decides and writes under the session's lock, so two processes lose nothing of one another's. A whole
 state that was loaded earlier is saved only if the file is still what it was. What leaves a session goes to `queue`.
@@ -197,7 +197,7 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
     """A session from its file's bytes.
 
     Raises:
-        InvalidDataError: no JSON object in the form of system E, or another session's; with the line.
+        InvalidDataError: not the JSON object of a session, or another session's; with the line.
     """
     found = decoded(data, path)
     named, components = found.get("sessionId", session_id), found.get("components", {})

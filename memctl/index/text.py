@@ -162,7 +162,7 @@ def match_expression(words: list[str]) -> str:
     return " OR ".join(f'"{word}"' for word in dict.fromkeys(words) if '"' not in word)
 
 
-def likeness(one: frozenset[str], other: frozenset[str]) -> float:
+def similarity(one: frozenset[str], other: frozenset[str]) -> float:
     """Share of terms two texts have in common (Jaccard), in [0, 1]."""
     common = len(one & other)
     return common / (len(one) + len(other) - common) if one or other else 0.0

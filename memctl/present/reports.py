@@ -47,7 +47,7 @@ def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
         "merges": [_merge(merge) for merge in report.plan.merges],
         "made": [_made(made, record, dry_run) for made, record in report.made],
         "alike": [
-            {"ids": [pair.one.memory_id, pair.other.memory_id], "likeness": round(pair.likeness, 4)}
+            {"ids": [pair.one.memory_id, pair.other.memory_id], "likeness": round(pair.similarity, 4)}
             for pair in report.plan.alike
         ],
         "recalled": list(report.plan.recalled),
@@ -59,8 +59,8 @@ def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
 
 def _merge(merge: Merge) -> dict[str, Any]:
     merged = [
-        {"memory": memory_json(gone), "likeness": likeness}
-        for gone, likeness in zip(merge.merged, merge.likeness, strict=True)
+        {"memory": memory_json(gone), "likeness": similarity}
+        for gone, similarity in zip(merge.merged, merge.similarity, strict=True)
     ]
     return {"kept": memory_json(merge.kept), "merged": merged}
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import first_sentences
 from memctl.index.stopwords import stop_terms
-from memctl.index.text import likeness, terms
+from memctl.index.text import similarity, terms
 from memctl.models import Memory
 
 SAME = 0.6
@@ -128,7 +128,7 @@ def points(memories: Sequence[Memory], language: str) -> list[Point]:
     joined: list[tuple[frozenset[str], Point]] = []
     for memory in ranked:
         bag = bags[memory.memory_id]
-        same = next((at for at, (other, _) in enumerate(joined) if likeness(bag, other) >= SAME), None)
+        same = next((at for at, (other, _) in enumerate(joined) if similarity(bag, other) >= SAME), None)
         if same is None:
             text = first_sentences(memory.content, LONGEST_POINT[language])
             joined.append((bag, Point(text, (memory.memory_id,), worth(memory))))
@@ -197,7 +197,7 @@ def _unique(items: Iterable[str]) -> list[str]:
     kept: list[tuple[frozenset[str], str]] = []
     for item in items:
         bag = _bag(item)
-        if all(likeness(bag, other) < SAME for other, _ in kept):
+        if all(similarity(bag, other) < SAME for other, _ in kept):
             kept.append((bag, item))
     return [item for _, item in kept]
 

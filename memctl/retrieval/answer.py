@@ -13,7 +13,7 @@ from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
 from memctl.files import document, knowledge, transcripts
 from memctl.index.protocol import Found, Said
 from memctl.index.sqlite import SqliteIndex
-from memctl.index.text import likeness, terms
+from memctl.index.text import similarity, terms
 from memctl.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -37,7 +37,7 @@ from memctl.retrieval.route import route as route_of
 T = TypeVar("T")
 
 DECODED = 3
-"""How many times the wanted number of hits are decoded and ranked with all signals (B, D: candidates x 3)."""
+"""How many times the wanted number of hits are decoded and ranked with all signals."""
 
 LEAST_DECODED = 30
 
@@ -367,6 +367,6 @@ def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: dat
     for found in index.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
         if found.path == document.FILE_NAME:
             memory = memory_of(found)
-            if likeness(bag, frozenset(retrieve.question_terms(memory.content))) >= threshold:
+            if similarity(bag, frozenset(retrieve.question_terms(memory.content))) >= threshold:
                 near.append(memory.memory_id)
     return near[:limit]

@@ -10,7 +10,7 @@ from typing import NamedTuple, TypeVar
 
 from memctl import times
 from memctl.index.protocol import Neighbours, Said
-from memctl.index.text import likeness
+from memctl.index.text import similarity
 from memctl.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -253,7 +253,7 @@ def varied(hits: Sequence[Hit], words_of: Callable[[Hit], frozenset[str]], top: 
         if len(chosen) == top:
             break
         words = words_of(hit)
-        if sum(likeness(words, others) >= SAME_SHARE for _, others in chosen) >= share:
+        if sum(similarity(words, others) >= SAME_SHARE for _, others in chosen) >= share:
             repeated.append(hit)
         else:
             chosen.append((hit, words))

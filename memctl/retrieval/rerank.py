@@ -12,7 +12,7 @@ PART = "rerank"
 """Name of the reranker's part of a score."""
 
 TIMES = 3
-"""A reranker reads so many times the hits that were asked for (B, D: candidates x 3) …"""
+"""A reranker reads so many times the hits that were asked for …"""
 
 MOST = 100
 """… but no more than this: each costs a pass through a network. What stands further down keeps its place behind."""

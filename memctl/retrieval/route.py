@@ -1,4 +1,4 @@
-"""Routing a question (system A, section 5.1): what its wording says about intent and domain, before any search.
+"""Routing a question: what its wording says about intent and domain, before any search.
 
 A route is advice: `rank.routed` follows it only where that cannot hide a good answer.
 """

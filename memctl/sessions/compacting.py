@@ -122,7 +122,7 @@ class Compacting(Windows):
     ) -> tuple[dict[str, str], tuple[str, ...]]:
         """A model's summary of what is about to leave, by what that is; asked outside of any lock.
 
-        Only where a model is configured, and rules leave more than half (B).
+        Only where a model is configured, and rules leave more than half.
         """
         from memctl.sessions import summary, window
 

@@ -1,4 +1,4 @@
-"""Episodes of conversations: from messages that left a window, or were left at a session's end (system C).
+"""Episodes of conversations: from messages that left a window, or were left at a session's end.
 
 By rules a summary is taken from what was said. A language model's is scored, and asked for again when it is poor.
 """
@@ -25,7 +25,7 @@ from memctl.sessions.topics import key_topics
 from memctl.tagged import as_json
 
 LONGEST = {"en": 200, "zh": 50}
-"""Characters of a summary (C, and formulas)."""
+"""Characters of a summary."""
 
 """A model is asked, and asked again at most twice."""
 

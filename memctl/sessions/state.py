@@ -1,6 +1,6 @@
 """What the components of a session's file hold: the conversation, the task at hand, what memctl notes of the two.
 
-Components of other programs (system E) stay as they are.
+Components of other programs stay as they are.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """The rolling summary that stands for messages which left the window, made by rules or asked of a language model.
 
-It is built on the summary before it and takes at most 30 % of all that it and those before it replaced (B): decisions
+It is built on the summary before it and takes at most 30 % of all that it and those before it replaced: decisions
 and their reasons, facts and figures, preferences and corrections, and how the task stands.
 """
 

@@ -212,7 +212,7 @@ class _Work:
         self._keep([at for at in range(len(self.messages)) if at not in found])
 
     def compress(self, *, cut: bool) -> None:
-        """B's rules, on what may leave: long output is cut, acknowledgements and repeated errors go."""
+        """Shorten what may leave: long output is cut, acknowledgements and repeated errors go."""
         free = set(self.evictable())
         errors: set[str] = set()
         dropped: list[int] = []
@@ -355,7 +355,7 @@ class _Work:
 
 
 def is_acknowledgement(message: Message, characters: int) -> bool:
-    """Whether it is the assistant's "OK" and no more (B)."""
+    """Whether it is the assistant's "OK" and no more."""
     bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
     return bare and len(message.text.strip()) < characters
 
@@ -431,7 +431,7 @@ def _merged(one: Message, other: Message) -> Message:
 
 
 def needs_model(replaced: Sequence[Message], limits: Limits, count: Count) -> bool:
-    """Whether rules leave more than half of what goes: then a model's summary is worth its price (B)."""
+    """Whether rules leave more than half of what goes: then a model's summary is worth its price."""
     before = sum(message.tokens(count) for message in replaced)
     left = 0
     for message in replaced:

@@ -38,7 +38,7 @@ MAIN = "main"
 
 
 class StateModule(Protocol):
-    """A component that saves and loads its own state (system E)."""
+    """A component that saves and loads its own state."""
 
     def save_state(self) -> Mapping[str, Any]: ...
 
@@ -131,7 +131,7 @@ class Windows:
 
         return tokens.load(self._engine.settings.tokenizer).count
 
-    # Components of others (system E)
+    # Components of others
 
     def load_components(self, session_id: str, components: Mapping[str, StateModule]) -> bool:
         """Give each component the state a session holds under its name; False where there is no such session."""

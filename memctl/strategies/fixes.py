@@ -1,6 +1,6 @@
 """How changed arguments made a call work, and how that carries over to another call.
 
-A fix pattern is system A's `{"original": …, "fixed": …}`, both with the arguments that differ alone. A value in `fixed`
+A fix pattern is `{"original": …, "fixed": …}`, both with the arguments that differ alone. A value in `fixed`
 stands for itself, or is a reference, `{"from": "inputs.query", "example": "cats"}`, to where in the context of a call
 the value is found (`arguments.NAME` is another argument of the call). Everything else that generalises is read from the
 two values, so that a pattern written by another tool, or by hand, generalises too.

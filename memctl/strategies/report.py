@@ -1,4 +1,4 @@
-"""The narrative over many error-recovery strategies (system A, 8.4): what goes wrong, and what helped.
+"""The narrative over many error-recovery strategies: what goes wrong, and what helped.
 
 Made without a model: every line is read from the strategies and names them.
 """

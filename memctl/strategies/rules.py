@@ -1,6 +1,6 @@
-"""Error-recovery strategies (system A, section 8): their records, which one fits a failure, and what an outcome does.
+"""Error-recovery strategies: their records, which one fits a failure, and what an outcome does.
 
-The score of a strategy for a failure: error type +0.5, tool +0.3, likeness of the messages x 0.2; ties are broken by
+The score of a strategy for a failure: error type +0.5, tool +0.3, similarity of the messages x 0.2; ties are broken by
 confidence, then by use count (formulas).
 """
 
@@ -19,7 +19,8 @@ from memctl.core.text.language import language_of
 from memctl.core.text.shortening import cut
 from memctl.errors import UsageError
 from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
-from memctl.index.text import likeness, terms
+from memctl.index.text import similarity as shared_terms
+from memctl.index.text import terms
 from memctl.models import Memory
 from memctl.strategies import wording
 from memctl.strategies.fixes import (
@@ -43,7 +44,7 @@ CATEGORY = KIND = "strategy"
 CONFIDENCE = 0.7
 
 ERROR_TYPE, TOOL, MESSAGE = 0.5, 0.3, 0.2
-"""What each likeness adds to the score."""
+"""What each similarity adds to the score."""
 
 LEAST_CONFIDENCE = 0.3
 """Below this a strategy is kept, but not proposed: from 0.7, four failures in a row."""
@@ -228,7 +229,7 @@ def similarity(one: str, other: str, names: Iterable[str] = ()) -> float:
     if one == other:
         return 1.0
     first, second = signature(one, names), signature(other, names)
-    return likeness(first, second) if first or second else 1.0
+    return shared_terms(first, second) if first or second else 1.0
 
 
 def named_in(message: str, names: Iterable[str]) -> frozenset[str]:
@@ -375,7 +376,7 @@ _EXPLANATIONS = re.compile(r"^## (?:Explanation|修正说明)\s*\n(.*?)(?=^#|\Z)
 
 
 def message_in(body: str) -> str:
-    """The error's message as it stands in the Markdown of a strategy (system A keeps it only there)."""
+    """The error's message as it stands in the Markdown of a strategy (older strategies have it only there)."""
     found = _MESSAGE_LINE.search(body)
     return found[1].strip() if found else ""
 

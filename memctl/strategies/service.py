@@ -271,7 +271,7 @@ def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:
 
 
 def _message(view: View, memory: Memory) -> str:
-    """The error's message where only the Markdown has it (system A); that is what a model of then may have written."""
+    """The error's message where only the Markdown has it; that is what a model of then may have written."""
     return rules.message_in(_body(view, memory))
 
 

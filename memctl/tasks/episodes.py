@@ -38,7 +38,7 @@ FEEDBACK_SOURCE = "user_feedback"
 
 
 def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
-    """The episode of a task that is over, without an id (D's fields; C's and B's stand in the metadata).
+    """The episode of a task that is over, without an id (outcome, steps and lessons stand in the metadata).
 
     Args:
         taught: ids of strategies that say all there is to learn from it, so that nothing is made of it again.
@@ -175,7 +175,7 @@ def told_by_recoveries(task: Task) -> bool:
 def feedback_episode(
     task_id: str, description: str, feedback: str, session_id: str, about: Mapping[str, Any]
 ) -> Memory:
-    """The user's word on a task: an episode of its own (B).
+    """The user's word on a task: an episode of its own.
 
     Args:
         about: metadata of the task's episode, where there is one.

@@ -20,7 +20,7 @@ SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
 TRIGGERS = ("user_request", "alert", "scheduled")
 
 NOTABLE = 200
-"""Characters from which a result is notable; one with a digit is, too (B)."""
+"""Characters from which a result is notable; one with a digit is, too."""
 
 SHOWN_RESULT, SHOWN_NOTE = 200, 300
 LONGEST_KEPT = 4_000
@@ -258,7 +258,7 @@ def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> 
 
 
 def is_notable(result: str) -> bool:
-    """Whether a result is worth a place in the scratchpad: long, or with a figure in it (B)."""
+    """Whether a result is worth a place in the scratchpad: long, or with a figure in it."""
     return len(result) > NOTABLE or any(character.isdigit() for character in result)
 
 
@@ -374,7 +374,7 @@ _ICONS = {PENDING: "[ ]", IN_PROGRESS: "[>]", COMPLETED: "[x]", FAILED: "[!]"}
 
 
 def rendered(task: Task, iterations: int) -> str:
-    """The task as Markdown for a prompt, in B's form: results to 200 characters, notes to 300, each on one line."""
+    """The task as Markdown for a prompt: results to 200 characters, notes to 300, each on one line."""
     lines = [
         "## Current Task State",
         f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",

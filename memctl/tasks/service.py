@@ -103,7 +103,7 @@ class Tasks(Teaching):
         return task_of(session) if session else None
 
     def text(self, session_id: str = MAIN) -> str:
-        """The task at hand as Markdown for a prompt, in B's form; empty where there is none."""
+        """The task at hand as Markdown for a prompt; empty where there is none."""
         from memctl.tasks.rules import rendered
 
         session = self._storage.load_if_exists(session_id)
