@@ -21,7 +21,6 @@ from itertools import count as counting
 from math import log
 
 from memctl import dates, secrets, times
-from memctl.cli import render
 from memctl.conflicts import contradictions, relations, statements
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
@@ -37,6 +36,7 @@ from memctl.files import document, knowledge, merge, merge_texts, reflections, s
 from memctl.git import diffs, settling
 from memctl.index import cues, text
 from memctl.models import Memory
+from memctl.present import plain
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
 from memctl.sessions import summary, topics, window
@@ -286,9 +286,9 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "an estimate of tokens": tokens.estimate,
     "a fence": fence.enclosed,
     "a line on a terminal": lambda said: (
-        render.clean(said),
-        render.one_line(said),
-        render.safe_json(json.dumps(said)),
+        plain.clean(said),
+        plain.one_line(said),
+        plain.safe_json(json.dumps(said)),
     ),
 }
 

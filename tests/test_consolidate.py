@@ -760,12 +760,14 @@ def test_one_text_said_thousands_of_times_is_one_memory() -> None:
 
 
 def test_json_of_a_report_is_whole(opener: Callable[..., MemoryStore], tmp_path: Path) -> None:
-    from memctl.cli.consolidating import _report_json
+    from memctl.present import reports
 
     store = opener()
     two_of_each(store)
 
-    shown = json.loads(json.dumps(_report_json(store.consolidation.run(dry_run=True, now=NOW), True), default=str))
+    shown = json.loads(
+        json.dumps(reports.consolidation(store.consolidation.run(dry_run=True, now=NOW), True), default=str)
+    )
 
     assert [made["part"] for made in shown["made"]] == ["knowledge", "skills"]
     assert "memory_id" not in shown["made"][0]["memory"]

@@ -89,9 +89,10 @@ class Snapshot:
                 records = {found["memory_id"]: found for found, _ in elements(part.after or b"")}
             elif part.key.kind in (past.RECORD, past.FILE):
                 target: dict[str, Any] = records if part.key.kind == past.RECORD else files
-                target.pop(part.key.name, None)
+                name = part.key.name if target is records else layout.path_of(part.key.name)
+                target.pop(name, None)
                 if part.after is not None:
-                    target[part.key.name] = json.loads(part.after) if target is records else part.after
+                    target[name] = json.loads(part.after) if target is records else part.after
         return Snapshot(records, {path: data for path, data in files.items() if self._seen(path)})
 
     @staticmethod
