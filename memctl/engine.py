@@ -60,7 +60,7 @@ def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E,
 
 
 class Engine:
-    """One user's files and their index; `MemoryStore` adds the use cases.
+    """One user's files and their index: what every feature stands on.
 
     Attributes:
         reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
@@ -117,13 +117,13 @@ class Engine:
         messages: Sequence[Mapping[str, str]],
         check: Callable[[Any], T],
         schema: Mapping[str, Any] | None = None,
-        **more: int,
+        attempts: int = 3,
     ) -> Answer[T]:
         """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules stand in."""
         from memctl.providers.asking import Answer, ask
 
         try:
-            return ask(self.llm, messages, check, schema, **more) if self.llm is not None else Answer()
+            return ask(self.llm, messages, check, schema, attempts) if self.llm is not None else Answer()
         except ProviderError as problem:
             return Answer(problem=problem.message, answered=False)
 

@@ -67,14 +67,15 @@ def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) 
     They are remembered, for `@1` and so on, but for those of a dry run, which leaves no trace.
     """
     from memctl.cli import render
-    from memctl.core.ids import shortened
+    from memctl.core.ids import SHOWN, shortened
 
     if remember:
         numbered(store, ids)
     if not render.on_terminal():
         return list(ids)
-    ends = shortened([*store.engine.index.ids_starting("", _EVERY), *ids])
-    return [ends[name] for name in ids]
+    index = store.engine.index
+    ends = shortened([*index.ids_around(ids, SHOWN), *ids])
+    return [name if len(ends[name]) > SHOWN and index.ids_starting(ends[name], 1) else ends[name] for name in ids]
 
 
 def complete_id(incomplete: str) -> Offered:
@@ -137,7 +138,6 @@ def _messages(store: MemoryStore, incomplete: str) -> Offered:
 
 
 def _beside(memory: Memory | None) -> str:
-
     return plain.one_line(memory.content, _BESIDE) if memory else ""
 
 

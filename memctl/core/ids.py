@@ -10,7 +10,8 @@ from itertools import pairwise
 SHORTEST_ENDING = 4
 """Characters from which an ending is taken for an id: a shorter one may be a number that somebody meant otherwise."""
 
-_SHOWN = 6
+SHOWN = 6
+"""Characters of an ending that are shown where fewer would do: it stays good while memories are added."""
 _MADE_HERE = re.compile(r"mem_\d{8}_[0-9a-f]{12}")
 
 
@@ -25,7 +26,7 @@ def shortened(ids: Iterable[str]) -> dict[str, str]:
     ordered = sorted({name[::-1] for name in ids})
     names = sorted(name[::-1] for name in ordered)
     least = [1 + max(_shared(each, other) for other in around) for each, around in _with_neighbours(ordered)]
-    endings = {each[::-1]: each[: max(length, _SHOWN)][::-1] for each, length in zip(ordered, least, strict=True)}
+    endings = {each[::-1]: each[: max(length, SHOWN)][::-1] for each, length in zip(ordered, least, strict=True)}
     return {name: _typed(name, endings[name], names) for name in names}
 
 

@@ -52,7 +52,7 @@ def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run
             decide(engine.view()) if dry_run else engine.healed(lambda: engine.gateway.apply(decide, now))
             taken.append(walk.taken(pretend=dry_run))
             if not dry_run:
-                reopening.follow(engine.folder, what, taken[-1], now, timeout=engine.settings.lock_timeout)
+                reopening.follow(engine.session_storage, what, taken[-1], now)
     except NotFoundError as problem:
         return Taken(tuple(taken), _at_the_end(problem, engine.log_trimmed))
     except MemctlError as problem:

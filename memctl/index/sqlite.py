@@ -319,6 +319,14 @@ class SqliteIndex:
         """Record ids with this ending."""
         return self._ids_like(f"*{_literal(suffix)}", limit)
 
+    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
+        """Record ids that end, or begin, with as many last characters of one of these."""
+        ends = json.dumps([name[-length:] for name in ids])
+        sql = """WITH ends AS (SELECT value FROM json_each(?))
+                 SELECT DISTINCT memory_id FROM entries WHERE memory_id != ''
+                 AND (substr(memory_id, ?) IN ends OR substr(memory_id, 1, ?) IN ends)"""
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, (ends, -length, length))]
+
     def _ids_like(self, pattern: str, limit: int) -> list[str]:
         sql = "SELECT DISTINCT memory_id FROM entries WHERE memory_id GLOB ? AND memory_id != '' ORDER BY 1 LIMIT ?"
         return [memory_id for (memory_id,) in db.rows(self.connection, sql, (pattern, limit))]

@@ -15,6 +15,7 @@ from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
 from memctl.files import reflections, trash
 from memctl.files.erase import Erasure
+from memctl.files.layout import path_of
 from memctl.index import database
 from memctl.memories.asking import Asking
 from memctl.models import ARCHIVED, Change, Memory, Reflection, TextEdit
@@ -146,7 +147,7 @@ class Changing:
             raise NotFoundError(f"no memory {given!r}", hint=hint)
         in_trash = view.read(trash.name_of(given))
         if in_trash is not None and view.get(given) is None:
-            trashed = trash.read_trashed(in_trash, trash.name_of(given))
+            trashed = trash.read_trashed(in_trash, path_of(trash.name_of(given)))
             return trash.from_trash(trashed, in_trash, view.read)
         memory = view.need(self._engine.full_id(given))
         if memory.status != ARCHIVED:

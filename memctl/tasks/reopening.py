@@ -8,18 +8,17 @@ from datetime import datetime
 from memctl.core.session import Session
 from memctl.errors import MemctlError
 from memctl.files import document
-from memctl.files import sessions as files
 from memctl.files.journal import Operation
-from memctl.files.layout import UserFolder
 from memctl.history.stacks import UNDO
 from memctl.models import Memory
 from memctl.sessions.state import task_before, task_of, with_task
+from memctl.storage.ports import SessionStorage
 
 COMMAND = "task"
 """Command of the change that the end of a task makes."""
 
 
-def follow(folder: UserFolder, what: str, operation: Operation, now: datetime, *, timeout: float) -> None:
+def follow(sessions: SessionStorage, what: str, operation: Operation, now: datetime) -> None:
     """After the end of a task was undone, put the task back; after that was redone, take it out again.
 
     A session that has ended meanwhile, or is at another task, stays as it is.
@@ -30,8 +29,8 @@ def follow(folder: UserFolder, what: str, operation: Operation, now: datetime, *
     """
     for episode in _ended(operation):
         try:
-            if files.load_if_exists(folder, episode.session_id):
-                files.change(folder, episode.session_id, _changing(what, episode), now, timeout=timeout)
+            if sessions.load_if_exists(episode.session_id):
+                sessions.change(episode.session_id, _changing(what, episode), now)
         except MemctlError:
             continue  # a session that cannot be read: `memctl session list` says why
 

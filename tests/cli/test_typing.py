@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 import stat
+from random import Random
 
 import pytest
 
+from memctl import open_store
 from memctl.cli.app import PANELS, SYNONYMS
-from memctl.core.ids import fitting, shortened
+from memctl.core.ids import SHOWN, fitting, shortened
 from memctl.files import last_list
+from memctl.models import Memory
 
 from .conftest import Memctl, plain
 
@@ -152,3 +155,16 @@ def test_rows_of_documents(memctl: Memctl) -> None:
 
     assert "Customers were charged twice" in memctl("knowledge", "show", "@1").done().out
     assert "`memctl knowledge show" in memctl("show", "@1").err
+
+
+def test_a_few_rows_are_shown_as_where_every_id_is_looked_at(memctl: Memctl) -> None:
+    """Endings that others share, whole or in part, in one store with ids from elsewhere."""
+    drawn = Random(7)
+    own = [f"mem_20260301_{''.join(drawn.choices('ab', k=12))}" for _ in range(300)]
+    ids = sorted({*own, own[0][-6:] + "-elsewhere", "x", "elsewhere-" + own[1][-6:]})
+    with open_store(memctl.store, user="alice") as store:
+        store.add_many([Memory(name, f"text {name}") for name in ids])
+        every = shortened(store.engine.index.ids_starting("", 1_000))
+        for shown in ([own[0]], ids[:20], ids[-20:], drawn.sample(ids, 20)):
+            around = shortened([*store.engine.index.ids_around(shown, SHOWN), *shown])
+            assert [around[name] for name in shown] == [every[name] for name in shown]
