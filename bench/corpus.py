@@ -6,7 +6,7 @@ import random
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 
-from memctl.models import Memory
+from memctl.core.models import Memory
 
 _SUBJECTS = [
     "Alice",

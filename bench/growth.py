@@ -20,26 +20,27 @@ from functools import partial
 from itertools import count as counting
 from math import log
 
-from memctl import dates, secrets, times
 from memctl.conflicts import contradictions, relations, statements
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
-from memctl.core import messages, recalled
+from memctl.core import dates, messages, recalled, sensitive, times
+from memctl.core.formats import document, knowledge, reflections, safe_yaml
 from memctl.core.limits import Limits
+from memctl.core.models import Memory
+from memctl.core.text import terms
 from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import first_sentences
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
 from memctl.feedback import rules as feedback
-from memctl.files import document, knowledge, merge, merge_texts, reflections, safe_yaml, sessions, trash
 from memctl.git import diffs, settling
-from memctl.index import cues, text
-from memctl.models import Memory
 from memctl.present import plain
 from memctl.reflections import extractive
 from memctl.retrieval import asked, retrieve, route
 from memctl.sessions import summary, topics, window
+from memctl.storage.files import merge, merge_texts, sessions, trash
+from memctl.storage.index import cues
 from memctl.strategies import redaction, rules
 from memctl.transfer import formats, jsontext, notes
 
@@ -250,18 +251,18 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "a birthday": dates.month_and_day,
     "a time": times.from_value,
     "a time on the command line": lambda said: times.from_user(said, NOW),
-    "terms": text.terms,
-    "pieces": text.pieces,
-    "text for the index": text.prepared,
-    "a question's terms": lambda said: text.match_expression(list(retrieve.question_terms(said))),
+    "terms": terms.terms,
+    "pieces": terms.pieces,
+    "text for the index": terms.prepared,
+    "a question's terms": lambda said: terms.match_expression(list(retrieve.question_terms(said))),
     "a question's route": route.route,
     "what a question asks for": lambda said: asked.asked(said, frozenset({"alice"}), NOW),
     "cues": lambda said: (cues.asks(said, len(said)), cues.stands(_memory(said)), cues.speaker(_memory(said))),
-    "secrets": secrets.found,
-    "secrets, cautiously": lambda said: secrets.found(said, cautious=True),
-    "masked secrets": secrets.masked,
-    "places of secrets": lambda said: secrets.in_text(said, "a.json"),
-    "secrets in a value": lambda said: list(secrets.in_value({"a": [said]})),
+    "secrets": sensitive.found,
+    "secrets, cautiously": lambda said: sensitive.found(said, cautious=True),
+    "masked secrets": sensitive.masked,
+    "places of secrets": lambda said: sensitive.in_text(said, "a.json"),
+    "secrets in a value": lambda said: list(sensitive.in_value({"a": [said]})),
     "redacted arguments": lambda said: redaction.redacted({"a": said, "b": [said]}),
     "redacted text": redaction.redacted_text,
     "a stored error": rules.storable,

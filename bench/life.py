@@ -19,7 +19,7 @@ from bench.corpus import memories
 from bench.speed import Row, as_markdown, machine, write_table
 from memctl import open_store
 from memctl.core.limits import DECAY_POLICIES
-from memctl.models import Memory
+from memctl.core.models import Memory
 from memctl.store import MemoryStore
 
 NOW = datetime(2027, 1, 1, tzinfo=UTC)

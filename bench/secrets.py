@@ -18,7 +18,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
-from memctl import secrets
+from memctl.core import sensitive
 
 SEED = 20261121
 ALNUM, HEX, URLSAFE = (
@@ -205,7 +205,7 @@ def share(name: str, texts: Sequence[str], find: Callable[[str], bool]) -> tuple
 
 
 def main(paths: Sequence[str]) -> None:
-    ways: dict[str, Callable[[str], bool]] = {"memctl": lambda text: bool(secrets.found(text))}
+    ways: dict[str, Callable[[str], bool]] = {"memctl": lambda text: bool(sensitive.found(text))}
     if other := detect_secrets():
         ways["detect-secrets"] = other
     if paths:
@@ -219,9 +219,9 @@ def main(paths: Sequence[str]) -> None:
             print(f"  {name:32} {way:15} {hits:5} of {len(texts):6,} texts   {each:7.0f} µs each")
     if paths:
         for name, texts in corpora.items():
-            shown = [text for text in texts if secrets.found(text)][:10]
+            shown = [text for text in texts if sensitive.found(text)][:10]
             for text in shown:
-                print(f"  {name}: {secrets.masked(text)[:200]!r}")
+                print(f"  {name}: {sensitive.masked(text)[:200]!r}")
         return
     print("found of made-up secrets")
     for kind, texts in secret_texts().items():

@@ -26,7 +26,7 @@ from pathlib import Path
 
 from bench.corpus import memories, questions
 from memctl import open_store
-from memctl.models import Filters
+from memctl.core.models import Filters
 from memctl.store import MemoryStore
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -170,9 +170,9 @@ def warm_context(store: MemoryStore, count: int, tries: int) -> list[Row]:
 
 
 def _bare_full_text(store: MemoryStore, question: str) -> object:
-    from memctl.index import text
+    from memctl.core.text import terms
 
-    match = text.match_expression(text.terms(question))
+    match = terms.match_expression(terms.terms(question))
     sql = "SELECT rowid FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT 10"
     return store.engine.index.connection.execute(sql, (match,)).fetchall()
 

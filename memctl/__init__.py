@@ -16,9 +16,9 @@ __version__ = "0.1.0"
 
 if TYPE_CHECKING:
     from memctl.bootstrap import open_store
+    from memctl.core.models import Filters, Hit, Memory, Query, QueryResult
+    from memctl.core.selection import Selection
     from memctl.errors import MemctlError
-    from memctl.models import Filters, Hit, Memory, Query, QueryResult
-    from memctl.selection import Selection
     from memctl.store import MemoryStore
     from memctl.strategies.calls import Recovery
 
@@ -26,13 +26,13 @@ _HOMES = {
     "open_store": "memctl.bootstrap",
     "MemoryStore": "memctl.store",
     "MemctlError": "memctl.errors",
-    "Memory": "memctl.models",
-    "Query": "memctl.models",
-    "QueryResult": "memctl.models",
-    "Hit": "memctl.models",
-    "Filters": "memctl.models",
+    "Memory": "memctl.core.models",
+    "Query": "memctl.core.models",
+    "QueryResult": "memctl.core.models",
+    "Hit": "memctl.core.models",
+    "Filters": "memctl.core.models",
     "Recovery": "memctl.strategies.calls",
-    "Selection": "memctl.selection",
+    "Selection": "memctl.core.selection",
 }
 
 __all__ = [

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 from memctl import config
 from memctl.errors import MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import layout, signing
-from memctl.files.layout import UserFolder
-from memctl.index.sqlite import SqliteIndex
 from memctl.memories.asking import Asking
 from memctl.providers.base import LLM, Embedder, Reranker
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
+from memctl.storage.files import layout, signing
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.index.sqlite import SqliteIndex
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:

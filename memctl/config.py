@@ -11,13 +11,13 @@ from typing import Any
 
 from memctl.core.limits import DECAY_POLICIES, HALF_LIFE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
+from memctl.core.models import CATEGORIES
 from memctl.core.names import check_user_name
+from memctl.core.sensitive import ALLOW, REFUSE
+from memctl.core.sensitive import POLICIES as SECRET_POLICIES
 from memctl.errors import InvalidDataError, UsageError
-from memctl.files import atomic
-from memctl.files.layout import CONFIG_NAME
-from memctl.models import CATEGORIES
-from memctl.secrets import ALLOW, REFUSE
-from memctl.secrets import POLICIES as SECRET_POLICIES
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import CONFIG_NAME
 
 RERANKED = QUERY, CONTEXT = "query", "context"
 """What a reranker may have a say in."""
@@ -279,7 +279,7 @@ def _text(data: bytes) -> str:
 
 
 def _parse_yaml(text: str) -> Mapping[str, Any]:
-    from memctl.files import safe_yaml
+    from memctl.core.formats import safe_yaml
 
     try:
         found = safe_yaml.load(text)

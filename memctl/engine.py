@@ -11,22 +11,23 @@ from functools import cached_property, lru_cache, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
-from memctl import housekeeping, records, times
-from memctl import sync as syncing
 from memctl.config import Settings
-from memctl.core import ids
+from memctl.core import ids, records, times
+from memctl.core.formats import document, knowledge
+from memctl.core.formats.document import tombstones
+from memctl.core.models import TRASH, Change, Memory
+from memctl.core.sensitive import ALLOW
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
-from memctl.files import document, journal, knowledge, local_state, trash
-from memctl.files.document import tombstones
-from memctl.files.layout import UserFolder
-from memctl.gateway import Decision, Gateway, recover_if_free
-from memctl.index.database import DAMAGE, HINDRANCE
-from memctl.index.sqlite import SqliteIndex
-from memctl.models import TRASH, Change, Memory
 from memctl.providers import waiting
 from memctl.providers.base import LLM, Embedder, Reranker
-from memctl.secrets import ALLOW
-from memctl.view import View
+from memctl.storage.files import journal, local_state, trash
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder import sync as syncing
+from memctl.storage.folder.gateway import Decision, Gateway, recover_if_free
+from memctl.storage.folder.view import View
+from memctl.storage.index.database import DAMAGE, HINDRANCE
+from memctl.storage.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
     from memctl.conversations.service import Conversations
@@ -130,15 +131,15 @@ class Engine:
     @cached_property
     def conversations(self) -> Conversations:
         """What was said to agents, word for word."""
-        from memctl.conversations.in_files import FileMessages
         from memctl.conversations.service import Conversations
+        from memctl.storage.folder.messages import FileMessages
 
         return Conversations(FileMessages(self), lambda: self.settings, lambda: self.view().all())
 
     @cached_property
     def session_storage(self) -> SessionStorage:
         """The windows of agents' sessions, and what waits of them."""
-        from memctl.storage.session_files import SessionFiles
+        from memctl.storage.folder.sessions import SessionFiles
 
         return SessionFiles(self.gateway, self.settings.lock_timeout)
 
@@ -168,7 +169,7 @@ class Engine:
     @contextmanager
     def all_locked(self) -> Iterator[None]:
         """With nobody else writing to any file of the user's, sessions included."""
-        from memctl.files import sessions
+        from memctl.storage.files import sessions
 
         with self.gateway.locked(), sessions.all_locked(self.folder, timeout=self.settings.lock_timeout):
             yield
@@ -319,7 +320,7 @@ class Engine:
             return decide
 
         def looked_through(view: View) -> tuple[Change, T]:
-            from memctl import guarding
+            from memctl.core import guarding
 
             change, value = decide(view)
             return guarding.guarded_change(change, policy, lambda: _text(view.read(document.FILE_NAME))), value

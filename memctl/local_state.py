@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from memctl import times
+from memctl.core import times
 from memctl.engine import Engine
-from memctl.files import adopting, recovery
-from memctl.files.adopting import Adopted
 from memctl.sessions.service import Sessions
+from memctl.storage.files import adopting, recovery
+from memctl.storage.files.adopting import Adopted
 
 
 class LocalState:

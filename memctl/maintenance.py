@@ -7,17 +7,18 @@ from contextlib import nullcontext
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
-from memctl import housekeeping, times
 from memctl.consolidation.service import Consolidation
+from memctl.core import times
+from memctl.core.models import Change, Memory
+from memctl.core.sensitive import ALLOW
 from memctl.decay import policies
 from memctl.decay.service import Decay
 from memctl.engine import Engine
 from memctl.errors import RefusedError, UsageError
-from memctl.models import Change, Memory
-from memctl.secrets import ALLOW
 from memctl.sessions.service import Sessions
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 from memctl.tasks.service import Tasks
-from memctl.view import View
 
 SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, TRANSCRIPTS, COMPACT = STEPS = (
     "sessions", "expiry", "decay", "consolidate", "trash", "transcripts", "compact",

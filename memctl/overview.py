@@ -9,12 +9,13 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
+from memctl.core.formats import reflections
+from memctl.core.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.decay import policies
-from memctl.files import reflections, transcripts
-from memctl.files.journal import Operation
-from memctl.files.layout import UserFolder
-from memctl.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.reflections.service import Stale
+from memctl.storage.files import transcripts
+from memctl.storage.files.journal import Operation
+from memctl.storage.files.layout import UserFolder
 from memctl.store import MemoryStore
 
 CURVE_POINTS = 48

@@ -16,37 +16,37 @@ if TYPE_CHECKING:
     from datetime import datetime
     from pathlib import Path
 
-    from memctl import purge as purging
-    from memctl import sync as syncing
     from memctl.config import Settings
     from memctl.conflicts.service import Conflicts
     from memctl.consolidation.service import Consolidation
     from memctl.context.service import ContextPack, Contexts
     from memctl.conversations.service import Conversations
+    from memctl.core.models import Change, Memory, Query, QueryResult, Reflection
+    from memctl.core.records import Added
+    from memctl.core.selection import Selection
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
     from memctl.extraction.service import Extraction
     from memctl.facts.candidates import Candidates
     from memctl.feedback.service import Judged, Judgements
-    from memctl.files.journal import Operation
-    from memctl.files.layout import UserFolder
     from memctl.history.service import History
     from memctl.local_state import LocalState
     from memctl.maintenance import Step
     from memctl.memories.adding import Adding
     from memctl.memories.assistant import Assistant
     from memctl.memories.changing import Changing
-    from memctl.models import Change, Memory, Query, QueryResult, Reflection
-    from memctl.records import Added
+    from memctl.purge import planning as purging
     from memctl.reflections.service import Reflections
-    from memctl.selection import Selection
     from memctl.sessions.service import Ended, Sessions
+    from memctl.storage.files.journal import Operation
+    from memctl.storage.files.layout import UserFolder
+    from memctl.storage.folder import sync as syncing
+    from memctl.storage.folder.sync import Progress
+    from memctl.storage.folder.view import View
     from memctl.strategies.service import Strategies
-    from memctl.sync import Progress
     from memctl.tasks.service import Tasks
     from memctl.transfer.archive import Archive
-    from memctl.view import View
 
 
 class MemoryStore:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import NamedTuple, TypeVar
 
 from memctl.errors import ProviderError, UntrustedError
-from memctl.files import atomic, lock
 from memctl.providers import http
 from memctl.providers.http import is_local as is_local
+from memctl.storage.files import atomic, lock
 
 T = TypeVar("T")
 

@@ -18,12 +18,13 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["memctl"]):
+    from memctl.core.formats import codec, document, reflections, safe_yaml
+    from memctl.core.formats.codec import RecordError
+    from memctl.core.formats.safe_yaml import UnsafeYamlError
+    from memctl.core.text import terms
     from memctl.errors import MemctlError
     from memctl.feedback import rules
-    from memctl.files import codec, document, journal, merge, reflections, safe_yaml, sessions, trash
-    from memctl.files.codec import RecordError
-    from memctl.files.safe_yaml import UnsafeYamlError
-    from memctl.index import text
+    from memctl.storage.files import journal, merge, sessions, trash
     from memctl.transfer import formats
 
 
@@ -70,9 +71,9 @@ def merge_three(data: bytes) -> None:
 
 def ask(data: bytes) -> None:
     """Any text is a legal question, and the index prepares it as it prepares a memory."""
-    words = text.terms(data.decode("utf-8", "replace"))
-    assert all(word and len(word) <= text.LONGEST_TERM for word in words)
-    text.match_expression(words)
+    words = terms.terms(data.decode("utf-8", "replace"))
+    assert all(word and len(word) <= terms.LONGEST_TERM for word in words)
+    terms.match_expression(words)
 
 
 TARGETS: dict[str, tuple[Callable[[bytes], None], str]] = {

@@ -25,10 +25,10 @@ os.environ["TYPER_USE_RICH"] = "0"
 
 import typer  # noqa: E402
 
-from memctl import times  # noqa: E402
 from memctl.cli.app import command as whole_command  # noqa: E402
 from memctl.config import Settings  # noqa: E402
-from memctl.files import layout, signing  # noqa: E402
+from memctl.core import times  # noqa: E402
+from memctl.storage.files import layout, signing  # noqa: E402
 
 DOCS = Path(__file__).resolve().parent.parent / "docs"
 MADE = "<!-- Made by scripts/make_reference.py: change the code, then run `make docs`. -->"

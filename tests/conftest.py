@@ -23,10 +23,12 @@ import pytest
 from hypothesis import HealthCheck, settings
 
 import memctl
-from memctl import MemoryStore, open_store, sync
-from memctl.files import document, signing
-from memctl.index import database as db
-from memctl.index.sqlite import SqliteIndex
+from memctl import MemoryStore, open_store
+from memctl.core.formats import document
+from memctl.storage.files import signing
+from memctl.storage.folder import sync
+from memctl.storage.index import database as db
+from memctl.storage.index.sqlite import SqliteIndex
 
 TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 """Many more cases: for a night, not for every commit."""

@@ -22,8 +22,8 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, doctor, open_store
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import atomic
-from memctl.files.layout import UserFolder
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import UserFolder
 from memctl.transfer import archive, restoring
 
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.models import ARCHIVED, Filters, Memory, Query
-from memctl.selection import Selection
+from memctl.core.models import ARCHIVED, Filters, Memory, Query
+from memctl.core.selection import Selection
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 CITIES = ("Rome", "Oslo", "Bonn", "Paris")

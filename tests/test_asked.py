@@ -9,10 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, dates, open_store
-from memctl.index.cues import LONGEST_QUESTION, asks, speaker, stands
-from memctl.models import SUPERSEDED, Filters, Memory, Query
+from memctl import MemoryStore, open_store
+from memctl.core import dates
+from memctl.core.models import SUPERSEDED, Filters, Memory, Query
 from memctl.retrieval.asked import asked
+from memctl.storage.index.cues import LONGEST_QUESTION, asks, speaker, stands
 
 NOW = datetime(2026, 11, 22, 12, tzinfo=UTC)
 

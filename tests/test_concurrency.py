@@ -20,11 +20,12 @@ import pytest
 from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_hand
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import codec, document
+from memctl.core.models import Change, Memory, TextEdit
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
-from memctl.files import atomic, codec, document, journal, layout, receipts, recovery
-from memctl.index import database
-from memctl.models import Change, Memory, TextEdit
-from memctl.view import View
+from memctl.storage.files import atomic, journal, layout, receipts, recovery
+from memctl.storage.folder.view import View
+from memctl.storage.index import database
 
 Opener = Callable[..., MemoryStore]
 EACH = 400 if TORTURE else 100

@@ -22,10 +22,11 @@ from memctl.consolidation.made import SKILLS, Rules, marked
 from memctl.consolidation.plan import Plan, plan
 from memctl.context import fence
 from memctl.core import recalled
+from memctl.core.formats import codec
+from memctl.core.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
-from memctl.files import codec, merge
-from memctl.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.providers import asking
+from memctl.storage.files import merge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
 THEN = NOW - timedelta(days=30)

@@ -19,8 +19,8 @@ from memctl.context.budget import SHARES, allocate, lent
 from memctl.context.cut import Cutter, cost
 from memctl.context.evidence import CONSTRAINTS, PROFILE, RELEVANT, SECTIONS, STRATEGIES, TASK
 from memctl.context.tokens import estimate
+from memctl.core.models import Memory
 from memctl.errors import UsageError
-from memctl.models import Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -14,9 +14,9 @@ from conftest import same_as_rebuilt
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
 from memctl.cli.main import main
+from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 from memctl.extraction import clauses
 from memctl.extraction.extract import Utterance
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
 

@@ -27,9 +27,9 @@ import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
 
 from memctl import MemoryStore, open_store
+from memctl.core.models import Memory
 from memctl.errors import ConflictError
-from memctl.files import atomic, journal, layout
-from memctl.models import Memory
+from memctl.storage.files import atomic, journal, layout
 
 NOW = datetime(2025, 6, 1, 12, tzinfo=UTC)
 

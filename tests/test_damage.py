@@ -26,10 +26,10 @@ import pytest
 from conftest import NOBODY, TORTURE, count_cases, no_rights, same_as_rebuilt
 
 from memctl import MemoryStore, bootstrap, open_store, overview
+from memctl.core.models import Filters, Memory, Query
+from memctl.core.selection import Selection
 from memctl.errors import DamagedError
-from memctl.index import database as db
-from memctl.models import Filters, Memory, Query
-from memctl.selection import Selection
+from memctl.storage.index import database as db
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 MANY = 60 if TORTURE else 3

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore
+from memctl.core.models import Memory
 from memctl.errors import NotFoundError, ProviderError
 from memctl.evaluation import metrics, questions
 from memctl.evaluation.metrics import CUTS, by_ranks, hits_to_evidence, interval, judged, ranks_of
 from memctl.evaluation.questions import Question
 from memctl.evaluation.service import VECTORS_ALONE, WORDS_ALONE
-from memctl.models import Memory
 
 # The figures
 

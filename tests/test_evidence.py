@@ -13,7 +13,7 @@ from memctl.agent.tools import Toolbox
 from memctl.cli.main import main
 from memctl.context.shown import best_passage, text_of
 from memctl.core.kept import KeptMessage
-from memctl.models import Memory
+from memctl.core.models import Memory
 from memctl.store import MemoryStore
 
 NOW = datetime(2026, 11, 20, 9, tzinfo=UTC)

@@ -14,9 +14,10 @@ from conftest import cases, same_as_rebuilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, dates
+from memctl import MemoryStore
 from memctl.config import Settings
 from memctl.context import fence
+from memctl.core import dates
 from memctl.errors import InvalidDataError, ProviderError
 from memctl.extraction import extract
 from memctl.extraction.conversations import parse

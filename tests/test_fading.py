@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.core.limits import AGE, CAPACITY, DECAY_POLICIES, GATE, HALF_LIFE, STRATEGIES
+from memctl.core.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 from memctl.decay import policies
 from memctl.decay.policies import Rules
 from memctl.errors import InvalidDataError, RefusedError, UsageError
-from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 EVERY = Rules(policies=DECAY_POLICIES, capacity=3)

@@ -36,15 +36,16 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, bootstrap, doctor, open_store, records
+from memctl import MemoryStore, bootstrap, doctor, open_store
+from memctl.core import records
+from memctl.core.models import Change, Filters, Memory, Query, TextEdit
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import atomic, journal, layout, lock, merge_values
-from memctl.files.journal import Operation, RecordStep, TextStep
-from memctl.index import database
-from memctl.models import Change, Filters, Memory, Query, TextEdit
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
-from memctl.view import View
+from memctl.storage.files import atomic, journal, layout, lock, merge_values
+from memctl.storage.files.journal import Operation, RecordStep, TextStep
+from memctl.storage.folder.view import View
+from memctl.storage.index import database
 
 Opener = Callable[..., MemoryStore]
 

@@ -15,8 +15,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.context.fence import PREFACE, TAG, enclosed, fenced, section
-from memctl.models import Memory
-from memctl.tagged import as_json
+from memctl.core.models import Memory
+from memctl.core.tagged import as_json
 
 CLOSING = f"</{TAG}>"
 EVERY = [chr(code) for code in range(sys.maxunicode + 1) if not 0xD800 <= code <= 0xDFFF]

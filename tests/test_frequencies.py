@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import Memory, MemoryStore, open_store
-from memctl.index import frequencies, search, text, vectors
-from memctl.index.sqlite import SqliteIndex
-from memctl.models import Filters
+from memctl.core.models import Filters
+from memctl.core.text import terms
+from memctl.storage.index import frequencies, search, vectors
+from memctl.storage.index.sqlite import SqliteIndex
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 COUNTS = st.dictionaries(
@@ -80,13 +81,13 @@ def all_matches(store: MemoryStore, words: list[str], limit: int) -> list[tuple[
     """The plain way to ask: everything is scored, everything is filtered."""
     sql = """SELECT f.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND e.status = 'active' ORDER BY f.rank, e.rowid LIMIT ?"""
-    return store.engine.index.connection.execute(sql, (text.match_expression(words), limit)).fetchall()
+    return store.engine.index.connection.execute(sql, (terms.match_expression(words), limit)).fetchall()
 
 
 @cases(40)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5, unique=True), st.integers(1, 40))
 def test_the_best_by_words_are_those_of_all(large: MemoryStore, asked: list[str], limit: int) -> None:
-    words = text.terms(" ".join(asked))
+    words = terms.terms(" ".join(asked))
     found = large.engine.index.full_text(words, Filters(), NOW, limit)
 
     assert [(one.rowid, one.score) for one in found] == all_matches(large, words, limit)
@@ -94,7 +95,7 @@ def test_the_best_by_words_are_those_of_all(large: MemoryStore, asked: list[str]
 
 def test_many_that_do_not_pass_the_filter_hide_none(large: MemoryStore) -> None:
     """Wherever the looked-up part of the best holds too few, more are looked at."""
-    words = text.terms("tea lisbon 10 20 30 40 50 60 70 80 90")
+    words = terms.terms("tea lisbon 10 20 30 40 50 60 70 80 90")
     found = large.engine.index.full_text(words, Filters(), NOW, 5)
 
     assert [(one.rowid, one.score) for one in found] == all_matches(large, words, 5)

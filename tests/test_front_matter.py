@@ -14,8 +14,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import reflections
 from memctl.errors import InvalidDataError
-from memctl.files import merge_texts, reflections
+from memctl.storage.files import merge_texts
 
 FOREIGN = """\
 # how it was measured

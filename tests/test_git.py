@@ -19,12 +19,13 @@ import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
 
 from memctl import MemoryStore, doctor, open_store
+from memctl.core.formats import document
+from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
-from memctl.files import document, layout
-from memctl.files.layout import UserFolder
 from memctl.git import asking, commits, installation, settling
-from memctl.models import Memory
+from memctl.storage.files import layout
+from memctl.storage.files.layout import UserFolder
 
 MEMCTL = Path(sys.executable).with_name("memctl")
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)

@@ -22,8 +22,8 @@ import memctl
 from memctl import open_store
 from memctl.cli.main import main
 from memctl.errors import RefusedError, StorageError
-from memctl.files.layout import UserFolder
 from memctl.git import commits, installation, process, revisions
+from memctl.storage.files.layout import UserFolder
 
 pytestmark = pytest.mark.skipif(shutil.which("git") is None, reason="needs git")
 

@@ -23,10 +23,11 @@ from bench import growth
 from memctl.conflicts import contradictions
 from memctl.consolidation import grouping
 from memctl.core import messages
+from memctl.core.formats import document
+from memctl.core.models import Memory
 from memctl.errors import MemctlError
-from memctl.files import document, edit, erase
-from memctl.models import Memory
 from memctl.sessions import topics, window
+from memctl.storage.files import edit, erase
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 SIZE, FLOOR, MOST, STEEPEST = 1_500, 0.5, 6.0, 1.7

@@ -19,12 +19,14 @@ from conftest import TORTURE, count_cases, elements, same_as_rebuilt, tracked, w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl import Memory, MemoryStore, config, doctor, open_store, times
+from memctl import Memory, MemoryStore, config, doctor, open_store
 from memctl.cli.main import main
+from memctl.core import times
+from memctl.core.formats import codec, reflections
+from memctl.core.models import Problem
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError
-from memctl.files import backups, codec, reflections
-from memctl.models import Problem
+from memctl.storage.files import backups
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 
@@ -327,7 +329,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
 
 
 def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
-    from memctl.files import sessions
+    from memctl.storage.files import sessions
 
     reference = sessions.offload(store.folder, "talk", "a long output")
     store.sessions.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)

@@ -21,15 +21,16 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 from test_crash import NOW as CRASH_NOW
 from test_crash import Nursery, _reference, opened, prepared, truth
 
-from memctl import MemoryStore, open_store, times, trust
+from memctl import MemoryStore, open_store, trust
 from memctl.cli.main import main
+from memctl.core import times
+from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query
+from memctl.core.selection import Selection
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
-from memctl.files.journal import Operation, RecordStep
 from memctl.git import revisions
 from memctl.history import past, stacks
 from memctl.history.past import RECORD, Key, Point
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query
-from memctl.selection import Selection
+from memctl.storage.files.journal import Operation, RecordStep
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

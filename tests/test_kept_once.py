@@ -14,8 +14,8 @@ from memctl import MemoryStore, open_store
 from memctl.core import kept
 from memctl.core.messages import Message
 from memctl.core.session import EVICTED, Queued, Session
-from memctl.files import queue, transcripts
-from memctl.files import sessions as files
+from memctl.storage.files import queue, transcripts
+from memctl.storage.files import sessions as files
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)

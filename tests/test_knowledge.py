@@ -18,10 +18,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, distribution, doctor
+from memctl.core.formats import knowledge
+from memctl.core.formats.knowledge import LARGE, SMALL, WHOLE, Chunk, chunks
+from memctl.core.models import Filters, Memory, Query
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
-from memctl.files import knowledge, receipts
-from memctl.files.knowledge import LARGE, SMALL, WHOLE, Chunk, chunks
-from memctl.models import Filters, Memory, Query
+from memctl.storage.files import receipts
 
 SAMPLE = Path(__file__).resolve().parents[1] / "sample_store"
 RUNBOOK = """# Runbook

@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 from memctl.errors import NotFoundError, UsageError
 from memctl.facts import rules as facts
 from memctl.feedback import preferences
 from memctl.feedback import rules as feedback
 from memctl.feedback.rules import JUDGEMENTS, Feedback
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 unit = st.floats(0, 1)

@@ -21,14 +21,14 @@ from conftest import elements, tracked
 
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
+from memctl.core.models import LogLine, Memory
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
-from memctl.files import sessions as session_files
-from memctl.files.journal import Operation, RecordStep, TextStep
-from memctl.files.layout import COUNTED, TRASH, path_of
-from memctl.index import database
-from memctl.models import LogLine, Memory
+from memctl.storage.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
+from memctl.storage.files import sessions as session_files
+from memctl.storage.files.journal import Operation, RecordStep, TextStep
+from memctl.storage.files.layout import COUNTED, TRASH, path_of
+from memctl.storage.index import database
 
 Opener = Callable[..., MemoryStore]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)

@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.models import ACTIVE, ARCHIVED, KINDS, STATUSES, SUPERSEDED, Memory
 from memctl.errors import UsageError
-from memctl.models import ACTIVE, ARCHIVED, KINDS, STATUSES, SUPERSEDED, Memory
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

@@ -11,10 +11,11 @@ from conftest import cases, count_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl.core.formats import codec, document, reflections
+from memctl.core.models import Memory
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document, edit, merge, merge_texts, merge_values, reflections, succession
 from memctl.git import merging
-from memctl.models import Memory
+from memctl.storage.files import edit, merge, merge_texts, merge_values, succession
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

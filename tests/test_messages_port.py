@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from memctl import open_store
-from memctl.conversations.in_files import FileMessages
-from memctl.conversations.port import Messages
 from memctl.core.kept import KeptMessage, Paused
+from memctl.storage.folder.messages import FileMessages
+from memctl.storage.messages import Messages
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 LONG = "A heron stands in the reeds. " * 400

@@ -11,8 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
-from memctl.index.protocol import Neighbours, Said
-from memctl.models import ARCHIVED, Filters, Memory, Query
+from memctl.core.models import ARCHIVED, Filters, Memory, Query
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.rank import (
     ANSWER_SHARE,
@@ -23,6 +22,7 @@ from memctl.retrieval.rank import (
     lifted,
     most,
 )
+from memctl.storage.index.protocol import Neighbours, Said
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 

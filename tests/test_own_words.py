@@ -17,9 +17,9 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, doctor, open_store, overview
 from memctl.cli.main import main
+from memctl.core.models import KINDS, Memory
 from memctl.doctor import codes
 from memctl.errors import UsageError
-from memctl.models import KINDS, Memory
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 FIELDS = ("kind", "category", "layer", "status", "source", "subcategory", "archived_reason", "session_id", "key")

@@ -16,7 +16,7 @@ from memctl.agent.memory import AgentMemory
 from memctl.agent.shared import Shared
 from memctl.consolidation import made
 from memctl.core import provenance
-from memctl.models import Memory
+from memctl.core.models import Memory
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 OWN_SECTIONS = ("Constraints and preferences", "About the user", "What worked before")

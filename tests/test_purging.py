@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.cli.main import main
+from memctl.core.formats import reflections
+from memctl.core.models import Change, TextEdit
 from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
-from memctl.files import journal, naming, queue, receipts, reflections, sessions
-from memctl.files.layout import UserFolder
-from memctl.models import Change, TextEdit
-from memctl.purge import Phrases
+from memctl.purge.planning import Phrases
+from memctl.storage.files import journal, naming, queue, receipts, sessions
+from memctl.storage.files.layout import UserFolder
 
 Opener = Callable[..., MemoryStore]
 

@@ -16,9 +16,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import codec, document
+from memctl.core.models import KINDS, STATUSES, Memory
 from memctl.errors import FormatVersionError, InvalidDataError
-from memctl.files import codec, document, edit
-from memctl.models import KINDS, STATUSES, Memory
+from memctl.storage.files import edit
 
 # Strategies
 

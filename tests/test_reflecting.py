@@ -11,9 +11,9 @@ import pytest
 from conftest import same_as_rebuilt
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import reflections
+from memctl.core.models import Memory
 from memctl.errors import NotFoundError, ProviderError
-from memctl.files import reflections
-from memctl.models import Memory
 from memctl.providers.asking import ask
 from memctl.reflections import drafting
 from memctl.reflections.scope import Scope, scope_of

@@ -20,9 +20,9 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import reflections
+from memctl.core.models import Memory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
-from memctl.files import reflections
-from memctl.models import Memory
 
 PATH = "reflections/a.md"
 
@@ -232,7 +232,7 @@ def test_deep_nesting_is_refused(shape: str, depth: int) -> None:
     """In a process of its own: a parser that runs out of stack takes its process with it."""
     inside = "[" * depth + "]" * depth if shape == "[]" else shape * depth
     front = f"---\na:\n  {inside}\n---\n# Body\n"
-    code = "import sys; from memctl.files import reflections; from memctl.errors import InvalidDataError\n"
+    code = "import sys; from memctl.core.formats import reflections; from memctl.errors import InvalidDataError\n"
     code += "try: reflections.parse(sys.stdin.buffer.read(), 'reflections/a.md')\n"
     code += "except InvalidDataError as problem: print('refused', problem)"
     done = subprocess.run([sys.executable, "-c", code], input=front.encode(), capture_output=True)

@@ -11,8 +11,8 @@ import pytest
 from conftest import elements, write_by_hand
 
 from memctl import MemoryStore, doctor
+from memctl.core.models import Memory
 from memctl.errors import RefusedError
-from memctl.models import Memory
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 

@@ -27,8 +27,8 @@ from providers.test_fastembed import WORDS, build_model, build_tokenizer, hub
 
 import memctl
 from memctl import MemoryStore
+from memctl.core.models import Hit, Memory, Query
 from memctl.errors import DegradedError, InvalidDataError, ProviderError, UsageError
-from memctl.models import Hit, Memory, Query
 from memctl.providers import catalogue, fastembed
 from memctl.providers.registry import RERANK_CHOICES, load_reranker
 from memctl.providers.rerank import BATCH, ServerReranker

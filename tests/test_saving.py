@@ -13,12 +13,12 @@ from hypothesis import strategies as st
 from memctl import MemoryStore
 from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
+from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
+from memctl.core.times import utc_now
 from memctl.errors import NotFoundError, UsageError
 from memctl.extraction.classify import classified
 from memctl.extraction.reported import binds, direct
 from memctl.memories.assistant import Meant
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
-from memctl.times import utc_now
 
 
 @pytest.fixture
@@ -333,7 +333,7 @@ def test_a_context_of_an_empty_memory(box: Toolbox):
 
 
 def test_an_offloaded_text_is_shown_by_its_reference(box: Toolbox, store: MemoryStore):
-    from memctl.files import sessions
+    from memctl.storage.files import sessions
 
     reference = sessions.offload(store.folder, "main", "begin " + "word " * 3000)
     assert "begin word" in box.call("show_memory", {"id": reference})

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from memctl import Memory, MemoryStore, open_store
-from memctl.index import search, sqlite
-from memctl.index.scanning import Scanner
-from memctl.index.vectors import pack
-from memctl.models import Filters
+from memctl.core.models import Filters
+from memctl.storage.index import search, sqlite
+from memctl.storage.index.scanning import Scanner
+from memctl.storage.index.vectors import pack
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 WORDS = "alice bob clara tea coffee mug spoon kettle lisbon porto office kitchen train garden violin bicycle".split()

@@ -14,14 +14,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
-from memctl import Memory, MemoryStore, config, doctor, secrets
+from memctl import Memory, MemoryStore, config, doctor
 from memctl.agent.memory import AgentMemory
+from memctl.core import sensitive
+from memctl.core.models import Change, LogLine, TextEdit
+from memctl.core.sensitive import ALLOW, MASK, REFUSE
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.extract import Utterance
 from memctl.memories.asking import Asking
-from memctl.models import Change, LogLine, TextEdit
-from memctl.secrets import ALLOW, MASK, REFUSE
 
 SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
 
@@ -33,15 +34,15 @@ MADE = secret_texts()
 
 @pytest.mark.parametrize("kind", MADE)
 def test_made_up_secrets_are_found(kind: str) -> None:
-    assert [text for text in MADE[kind] if not secrets.found(text)] == []
+    assert [text for text in MADE[kind] if not sensitive.found(text)] == []
 
 
 @pytest.mark.parametrize("kind", [*FORMS, *SAID])
 def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
     """No run of eight characters of it is left; what stands around it is."""
     for text in MADE[kind]:
-        shown = secrets.masked(text)
-        for found in secrets.found(text):
+        shown = sensitive.masked(text)
+        for found in sensitive.found(text):
             held = text[found.start : found.end]
             assert all(held[at : at + 8] not in shown for at in range(len(held) - 7) if held[at].isalnum())
             assert "[redacted " in shown
@@ -50,12 +51,12 @@ def test_a_secret_is_masked_as_a_whole(kind: str) -> None:
 @pytest.mark.parametrize("text", ["Vault takes {}.", "pat={}", "用{}，别弄丢了。", "{}"])
 @pytest.mark.parametrize("secret", ["s.pLIix6MEOLeMa61EqJomTEI1", "Xb03rEMU64yT6BzU" * 4 + "xgciFnq9RBX2AZDOk3Qz"])
 def test_forms_that_have_become_rare(secret: str, text: str) -> None:
-    (found,) = secrets.found(text.format(secret))
+    (found,) = sensitive.found(text.format(secret))
     assert secret in text.format(secret)[found.start : found.end]
 
 
 def test_ordinary_text_raises_no_alarm() -> None:
-    assert [text for text in ordinary_texts() if secrets.found(text)] == []
+    assert [text for text in ordinary_texts() if sensitive.found(text)] == []
 
 
 @pytest.mark.parametrize(
@@ -83,7 +84,7 @@ def test_ordinary_text_raises_no_alarm() -> None:
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_secret_and_is_none(text: str) -> None:
-    assert secrets.found(text) == []
+    assert sensitive.found(text) == []
 
 
 @pytest.mark.parametrize(
@@ -101,13 +102,13 @@ def test_what_is_close_to_a_secret_and_is_none(text: str) -> None:
     ],
 )  # fmt: skip
 def test_secrets_in_the_forms_people_and_programs_write_them(text: str, held: str) -> None:
-    assert held not in secrets.masked(text)
-    assert secrets.masked(secrets.masked(text)) == secrets.masked(text)
+    assert held not in sensitive.masked(text)
+    assert sensitive.masked(sensitive.masked(text)) == sensitive.masked(text)
 
 
 @pytest.mark.parametrize("path", [p for p in SAMPLE_STORE.rglob("*") if p.is_file()], ids=lambda p: p.name)
 def test_the_sample_store_raises_no_alarm(path: Path) -> None:
-    assert secrets.in_files([path]) == []
+    assert sensitive.in_files([path]) == []
 
 
 @given(
@@ -115,21 +116,21 @@ def test_the_sample_store_raises_no_alarm(path: Path) -> None:
 )
 @cases(150)
 def test_masking_twice_changes_nothing(before: str, secret: str, after: str) -> None:
-    once = secrets.masked(before + "\n" + secret + "\n" + after)
-    assert secrets.masked(once) == once
-    assert secrets.found(once) == []
+    once = sensitive.masked(before + "\n" + secret + "\n" + after)
+    assert sensitive.masked(once) == once
+    assert sensitive.found(once) == []
 
 
 def test_a_long_value_is_masked_to_its_end() -> None:
     text = f"password={'Ab1-' * 900} and so on"
     for cautious in (False, True):
-        assert secrets.masked(text, cautious=cautious, mask="X") == "password=X and so on"
+        assert sensitive.masked(text, cautious=cautious, mask="X") == "password=X and so on"
 
 
 @given(st.text(max_size=400), st.booleans())
 @cases(300)
 def test_what_is_found_stands_in_the_text_in_order(text: str, cautious: bool) -> None:
-    parts = secrets.found(text, cautious=cautious)
+    parts = sensitive.found(text, cautious=cautious)
     edges = [edge for part in parts for edge in (part.start, part.end)]
     assert edges == sorted(edges)
     assert all(0 <= part.start < part.end <= len(text) for part in parts)
@@ -139,7 +140,7 @@ def test_what_is_found_stands_in_the_text_in_order(text: str, cautious: bool) ->
 @cases(200)
 def test_the_cautious_search_finds_at_least_as_much(text: str) -> None:
     for made in (text, text + " " + TOKEN, "password=" + text):
-        assert bool(secrets.found(made, cautious=True)) >= bool(secrets.found(made))
+        assert bool(sensitive.found(made, cautious=True)) >= bool(sensitive.found(made))
 
 
 @pytest.mark.parametrize("text", ["a" * 200_000, "a-" * 100_000, "password " * 20_000, "key=" * 50_000, "eyJ." * 50_000,
@@ -150,7 +151,7 @@ def test_the_cautious_search_finds_at_least_as_much(text: str) -> None:
                                   "curl -u " * 20_000, "mysql " * 30_000, "--pass " * 25_000, " " * 200_000, "password" + " " * 200_000])  # fmt: skip
 def test_no_text_takes_for_ever(text: str) -> None:
     """Run in a process of its own: a search that does not end would end with the time limit."""
-    code = f"import sys\nfrom memctl import secrets\nsecrets.found(sys.stdin.read()[:{len(text)}])"
+    code = f"import sys\nfrom memctl.core import sensitive\nsensitive.found(sys.stdin.read()[:{len(text)}])"
     subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=60)
 
 
@@ -161,7 +162,7 @@ def test_detect_secrets_finds_nothing_that_is_missed() -> None:
 
     find = detect_secrets()
     texts = [text for texts in MADE.values() for text in texts]
-    assert [text for text in texts if find(text) and not secrets.found(text)] == []
+    assert [text for text in texts if find(text) and not sensitive.found(text)] == []
 
 
 # Storing
@@ -404,10 +405,10 @@ def test_files_for_a_hook(tmp_path: Path) -> None:
     (tmp_path / "c.bin").write_bytes(b"\0" + TOKEN.encode())
     (tmp_path / "d.md").write_bytes(b"\xff\xfe caf\xe9 password: Kitten-99\r\n")
     paths = [tmp_path / name for name in ("a.json", "b.md", "c.bin", "d.md", "gone.md")]
-    told = [f"{Path(place.path).name}:{place.line} {place.kind}" for place in secrets.in_files(paths)]
+    told = [f"{Path(place.path).name}:{place.line} {place.kind}" for place in sensitive.in_files(paths)]
 
     assert told == ["a.json:2 a GitHub token", "a.json:3 a key", "b.md:3 a GitHub token", "d.md:1 a password"]
-    assert str(secrets.in_files([tmp_path / "b.md"])[0]) == f"{tmp_path / 'b.md'}:3:7: looks like a GitHub token"
+    assert str(sensitive.in_files([tmp_path / "b.md"])[0]) == f"{tmp_path / 'b.md'}:3:7: looks like a GitHub token"
 
 
 @pytest.mark.parametrize(("value", "name"), [("hunter2x", "password"), ({"db": {"dbPassword": "Kitten99"}}, ""),
@@ -415,12 +416,12 @@ def test_files_for_a_hook(tmp_path: Path) -> None:
                                              ({"wifi_password": 482913}, ""), ({"wifi": {"db_pass": "Kitten99"}}, "")])  # fmt: skip
 def test_values(value: object, name: str) -> None:
     with pytest.raises(RefusedError):
-        secrets.guarded(value, REFUSE, name=name)
-    masked = secrets.guarded(value, MASK, name=name)
-    assert secrets.guarded(masked, REFUSE, name=name) == masked
+        sensitive.guarded(value, REFUSE, name=name)
+    masked = sensitive.guarded(value, MASK, name=name)
+    assert sensitive.guarded(masked, REFUSE, name=name) == masked
     assert type(masked) is type(value)
-    assert secrets.guarded(value, ALLOW, name=name) == value
-    assert secrets.guarded(value, REFUSE, name=name, known=json.dumps(value, ensure_ascii=False)) == value
+    assert sensitive.guarded(value, ALLOW, name=name) == value
+    assert sensitive.guarded(value, REFUSE, name=name, known=json.dumps(value, ensure_ascii=False)) == value
 
 
 @pytest.mark.parametrize("value", [{"session_id": "s1", "signature": "f(x)", "max_tokens": 5, "tokens": "12"}, None, 3, "",
@@ -428,8 +429,8 @@ def test_values(value: object, name: str) -> None:
                                    {"password": {"hash": 12}}, {"token": 30522}, {"token": {"bearer": True}}, {"ski_pass": "A4711B"},
                                    {"password": True}, {"password": 12}])  # fmt: skip
 def test_values_that_hold_none(value: object) -> None:
-    assert secrets.guarded(value, REFUSE) == value
-    assert secrets.guarded(value, MASK) == value
+    assert sensitive.guarded(value, REFUSE) == value
+    assert sensitive.guarded(value, MASK) == value
 
 
 # Starting fast
@@ -437,8 +438,8 @@ def test_values_that_hold_none(value: object) -> None:
 
 def test_ordinary_text_compiles_no_rule() -> None:
     code = (
-        "import sys\nfrom memctl import secrets\n"
-        "secrets.found('Alice prefers tea in the morning, and 小林 likes coffee')\nprint('memctl.looks' in sys.modules)"
+        "import sys\nfrom memctl.core import sensitive\n"
+        "sensitive.found('Alice prefers tea in the morning, and 小林 likes coffee')\nprint('memctl.core.sensitive_looks' in sys.modules)"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout == "False\n"
 

@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secrets import secret_texts
-from memctl import secrets
+from memctl.core import sensitive
 
 DISGUISED = [
     ('{"body": "{\\"password\\": \\"Zebra-4471\\"}"}', 'Zebra-4471'),
@@ -147,10 +147,10 @@ DISGUISED = [
 
 @pytest.mark.parametrize(("text", "held"), DISGUISED)
 def test_a_disguised_secret_is_masked(text: str, held: str) -> None:
-    shown = secrets.masked(text)
+    shown = sensitive.masked(text)
     assert held not in shown
     assert "[redacted " in shown
-    assert secrets.masked(shown) == shown
+    assert sensitive.masked(shown) == shown
 
 
 @pytest.mark.parametrize(
@@ -167,7 +167,7 @@ def test_a_disguised_secret_is_masked(text: str, held: str) -> None:
     ],
 )  # fmt: skip
 def test_the_mask_stands_where_the_secret_stood(text: str, shown: str) -> None:
-    assert secrets.masked(text) == shown
+    assert sensitive.masked(text) == shown
 
 
 @pytest.mark.parametrize(
@@ -183,7 +183,7 @@ def test_the_mask_stands_where_the_secret_stood(text: str, shown: str) -> None:
     ],
 )  # fmt: skip
 def test_what_is_close_to_a_disguised_secret_and_is_none(text: str) -> None:
-    assert secrets.found(text) == []
+    assert sensitive.found(text) == []
 
 
 def test_a_value_beside_its_name_is_masked_in_json_values() -> None:
@@ -191,9 +191,9 @@ def test_a_value_beside_its_name_is_masked_in_json_values() -> None:
     shown = {
         "env": [{"name": "DB_PASSWORD", "value": "[redacted password]"}, {"name": "Secret Garden", "value": "music"}]
     }
-    assert secrets.masked_value(value) == shown
-    assert [kind for kind, _ in secrets.in_value(value)] == ["a password"]
-    assert list(secrets.in_value(shown)) == []
+    assert sensitive.masked_value(value) == shown
+    assert [kind for kind, _ in sensitive.in_value(value)] == ["a password"]
+    assert list(sensitive.in_value(shown)) == []
 
 
 WIDE = {ord(plain): chr(ord(plain) + 0xFEE0) for plain in map(chr, range(0x21, 0x7F))}
@@ -203,11 +203,11 @@ MADE = [text for texts in secret_texts(2).values() for text in texts if "PRIVATE
 @given(st.sampled_from(MADE), st.data())
 @cases(100)
 def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataObject) -> None:
-    whole = secrets.found(text)
+    whole = sensitive.found(text)
     wide = "".join(letter.translate(WIDE) if data.draw(st.booleans()) else letter for letter in text)
-    assert [(one.start, one.end) for one in secrets.found(wide)] == [(one.start, one.end) for one in whole]
+    assert [(one.start, one.end) for one in sensitive.found(wide)] == [(one.start, one.end) for one in whole]
     at = data.draw(st.integers(0, len(text)))
-    hidden = secrets.masked(text[:at] + data.draw(st.sampled_from("\u200b\u00ad\u2060\ufe0f\u034f")) + text[at:])
+    hidden = sensitive.masked(text[:at] + data.draw(st.sampled_from("\u200b\u00ad\u2060\ufe0f\u034f")) + text[at:])
     assert all(text[one.start : one.end] not in hidden for one in whole)
 
 
@@ -218,5 +218,5 @@ def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataOb
                                   "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000])  # fmt: skip
 def test_no_disguise_takes_for_ever(text: str) -> None:
     """Run in a process of its own: a search that does not end would end with the time limit."""
-    code = f"import sys\nfrom memctl import secrets\nsecrets.found(sys.stdin.read()[:{len(text)}])"
+    code = f"import sys\nfrom memctl.core import sensitive\nsecrets.found(sys.stdin.read()[:{len(text)}])"
     subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=60)

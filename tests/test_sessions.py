@@ -31,9 +31,9 @@ from memctl.errors import (
     StorageError,
     UsageError,
 )
-from memctl.files import queue
-from memctl.files import sessions as files
 from memctl.sessions.state import messages_of, task_of
+from memctl.storage.files import queue
+from memctl.storage.files import sessions as files
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
@@ -596,7 +596,7 @@ SCRIPT = """
 import os, signal, sys
 from datetime import datetime, UTC
 from memctl import open_store
-from memctl.files import atomic, sessions
+from memctl.storage.files import atomic, sessions
 root, session_id, kill_at = sys.argv[1], sys.argv[2], int(sys.argv[3])
 now = datetime(2026, 11, 21, 9, tzinfo=UTC)
 store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache"})

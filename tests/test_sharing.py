@@ -22,9 +22,9 @@ from memctl.agent.memory import AgentMemory
 from memctl.agent.schemas import TOOLS
 from memctl.agent.shared import Shared, merged, open_shared
 from memctl.agent.tools import Toolbox
+from memctl.core.models import Filters, Hit, Memory
+from memctl.core.selection import Selection
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
-from memctl.models import Filters, Hit, Memory
-from memctl.selection import Selection
 
 SECRET = "Bob keeps his tea in the blue tin"
 

@@ -26,9 +26,9 @@ from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory, AsyncAgentMemory
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Toolbox
-from memctl.models import Filters
+from memctl.core.models import Filters
+from memctl.core.turns import Turn, given_up, held
 from memctl.providers import waiting
-from memctl.turns import Turn, given_up, held
 
 LONG = 60.0
 """Seconds after which a test that hangs fails."""

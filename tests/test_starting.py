@@ -20,9 +20,9 @@ import pytest
 
 import memctl
 from memctl import MemoryStore
-from memctl.records import Added
+from memctl.core.records import Added
 
-LATE = {"memctl.purge", "memctl.files.erase", "memctl.files.sessions", "memctl.git"}
+LATE = {"memctl.purge.planning", "memctl.storage.files.erase", "memctl.storage.files.sessions", "memctl.git"}
 """Parts of the program which most commands do not need."""
 
 HEAVY = {"numpy", "fastembed", "onnxruntime", "httpx", "yaml", "rich", "regex", "asyncio"}

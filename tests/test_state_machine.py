@@ -21,12 +21,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from memctl import MemoryStore, open_store
+from memctl.core.formats import codec, reflections
+from memctl.core.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
-from memctl.files import codec, receipts, reflections, trash
-from memctl.files.layout import path_of
-from memctl.files.naming import unlinked
-from memctl.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
 from memctl.reflections.scope import made_from_others
+from memctl.storage.files import receipts, trash
+from memctl.storage.files.layout import path_of
+from memctl.storage.files.naming import unlinked
 
 
 def trash_path(memory_id: str) -> str:

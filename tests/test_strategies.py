@@ -24,7 +24,7 @@ from tenacity import AsyncRetrying, RetryError, Retrying, stop_after_attempt
 from memctl import Memory, MemoryStore, Recovery
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, UsageError
-from memctl.files import lock
+from memctl.storage.files import lock
 from memctl.strategies import fixes, patterns, report, rules, wording
 from memctl.strategies.fixes import MISSING, applied
 from memctl.strategies.redaction import (

@@ -388,7 +388,7 @@ SCRIPT = """
 import os, signal, sys
 from datetime import datetime, UTC
 from memctl import open_store
-from memctl.files import atomic
+from memctl.storage.files import atomic
 root, kill_at = sys.argv[1], int(sys.argv[2])
 now = datetime(2026, 11, 21, 9, tzinfo=UTC)
 store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache"})
@@ -664,7 +664,7 @@ def test_no_model_is_asked_where_people_have_said_it(store):
 
 
 def test_a_broken_task_is_told_of_and_stops_nothing_else(store):
-    from memctl.files import sessions as files
+    from memctl.storage.files import sessions as files
 
     files.save(store.folder, files.Session("main", {"task": {"id": "x"}}), NOW, timeout=1)
     with pytest.raises(InvalidDataError):

@@ -14,12 +14,12 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
+from memctl.core.models import Filters, Memory, Query
+from memctl.core.text import terms
+from memctl.core.text.stopwords import is_stop, stop_terms
 from memctl.errors import NotFoundError
-from memctl.files import receipts
-from memctl.index import text
-from memctl.index.sqlite import SqliteIndex
-from memctl.index.stopwords import is_stop, stop_terms
-from memctl.models import Filters, Memory, Query
+from memctl.storage.files import receipts
+from memctl.storage.index.sqlite import SqliteIndex
 
 NOW = datetime(2025, 6, 1, tzinfo=UTC)
 
@@ -76,7 +76,7 @@ SENTENCES = {
 
 def lexical(store: MemoryStore, question: str) -> list[str]:
     """Ids found by full text alone, best first."""
-    rows = [scored.rowid for scored in store.engine.index.full_text(text.terms(question), Filters(), NOW, 50)]
+    rows = [scored.rowid for scored in store.engine.index.full_text(terms.terms(question), Filters(), NOW, 50)]
     return [found.memory_id for found in store.engine.index.found(rows)]
 
 
@@ -156,7 +156,7 @@ def test_every_sentence_finds_itself_first(library: MemoryStore, name: str) -> N
 )
 def test_parts_of_words_do_not_match(library: MemoryStore, question: str, not_there: str) -> None:
     """A pair must be whole; a syllable of Hindi is not the word."""
-    whole = [word for word in text.terms(question) if len(word) > 1] or text.terms(question)
+    whole = [word for word in terms.terms(question) if len(word) > 1] or terms.terms(question)
     rows = [scored.rowid for scored in library.engine.index.full_text(whole, Filters(), NOW, 50)]
     assert not_there not in [found.memory_id for found in library.engine.index.found(rows)]
 
@@ -173,7 +173,7 @@ def test_questions_of_stop_words_alone(library: MemoryStore, question: str) -> N
     assert result.query.text == question
     assert all(0 <= hit.score <= 1 and 0 <= hit.relevance <= 1 for hit in result.hits)
     stop = stop_terms()
-    left = {term for term in text.terms(question) if not is_stop(term)}
+    left = {term for term in terms.terms(question) if not is_stop(term)}
     assert not any(set(term) <= stop for term in left), "a pair of two stop characters says nothing either"
 
 
@@ -224,14 +224,14 @@ def test_any_text_elsewhere(library: MemoryStore, given_text: str) -> None:
 @given(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\0"), min_size=1).filter(str.strip))
 def test_any_memory_is_found_by_its_own_words(tmp_path_factory: pytest.TempPathFactory, content: str) -> None:
     index = SqliteIndex(Path(":memory:"))
-    from memctl.entries import record_entry
-    from memctl.files import codec
-    from memctl.index.protocol import FileUpdate
+    from memctl.core.formats import codec
+    from memctl.storage.folder.entries import record_entry
+    from memctl.storage.index.protocol import FileUpdate
 
     memory = Memory("m", content)
     entry = record_entry(memory, codec.dump(codec.encode(memory)).encode())
     index.update([FileUpdate("memory.json", None, None, [entry])], {})
-    words = text.terms(content)
+    words = terms.terms(content)
     for asked in (words, words[:1], words[-1:]):
         assert len(index.full_text(asked, Filters(), NOW, 5)) == (1 if words else 0), "indexed and asked differently"
     assert index.term_counts(words) == dict.fromkeys(words, 1)
@@ -239,54 +239,54 @@ def test_any_memory_is_found_by_its_own_words(tmp_path_factory: pytest.TempPathF
 
 
 def test_pieces():
-    assert text.pieces("plain English") == []
-    assert text.pieces("小林喜欢绿茶") == []
-    assert text.pieces("мир") == ["§§ми", "§мир", "§ир§"]
-    assert set(text.pieces("книга")) & set(text.pieces("книгами"))
-    assert set(text.pieces("किताब")) & set(text.pieces("किताबें"))
+    assert terms.pieces("plain English") == []
+    assert terms.pieces("小林喜欢绿茶") == []
+    assert terms.pieces("мир") == ["§§ми", "§мир", "§ир§"]
+    assert set(terms.pieces("книга")) & set(terms.pieces("книгами"))
+    assert set(terms.pieces("किताब")) & set(terms.pieces("किताबें"))
 
 
 @given(st.text() | questions)
 def test_terms_are_clean(given_text: str) -> None:
     """Nothing that means anything to the full-text engine, nothing empty, nothing endless."""
-    found = text.terms(given_text)
-    assert all(0 < len(term) <= text.LONGEST_TERM for term in found)
+    found = terms.terms(given_text)
+    assert all(0 < len(term) <= terms.LONGEST_TERM for term in found)
     assert not any(re.search(r"[\s\"'\0*^:(){}+\-,;]", term) for term in found)
-    assert text.prepared(given_text).split() == [*found, *text.pieces(given_text)]
-    assert text.length(text.prepared(given_text)) == len(found)
-    assert all(piece.startswith("§") and len(piece) == 4 for piece in text.pieces(given_text))
+    assert terms.prepared(given_text).split() == [*found, *terms.pieces(given_text)]
+    assert terms.length(terms.prepared(given_text)) == len(found)
+    assert all(piece.startswith("§") and len(piece) == 4 for piece in terms.pieces(given_text))
     for term in found:
         term.encode()
 
 
 @given(st.text(st.characters(codec="ascii")))
 def test_the_short_way_for_ascii_is_the_long_way(given_text: str) -> None:
-    assert text.terms(given_text) == list(text._unicode_terms(given_text))
+    assert terms.terms(given_text) == list(terms._unicode_terms(given_text))
 
 
 @given(st.text(st.characters(codec="ascii")), st.sampled_from(["é", "中", "ม", " — "]))
 def test_one_foreign_letter_changes_no_other_word(given_text: str, foreign: str) -> None:
     """`café` beside it must not change how `running` is prepared."""
-    assert text.terms(given_text) == [
-        t for t in text.terms(f"{given_text} {foreign}") if t not in text.terms(foreign)
-    ] or set(text.terms(given_text)) & set(text.terms(foreign))
+    assert terms.terms(given_text) == [
+        t for t in terms.terms(f"{given_text} {foreign}") if t not in terms.terms(foreign)
+    ] or set(terms.terms(given_text)) & set(terms.terms(foreign))
 
 
 @given(st.text(st.characters(exclude_categories=["Cs"])))
 def test_case_and_form_do_not_matter(given_text: str) -> None:
     composed = unicodedata.normalize("NFC", given_text)
-    assert text.terms(unicodedata.normalize("NFD", given_text)) == text.terms(composed)
+    assert terms.terms(unicodedata.normalize("NFD", given_text)) == terms.terms(composed)
 
 
 @given(st.lists(st.sampled_from("北京大学图书馆火锅成都"), min_size=2, max_size=30).map("".join), st.data())
 def test_every_chinese_pair_is_found(sentence: str, data: st.DataObject) -> None:
     at = data.draw(st.integers(0, len(sentence) - 2))
-    assert set(text.terms(sentence[at : at + 2])) <= set(text.terms(sentence))
+    assert set(terms.terms(sentence[at : at + 2])) <= set(terms.terms(sentence))
 
 
 @given(st.lists(st.sampled_from(["हिन्दी", "चाय", "किताबें", "दिल्ली", "नमस्ते", "ज़रूरत"]), min_size=1, max_size=6))
 def test_hindi_words_stay_whole(words: list[str]) -> None:
-    assert len(text.terms(" ".join(words))) == len(words)
+    assert len(terms.terms(" ".join(words))) == len(words)
 
 
 def test_very_long_questions(library: MemoryStore) -> None:
@@ -316,12 +316,12 @@ LATIN = st.sampled_from(
 @given(st.lists(LATIN | st.characters(max_codepoint=0x17F), max_size=30).map("".join))
 @example("Inês’s café – naïve, 3½ rôles; l'été, d'Artagnan’s")
 def test_latin_text_gives_the_same_terms_without_the_import(given_text: str) -> None:
-    assert text.terms(given_text) == list(text._unicode_terms(given_text))
+    assert terms.terms(given_text) == list(terms._unicode_terms(given_text))
 
 
 def test_each_character_of_the_short_way() -> None:
-    short = text._latin_patterns()[0]
+    short = terms._latin_patterns()[0]
     for character in map(chr, (*range(0x3000), *range(0x1F000, 0x1FB00))):
         for given_text in (character, f"a{character}b", f"1{character}2", f"é{character}’x"):
             if short.fullmatch(unicodedata.normalize("NFKC", given_text).lower()):
-                assert text.terms(given_text) == list(text._unicode_terms(given_text)), hex(ord(character))
+                assert terms.terms(given_text) == list(terms._unicode_terms(given_text)), hex(ord(character))

@@ -422,7 +422,7 @@ def test_a_passage_of_a_document_is_shown(box: Toolbox, store: MemoryStore, tmp_
 
 
 def test_what_was_laid_aside_is_read_in_parts(box: Toolbox, store: MemoryStore):
-    from memctl.files import sessions
+    from memctl.storage.files import sessions
 
     whole = " ".join(f"word{n}" for n in range(3000))
     reference = sessions.offload(store.folder, "main", whole)

@@ -14,10 +14,10 @@ from cli.conftest import SAMPLE_STORE
 
 from memctl import MemoryStore
 from memctl.core.kept import KeptMessage
+from memctl.core.models import Filters, Memory
 from memctl.errors import NotFoundError
-from memctl.files import transcripts
-from memctl.models import Filters, Memory
 from memctl.sessions.state import run_of
+from memctl.storage.files import transcripts
 
 NOW = datetime(2026, 3, 10, 9, tzinfo=UTC)
 DAY = timedelta(days=1)

@@ -24,7 +24,7 @@ from hypothesis import strategies as st
 from memctl import MemoryStore, doctor, open_store
 from memctl.core import kept
 from memctl.errors import ConflictError, MemctlError, StorageError
-from memctl.files import transcripts
+from memctl.storage.files import transcripts
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)
 PATH = "transcripts/2026-11.jsonl"

@@ -16,10 +16,10 @@ from test_git import _a_git_of_ones_own, memctl, repository, run  # noqa: F401
 from memctl import MemoryStore, doctor, open_store
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
-from memctl.files import layout, transcripts
-from memctl.files.layout import UserFolder
-from memctl.files.merge_transcripts import merged
 from memctl.git import installation
+from memctl.storage.files import layout, transcripts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.merge_transcripts import merged
 from memctl.transfer import restoring
 
 NOW = datetime(2026, 11, 3, 9, tzinfo=UTC)

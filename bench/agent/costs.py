@@ -29,7 +29,7 @@ from bench.speed import MEMCTL, Row, as_markdown, machine, write_table
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
 from memctl.core.kept import KeptMessage
-from memctl.models import Query
+from memctl.core.models import Query
 from memctl.store import MemoryStore
 
 MARK = "<!-- table: python -m bench.agent costs --write -->"

@@ -13,7 +13,7 @@ from typing import Any
 
 from bench.recall.data import Dialogue as Store
 from bench.recall.data import load as stores_of
-from memctl import times
+from memctl.core import times
 
 USER, ASSISTANT = "user", "assistant"
 LEAST_STEP = timedelta(seconds=1)

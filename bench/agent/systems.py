@@ -18,7 +18,7 @@ from bench.agent.data import ASSISTANT, Dialogue, Turn
 from memctl import open_store
 from memctl.agent.memory import AgentMemory
 from memctl.context.tokens import estimate
-from memctl.models import Memory, Query
+from memctl.core.models import Memory, Query
 from memctl.store import MemoryStore
 
 if TYPE_CHECKING:

@@ -17,10 +17,10 @@ from unittest.mock import patch
 from bench.recall.__main__ import measured
 from bench.recall.data import Dialogue, load
 from bench.recall.systems import Memctl
-from memctl import entries
-from memctl.index import text
-from memctl.models import Memory
+from memctl.core.models import Memory
+from memctl.core.text import terms
 from memctl.retrieval import answer, rank, retrieve
+from memctl.storage.folder import entries
 
 Change = tuple[Any, str, object]
 
@@ -47,7 +47,7 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     ),
     "without the day in words": ((entries, "dated", lambda memory: ""),),
     "without the speaker's name in the text": ((entries, "searchable", _plain),),
-    "without pieces of words": ((text, "pieces", lambda words: []),),
+    "without pieces of words": ((terms, "pieces", lambda words: []),),
     "frequent words stay in the question": ((retrieve, "FREQUENT_SHARE", 1.1),),
     "… are left out from 30 % on": ((retrieve, "FREQUENT_SHARE", 0.3),),
     "… from 50 %": ((retrieve, "FREQUENT_SHARE", 0.5),),

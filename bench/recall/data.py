@@ -9,8 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from memctl import times
-from memctl.models import Memory
+from memctl.core import times
+from memctl.core.models import Memory
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,7 @@ from typing import Any
 from bench.recall.data import Dialogue, Question, load
 from bench.recall.systems import Memctl, PlainFullText, System
 from memctl.evaluation.metrics import Judgement, interval, judged, mean
-from memctl.index import search
+from memctl.storage.index import search
 
 TARGET, OTHERS = "locomo", ("beam", "xquad-r-en", "reflexion-lessons")
 SHORT = 600

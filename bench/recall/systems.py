@@ -12,7 +12,7 @@ import apsw
 
 from bench.recall.data import Dialogue, as_memory
 from memctl import open_store
-from memctl.models import Query
+from memctl.core.models import Query
 
 ANSWERS = 50
 """Hits that are asked for: the tail is for the size of a context, recall looks at the first ten."""

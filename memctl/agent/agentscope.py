@@ -25,11 +25,11 @@ from memctl.agent.schemas import Tool
 from memctl.agent.tools import Toolbox
 from memctl.bootstrap import open_store
 from memctl.context.fence import fenced_items, label
+from memctl.core.models import Hit
 from memctl.core.names import check_session_id
 from memctl.core.recalled import without_recalled
+from memctl.core.sensitive import ALLOW, MASK, guarded
 from memctl.errors import MemctlError, UsageError
-from memctl.models import Hit
-from memctl.secrets import ALLOW, MASK, guarded
 
 if TYPE_CHECKING:
     from agentscope.agent import Agent

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
 from memctl.context.shown import text_of
-from memctl.models import Hit, Memory, QueryResult
-from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
+from memctl.core.models import Hit, Memory, QueryResult
+from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.retrieval import rank
 from memctl.store import MemoryStore
 from memctl.tasks.closing import Closed

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.files import atomic
+from memctl.storage.files import atomic
 
 NAME = "memctl"
 """The server's name in every client."""

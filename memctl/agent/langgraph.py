@@ -32,13 +32,15 @@ from langgraph.store.base import (
     get_text_at_path,
 )
 
-from memctl import housekeeping, records, times
+from memctl.core import records, times
+from memctl.core.formats import document
+from memctl.core.models import ACTIVE, Change, Filters, Memory
+from memctl.core.turns import Turn
 from memctl.errors import InvalidDataError
-from memctl.files import document, trash
-from memctl.models import ACTIVE, Change, Filters, Memory
+from memctl.storage.files import trash
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 from memctl.store import MemoryStore
-from memctl.turns import Turn
-from memctl.view import View
 
 SOURCE = "langgraph"
 """`source` of the records, and the name of this store's own field in their `metadata`."""

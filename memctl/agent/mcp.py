@@ -29,9 +29,9 @@ from memctl.agent.shared import Shared
 from memctl.agent.teaching import INSTRUCTIONS, PROMPT_NAME, PROMPT_SUMMARY
 from memctl.agent.tools import Toolbox, in_words
 from memctl.context import fence
+from memctl.core.formats import reflections
+from memctl.core.selection import Selection
 from memctl.errors import MemctlError, StorageError
-from memctl.files import reflections
-from memctl.selection import Selection
 from memctl.store import MemoryStore
 
 HOST = "127.0.0.1"

@@ -24,10 +24,10 @@ from memctl.context.history import is_pending
 from memctl.context.service import ContextPack
 from memctl.conversations.derived import tells_forgotten
 from memctl.core.messages import ASSISTANT, TOOL, USER, Message
+from memctl.core.sensitive import ALLOW, MASK, guarded
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
 from memctl.maintenance import Step
 from memctl.providers import waiting
-from memctl.secrets import ALLOW, MASK, guarded
 from memctl.sessions.service import Ended
 from memctl.sessions.windows import MAIN
 from memctl.store import MemoryStore

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
+from memctl.core.models import KINDS, PARTS
 from memctl.errors import UsageError
-from memctl.models import KINDS, PARTS
 
 _MOST_HITS, _LONG = 50, 100_000
 

@@ -10,12 +10,11 @@ from heapq import merge
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from memctl import times
 from memctl.bootstrap import open_store
 from memctl.conflicts.service import OpenConflicts
-from memctl.errors import NotFoundError, RefusedError
-from memctl.files import knowledge, receipts, reflections
-from memctl.models import (
+from memctl.core import times
+from memctl.core.formats import knowledge, reflections
+from memctl.core.models import (
     ACTIVE,
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -30,11 +29,13 @@ from memctl.models import (
     Reranking,
     Route,
 )
+from memctl.core.selection import Selection
+from memctl.core.selection import select as selected
+from memctl.core.turns import Turn
+from memctl.errors import NotFoundError, RefusedError
 from memctl.retrieval import rank
-from memctl.selection import Selection
-from memctl.selection import select as selected
+from memctl.storage.files import receipts
 from memctl.store import MemoryStore
-from memctl.turns import Turn
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack

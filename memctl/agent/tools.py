@@ -11,13 +11,13 @@ from typing import Any
 from memctl.agent import answers, arguments, schemas
 from memctl.agent.shared import Shared
 from memctl.context import fence
+from memctl.core.formats import knowledge
+from memctl.core.models import Filters
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
-from memctl.files import knowledge
-from memctl.files.trash import FORGOTTEN
 from memctl.memories.assistant import Meant, Saved
-from memctl.models import Filters
 from memctl.sessions.windows import MAIN
+from memctl.storage.files.trash import FORGOTTEN
 from memctl.store import MemoryStore
 
 SOURCE = "agent"

@@ -29,7 +29,7 @@ def restore(path: Path, with_settings: bool, dry_run: bool) -> None:
     """Bring an archive back as a new user, or only check it."""
     from memctl.cli.everyday import make_settings
     from memctl.core.names import check_user_name
-    from memctl.files.layout import UserFolder
+    from memctl.storage.files.layout import UserFolder
     from memctl.transfer import archive, restoring
 
     root = options.store_root()

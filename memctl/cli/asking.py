@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from memctl.core.kept import KeptMessage
-    from memctl.models import Filters, Memory, Owned, Query, QueryResult, Reflection
-    from memctl.selection import Selection
+    from memctl.core.models import Filters, Memory, Owned, Query, QueryResult, Reflection
+    from memctl.core.selection import Selection
     from memctl.store import MemoryStore
 
 
@@ -63,7 +63,7 @@ def query(
 
     Example: memctl query "what does Alice drink?" --top 5 --explain
     """
-    from memctl.models import Query
+    from memctl.core.models import Query
 
     question = options.standard_input() if text == ["-"] else " ".join(text)
     then, revision = options.time_or_revision(as_of)
@@ -104,8 +104,8 @@ def _part(only: str, revision: str) -> str:
     Raises:
         UsageError: there is no such part, or a revision does not hold it.
     """
+    from memctl.core.models import MEMORIES, PARTS
     from memctl.errors import UsageError
-    from memctl.models import MEMORIES, PARTS
 
     if only and only not in PARTS:
         raise UsageError(f"an answer has no part {only!r}", hint=f"Parts: {', '.join(PARTS)}.")
@@ -221,9 +221,9 @@ def list_memories(
 
     Example: memctl list --category preference --sort importance --limit 20
     """
+    from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Owned
+    from memctl.core.selection import SORTS, Selection
     from memctl.errors import UsageError
-    from memctl.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED, Owned
-    from memctl.selection import SORTS, Selection
 
     if sort not in SORTS:
         raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
@@ -297,7 +297,7 @@ def _list_trash(store: MemoryStore) -> None:
 
 
 def _filters(category: Any, kind: Any, tag: Any, since: str | None, until: str | None, **more: Any) -> Filters:
-    from memctl.models import Filters
+    from memctl.core.models import Filters
 
     return Filters(
         tuple(category or ()), tuple(kind or ()), options.tags(tag),

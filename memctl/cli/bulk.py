@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 
 from memctl.cli import options, progress, render
 from memctl.cli.options import current
+from memctl.core.models import Problem
 from memctl.errors import InvalidDataError, NotFoundError, UsageError
-from memctl.models import Problem
 from memctl.present import plain
 
 if TYPE_CHECKING:
-    from memctl.records import Added
+    from memctl.core.records import Added
     from memctl.transfer.formats import Imported
 
 
@@ -39,7 +39,7 @@ def bring_in(
     dry_run: bool,
 ) -> None:
     """Read, check and store what a file or folder holds."""
-    from memctl import times
+    from memctl.core import times
     from memctl.transfer import formats
 
     if str(path) != "-" and not path.exists():
@@ -114,9 +114,10 @@ def _without_secrets(imported: Imported) -> Imported:
     Raises:
         RefusedError: nothing would be left.
     """
-    from memctl import config, guarding
+    from memctl import config
+    from memctl.core import guarding
+    from memctl.core.sensitive import REFUSE
     from memctl.errors import RefusedError
-    from memctl.secrets import REFUSE
 
     if config.load(options.store_root()).secrets != REFUSE:
         return imported

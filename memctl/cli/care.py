@@ -13,7 +13,7 @@ from memctl.cli.options import AllowSecret, Category, DryRun, Kind, Tag, current
 from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
-    from memctl.sync import SyncReport
+    from memctl.storage.folder.sync import SyncReport
 
 
 def sync(
@@ -67,7 +67,7 @@ def doctor(
     """
     from memctl import doctor as checking
     from memctl.errors import InvalidDataError
-    from memctl.files import backups
+    from memctl.storage.files import backups
 
     with options.opened(quiet=True) as store:
         found = checking.examine(store, deep=deep)
@@ -181,10 +181,10 @@ def export(
     Example: memctl export --all -o backup.jsonl
     """
     from memctl.cli import archiving
+    from memctl.core.formats import reflections
+    from memctl.core.models import Filters
+    from memctl.core.selection import Selection
     from memctl.errors import UsageError
-    from memctl.files import reflections
-    from memctl.models import Filters
-    from memctl.selection import Selection
     from memctl.transfer import writing
 
     if archive is not None or with_log:
@@ -249,7 +249,7 @@ def _export_pairs(output: Path | None) -> None:
 def _write_out(output: Path | None, text: str) -> None:
     """To a file, replaced as a whole, or to standard output."""
     from memctl.errors import NotFoundError
-    from memctl.files import atomic
+    from memctl.storage.files import atomic
 
     if output is None or _to_standard_output(output):
         sys.stdout.buffer.write(plain.safe_json(text).encode())

@@ -13,8 +13,8 @@ from memctl.present import plain, reports
 
 if TYPE_CHECKING:
     from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
-    from memctl.files.transcript_scan import Place, Repeated
-    from memctl.models import Memory
+    from memctl.core.models import Memory
+    from memctl.storage.files.transcript_scan import Place, Repeated
 
 SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
@@ -231,7 +231,7 @@ def _change_json(done: Resolved, at: int) -> dict[str, Any]:
 
 def _fields(before: Memory | None, after: Memory) -> list[tuple[str, Any, Any]]:
     """Each field that is different, in the file's order."""
-    from memctl.files import codec
+    from memctl.core.formats import codec
 
     old = {"status": before.status, **codec.encode(before)} if before else {}
     new = {"status": after.status, **codec.encode(after)}

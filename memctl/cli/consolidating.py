@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from memctl.consolidation.duplicates import Merge
     from memctl.consolidation.made import Made
     from memctl.consolidation.service import ConsolidationReport
-    from memctl.models import Memory
+    from memctl.core.models import Memory
 
 SHOWN_ALIKE, SHOWN_SOURCES = 10, 12
 

@@ -14,12 +14,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from memctl.cli import progress, render
+from memctl.core.formats import codec, reflections, safe_yaml
+from memctl.core.models import Memory
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
-from memctl.files import atomic, codec, local_state, reflections, safe_yaml
-from memctl.models import Memory
+from memctl.storage.files import atomic, local_state
 
 if TYPE_CHECKING:
-    from memctl.files.layout import UserFolder
+    from memctl.storage.files.layout import UserFolder
     from memctl.store import MemoryStore
 
 T = TypeVar("T")

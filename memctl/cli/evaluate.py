@@ -16,10 +16,10 @@ from memctl.errors import quoted
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
+    from memctl.core.models import Problem
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.questions import Question
     from memctl.evaluation.service import Answered, Evaluation, Figures
-    from memctl.models import Problem
     from memctl.store import MemoryStore
 
 

@@ -17,7 +17,7 @@ from memctl.core.names import check_user_name
 from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
-    from memctl.records import Added
+    from memctl.core.records import Added
     from memctl.store import MemoryStore
 
 
@@ -41,7 +41,7 @@ def init(
 
     from memctl import config
     from memctl.cli.git import made_ready
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     current.store = directory or current.store
     root = options.store_root()
@@ -68,7 +68,7 @@ _CONFIG = "# Settings of this memctl store. Every one is optional; `memctl confi
 
 def make_settings(root: Path) -> bool:
     """Write the settings of a new store, which set nothing; False where there are any."""
-    from memctl.files import atomic, layout
+    from memctl.storage.files import atomic, layout
 
     return atomic.create(root / layout.CONFIG_NAME, _CONFIG.encode())
 
@@ -216,7 +216,7 @@ def _value(value: str | None, mode: str) -> Any:
 
 def _detail(path: Path | None) -> str | None:
     from memctl.errors import InvalidDataError, NotFoundError
-    from memctl.files import atomic
+    from memctl.storage.files import atomic
 
     if path is None:
         return None

@@ -58,7 +58,7 @@ def _given(text: list[str]) -> tuple[str, str]:
 
 def _read(path: Path) -> str:
     from memctl.errors import InvalidDataError
-    from memctl.files import atomic
+    from memctl.storage.files import atomic
 
     try:
         return (atomic.read_given(path) or b"").decode("utf-8-sig")

@@ -14,7 +14,7 @@ from memctl.errors import quoted
 from memctl.present import plain
 
 if TYPE_CHECKING:
-    from memctl.files.layout import UserFolder
+    from memctl.storage.files.layout import UserFolder
 
 Hooks = Annotated[
     bool, typer.Option("--hooks", help="Also set hooks: check before a commit, sync after a merge or checkout.")
@@ -50,8 +50,8 @@ def _ready(root: Path, folders: list[UserFolder], hooks: bool) -> None:
 
 def made_ready(folder: UserFolder) -> dict[str, Any]:
     """What `memctl init --git` does: as `init`, for one folder."""
-    from memctl.files import layout
     from memctl.git import installation, process
+    from memctl.storage.files import layout
 
     if not process.installed():
         return {"repository": "", "new": False, "files": layout.prepare_git(folder)}
@@ -354,7 +354,7 @@ def _folders() -> list[UserFolder]:
 
     from memctl import bootstrap, config
     from memctl.errors import NotFoundError
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     root = options.store_root()
     named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user

@@ -9,15 +9,15 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
-from memctl.files.layout import path_of
 from memctl.present import answer, plain, shapes
+from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
-    from memctl.files.journal import Operation
     from memctl.history.differences import FileChange, MessageChange, RecordChange
     from memctl.history.restoring import Restored
     from memctl.history.service import Differences
     from memctl.history.undoing import Taken
+    from memctl.storage.files.journal import Operation
 
 SHOWN_LINES, SHOWN_NEW = 20, 5
 """How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`
@@ -115,7 +115,7 @@ def diff(
 
 
 def _differences(found: Differences) -> None:
-    from memctl import times
+    from memctl.core import times
 
     render.say(f"since {times.to_text(found.since.at)} ({found.since.source}): {_summary(found)}")
     for record in found.records:

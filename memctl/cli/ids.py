@@ -13,7 +13,7 @@ from memctl.cli.options import current
 from memctl.present import plain
 
 if TYPE_CHECKING:
-    from memctl.models import Memory
+    from memctl.core.models import Memory
     from memctl.store import MemoryStore
 
 Offered = list[tuple[str, str]]
@@ -28,7 +28,7 @@ _BESIDE = 60
 
 def numbered(store: MemoryStore, ids: Sequence[str]) -> None:
     """Remember the rows of a list, for `@1` and so on; not those of a document in JSON."""
-    from memctl.files import last_list
+    from memctl.storage.files import last_list
 
     if not current.json:
         last_list.note(store.folder, ids)
@@ -48,7 +48,7 @@ def meant(typed: Any) -> Any:
 def _of_row(typed: str) -> str:
     from memctl.bootstrap import open_store
     from memctl.errors import NotFoundError
-    from memctl.files import last_list
+    from memctl.storage.files import last_list
 
     with open_store(current.store, current.user) as store:
         rows = last_list.rows(store.folder)
@@ -126,7 +126,7 @@ def _chosen(get: Callable[[str], Memory | None], ids: Sequence[str], incomplete:
 
 
 def _rows(store: MemoryStore) -> Offered:
-    from memctl.files import last_list
+    from memctl.storage.files import last_list
 
     rows = enumerate(last_list.rows(store.folder)[:_MOST_OFFERED], 1)
     return [(f"@{number}", _beside(store.engine.view().get(name)) or name) for number, name in rows]

@@ -13,8 +13,8 @@ from memctl.errors import argument, quoted
 from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
+    from memctl.core.models import Memory
     from memctl.feedback.service import Judged
-    from memctl.models import Memory
 
 
 def feedback(

@@ -14,8 +14,8 @@ from memctl.present import plain
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from memctl.core.models import Memory
     from memctl.maintenance import Step
-    from memctl.models import Memory
     from memctl.reflections.scope import Scope
     from memctl.reflections.service import Reflected
     from memctl.store import MemoryStore
@@ -50,7 +50,7 @@ def reflect(
 
     Example: memctl reflect --category work --title "What we learned about deploys"
     """
-    from memctl import times
+    from memctl.core import times
     from memctl.reflections.scope import Scope
 
     moment = options.moment(now) or times.utc_now()
@@ -91,7 +91,7 @@ def _chosen(
     """The memories meant, and the scope to remember: what answers a question today is none."""
     from dataclasses import replace
 
-    from memctl.models import MEMORIES, Query
+    from memctl.core.models import MEMORIES, Query
     from memctl.reflections.scope import Scope
     from memctl.retrieval.rank import used
 
@@ -151,7 +151,7 @@ def decay(
 
     Example: memctl decay --dry-run
     """
-    from memctl import times
+    from memctl.core import times
     from memctl.present.pages import DECAY_COLUMNS, decay_rows, decay_summary
 
     moment = options.moment(now) or times.utc_now()

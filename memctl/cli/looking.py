@@ -9,11 +9,11 @@ import typer
 from memctl.cli import options, render
 from memctl.cli.ids import complete_id, meant
 from memctl.cli.options import Now, current
-from memctl.files.layout import path_of
 from memctl.present import reports, shapes
+from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
-    from memctl.files.journal import Operation
+    from memctl.storage.files.journal import Operation
 
 
 def inspect(
@@ -31,7 +31,8 @@ def inspect(
 
     Example: memctl inspect; memctl inspect mem_20251214_1a2b
     """
-    from memctl import overview, times
+    from memctl import overview
+    from memctl.core import times
     from memctl.present import pages
 
     moment = options.moment(now) or times.utc_now()

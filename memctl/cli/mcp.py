@@ -122,8 +122,9 @@ def install(
     """
     import os
 
-    from memctl import distribution, times
+    from memctl import distribution
     from memctl.agent import clients
+    from memctl.core import times
     from memctl.errors import UsageError
 
     if client not in clients.CLIENTS:

@@ -213,7 +213,7 @@ def _use_embedder(name: str) -> None:
     from dataclasses import replace
 
     from memctl import bootstrap, config
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     root = options.store_root()
     settings = config.load(root)

@@ -86,7 +86,7 @@ def user_names() -> list[str]:
     import os
     from pathlib import Path
 
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     return layout.users(layout.find_store(current.store, os.environ, Path.cwd()))
 
@@ -257,14 +257,14 @@ def store_root() -> Path:
     import os
     from pathlib import Path
 
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     return layout.find_store(current.store, os.environ, Path.cwd())
 
 
 def moment(text: str | None) -> datetime | None:
     """An optional time from the command line."""
-    from memctl import times
+    from memctl.core import times
 
     return times.from_user(text, times.utc_now()) if text is not None else None
 
@@ -318,7 +318,7 @@ def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemorySto
     Raises:
         UsageError: with the known ones.
     """
-    from memctl.models import KINDS
+    from memctl.core.models import KINDS
 
     if unknown := set(wanted or ()) - set(KINDS):
         known = set[str]().union(*(each.engine.kinds() for each in (store, *others)))
@@ -335,7 +335,7 @@ def _refuse_unknown(what: str, whats: str, unknown: set[str], known: Iterable[st
 
 def end_of_day(text: str | None) -> datetime | None:
     """An optional time; a date alone means its last moment."""
-    from memctl import times
+    from memctl.core import times
 
     return times.end_of(text, times.utc_now()) if text is not None else None
 
@@ -358,7 +358,7 @@ def expiry(text: str | None) -> datetime | None:
     Raises:
         UsageError: that is past.
     """
-    from memctl import times
+    from memctl.core import times
     from memctl.errors import UsageError
 
     if not text:
@@ -400,7 +400,7 @@ def complete_step(incomplete: str) -> list[str]:
 
 def complete_sort(incomplete: str) -> list[str]:
     """Keys a list can be sorted by, for the shell."""
-    from memctl.selection import SORTS
+    from memctl.core.selection import SORTS
 
     return [name for name in SORTS if name.startswith(incomplete)]
 
@@ -458,14 +458,14 @@ def complete_category(incomplete: str) -> list[str]:
 
 def complete_part(incomplete: str) -> list[str]:
     """Parts of an answer, for the shell."""
-    from memctl.models import PARTS
+    from memctl.core.models import PARTS
 
     return [part for part in PARTS if part.startswith(incomplete)]
 
 
 def complete_kind(incomplete: str) -> list[str]:
     """Kinds for the shell."""
-    from memctl.models import KINDS
+    from memctl.core.models import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 

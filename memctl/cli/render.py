@@ -16,8 +16,8 @@ from memctl.present import answer
 from memctl.present.plain import clean
 
 if TYPE_CHECKING:
+    from memctl.core.models import QueryResult
     from memctl.errors import MemctlError
-    from memctl.models import QueryResult
     from memctl.store import MemoryStore
 
 

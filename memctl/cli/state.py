@@ -14,8 +14,8 @@ from memctl.cli.options import DryRun, current
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
-    from memctl.files.adopting import Adopted
-    from memctl.files.local_state import Entry
+    from memctl.storage.files.adopting import Adopted
+    from memctl.storage.files.local_state import Entry
 
 _WIDTH = 160
 _CUT_OFF = ", was cut off: to be finished"
@@ -94,16 +94,16 @@ def _lines(entries: Sequence[Entry]) -> list[str]:
 
 
 def _end_of(entry: Entry) -> str:
-    from memctl.files import journal
-    from memctl.files.local_state import OPERATIONS
+    from memctl.storage.files import journal
+    from memctl.storage.files.local_state import OPERATIONS
 
     found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
     return str(found["op"]) if found and found["phase"] != journal.INTENT else ""
 
 
 def _described(entry: Entry, finished: set[str] | None = None) -> str:
-    from memctl.files import journal
-    from memctl.files.local_state import OPERATIONS
+    from memctl.storage.files import journal
+    from memctl.storage.files.local_state import OPERATIONS
 
     found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
     if not found or found["phase"] != journal.INTENT:
@@ -114,8 +114,8 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
 
 def _touched(found: dict[str, Any]) -> str:
     """What an operation does, by what it holds: its command is only a name."""
-    from memctl.files import journal
-    from memctl.files.layout import path_of
+    from memctl.storage.files import journal
+    from memctl.storage.files.layout import path_of
 
     try:
         operation = journal.from_json(found)

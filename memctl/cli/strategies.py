@@ -328,8 +328,8 @@ class _Objects:
         """
         import json
 
+        from memctl.core.formats.strict_json import DECODER
         from memctl.errors import UsageError
-        from memctl.files.strict_json import DECODER
 
         hint = 'Quote it for the shell: \'{"query": "cats"}\'. - reads standard input, @FILE a file.'
         try:

@@ -13,10 +13,10 @@ from memctl.present import plain, reports, shapes
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from memctl.conversations.port import Run
     from memctl.conversations.service import Summary
     from memctl.core.kept import KeptMessage
-    from memctl.models import Memory
+    from memctl.core.models import Memory
+    from memctl.storage.messages import Run
     from memctl.store import MemoryStore
 
 MANY = 20
@@ -150,8 +150,8 @@ _PRIVACY = {
 
 def _keeping(found: Summary) -> list[str]:
     """Whether what is said is kept, and for how long."""
-    from memctl import times
     from memctl.conversations.retention import announcement
+    from memctl.core import times
 
     if not found.keeping:
         lines = ["nothing is kept at present: the setting `keep_messages` is false"]

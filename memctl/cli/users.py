@@ -18,7 +18,7 @@ def list_users() -> None:
     Example: memctl user list
     """
     from memctl.errors import NotFoundError
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     root = options.store_root()
     names = layout.users(root)
@@ -35,7 +35,7 @@ def add(name: Annotated[str, typer.Argument(help="The new user's name.", metavar
     Example: memctl user add bob
     """
     from memctl.errors import RefusedError
-    from memctl.files import layout
+    from memctl.storage.files import layout
 
     root = options.store_root()
     if check_user_name(name) in layout.users(root):
@@ -64,7 +64,7 @@ def remove(
     import shutil
 
     from memctl.errors import RefusedError
-    from memctl.files import layout, lock
+    from memctl.storage.files import layout, lock
 
     folder = layout.find_user(options.store_root(), name)
     if folder.root.is_symlink():

@@ -23,7 +23,7 @@ from memctl.conflicts import lexicon
 from memctl.conflicts.quantities import Value
 from memctl.conflicts.relations import Relation, contrary, relations
 from memctl.conflicts.statements import FACT, PLAN, Statement, statements
-from memctl.models import ACTIVE, CANDIDATE, Memory
+from memctl.core.models import ACTIVE, CANDIDATE, Memory
 
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from memctl.conflicts.lexicon import MEASURES, NUMBER_WORDS, UNITS
-from memctl.times import MONTHS, WEEKDAYS
+from memctl.core.times import MONTHS, WEEKDAYS
 
 Value = tuple[str | float, ...]
 

@@ -9,8 +9,8 @@ from dataclasses import dataclass, replace
 from memctl.conflicts import lexicon
 from memctl.conflicts.quantities import quantities
 from memctl.conflicts.statements import FACT, PAST, SELF, Statement
-from memctl.index.stopwords import stop_terms
-from memctl.index.text import terms
+from memctl.core.text.stopwords import stop_terms
+from memctl.core.text.terms import terms
 
 NAME, ANY, PREFERENCE = "name", "any", "preference"
 

@@ -7,16 +7,18 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import housekeeping, records, times
+from memctl.core import records, times
+from memctl.core.formats import codec
+from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.engine import Engine
-from memctl.entries import memory_of
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
-from memctl.files import codec, transcript_scan
-from memctl.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
-from memctl.files.transcript_scan import Repeated
-from memctl.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.retrieval import retrieve
-from memctl.view import View
+from memctl.storage.files import transcript_scan
+from memctl.storage.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
+from memctl.storage.files.transcript_scan import Repeated
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.entries import memory_of
+from memctl.storage.folder.view import View
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
     from memctl.conflicts.contradictions import Contradiction

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from memctl.conflicts.contradictions import COMPATIBLE, age_order
+from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.decay.policies import archived
 from memctl.errors import UsageError
 from memctl.facts.rules import superseded
-from memctl.models import ACTIVE, CANDIDATE, Memory
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ from datetime import datetime
 
 from memctl.consolidation import grouping
 from memctl.consolidation.made import bounded, unique
-from memctl.index.text import similarity
-from memctl.models import SUPERSEDED, Memory
+from memctl.core.models import SUPERSEDED, Memory
+from memctl.core.text.terms import similarity
 
 
 @dataclass(frozen=True)

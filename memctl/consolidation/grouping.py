@@ -18,9 +18,9 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
-from memctl.index.stopwords import stop_terms
-from memctl.index.text import similarity, terms
-from memctl.models import Memory
+from memctl.core.models import Memory
+from memctl.core.text.stopwords import stop_terms
+from memctl.core.text.terms import similarity, terms
 
 ALIKE = 0.45
 """Share of telling words in common from which two memories are shown as alike."""

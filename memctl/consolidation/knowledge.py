@@ -27,8 +27,8 @@ from memctl.consolidation.made import (
     record_of,
     weightiest,
 )
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
-from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Point
 

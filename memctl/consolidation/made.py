@@ -10,10 +10,10 @@ from typing import Any, TypeVar
 
 from memctl.consolidation import grouping
 from memctl.core import provenance
+from memctl.core.formats import codec
+from memctl.core.models import CONSTRAINT, Memory
 from memctl.core.text.shortening import first_sentences
-from memctl.files import codec
-from memctl.index.text import similarity
-from memctl.models import CONSTRAINT, Memory
+from memctl.core.text.terms import similarity
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft, Point
 

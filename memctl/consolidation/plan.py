@@ -13,7 +13,7 @@ from datetime import datetime
 from memctl.consolidation import duplicates, evidence, grouping, knowledge, skills, twins
 from memctl.consolidation.duplicates import Merge
 from memctl.consolidation.made import DUPLICATES, KNOWLEDGE, PARTS, SKILLS, Made, Rules
-from memctl.models import ACTIVE, Memory
+from memctl.core.models import ACTIVE, Memory
 
 
 @dataclass(frozen=True)

@@ -6,22 +6,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import housekeeping, records, times
 from memctl.consolidation import duplicates, summaries
 from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
 from memctl.consolidation.plan import plan as planned
+from memctl.core import records, times
+from memctl.core.formats import reflections
+from memctl.core.formats.document import tombstones
+from memctl.core.models import ACTIVE, Change, Memory, Reflection
+from memctl.core.sensitive import MASK
 from memctl.engine import Engine
 from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
-from memctl.files import reflections
-from memctl.files.document import tombstones
-from memctl.models import ACTIVE, Change, Memory, Reflection
 from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.reflections.writing import PROPOSED, written
 from memctl.reflections.writing import Written as WrittenBody
-from memctl.secrets import MASK
-from memctl.view import View
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)

@@ -28,9 +28,9 @@ from memctl.consolidation.made import (
     texts,
     unique,
 )
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import first_sentences
-from memctl.models import Memory
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft
 

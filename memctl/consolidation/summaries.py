@@ -14,8 +14,8 @@ from typing import Any
 from memctl.consolidation.grouping import Alike, telling
 from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, texts
 from memctl.context.fence import fenced
+from memctl.core.models import Memory
 from memctl.core.text.shortening import one_line
-from memctl.models import Memory
 from memctl.providers.asking import Answer, ask, conversation
 from memctl.providers.base import LLM
 from memctl.reflections.extractive import Point

@@ -11,7 +11,7 @@ from datetime import datetime
 
 from memctl.consolidation.duplicates import Merge
 from memctl.consolidation.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text, unique
-from memctl.models import SUPERSEDED, Memory
+from memctl.core.models import SUPERSEDED, Memory
 
 _MARKS = {"knowledge": KNOWN_IN, "strategy": SKILL_IN}
 

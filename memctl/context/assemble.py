@@ -8,7 +8,7 @@ from math import sqrt
 
 from memctl.context.fence import heading_of, section, talk, utterance
 from memctl.context.tokens import Count
-from memctl.models import DOCUMENTS, MEMORIES, MESSAGES
+from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES
 
 WHOLE, SUMMARY, EXCERPT, OUT = "whole", "summary", "excerpt", "left out"
 

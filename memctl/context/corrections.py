@@ -12,12 +12,12 @@ from difflib import SequenceMatcher
 from functools import lru_cache
 from itertools import pairwise
 
+from memctl.core.models import LAYER_MESSAGE, Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.sentences import sentences
+from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import terms
 from memctl.extraction.correcting import is_of_another, value_kinds
-from memctl.index.stopwords import is_stop
-from memctl.index.text import terms
-from memctl.models import LAYER_MESSAGE, Memory
 
 CLOSE = 3
 """A correction that names nothing ("No, seven.") is about one of so many messages of the user's before it."""

@@ -8,18 +8,18 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memctl import times
 from memctl.context.assemble import ANSWER, GUIDE, Piece, Said
 from memctl.context.corrections import telling as _telling
 from memctl.context.cut import text_of
 from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
+from memctl.core import times
+from memctl.core.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.shortening import one_line
+from memctl.core.text.terms import terms
 from memctl.extraction.correcting import is_of_another
-from memctl.index.text import terms
-from memctl.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 
 TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROFILE = SECTIONS = (
     "Current task",

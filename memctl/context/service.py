@@ -8,7 +8,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from memctl import times
 from memctl.config import CONTEXT
 from memctl.context import corrections, evidence, history, shown, tokens
 from memctl.context.assemble import (
@@ -29,14 +28,9 @@ from memctl.context.fence import enclosed
 from memctl.context.history import Group
 from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
-from memctl.core.text.shortening import first_sentences
-from memctl.engine import healing
-from memctl.entries import memory_of, message_memory
-from memctl.errors import UsageError
-from memctl.files import receipts, reflections, sessions
-from memctl.index.text import terms
-from memctl.memories.asking import Asking
-from memctl.models import (
+from memctl.core import times
+from memctl.core.formats import reflections
+from memctl.core.models import (
     CANDIDATE,
     CONSTRAINT,
     LAYER_DOCUMENT,
@@ -51,10 +45,17 @@ from memctl.models import (
     Reranking,
     Route,
 )
+from memctl.core.text.shortening import first_sentences
+from memctl.core.text.terms import terms
+from memctl.engine import healing
+from memctl.errors import UsageError
+from memctl.memories.asking import Asking
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
 from memctl.retrieval.gate import least
+from memctl.storage.files import receipts, sessions
+from memctl.storage.folder.entries import memory_of, message_memory
 
 T = TypeVar("T")
 

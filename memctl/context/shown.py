@@ -10,10 +10,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from memctl.core import provenance
+from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
-from memctl.index.text import terms
-from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
+from memctl.core.text.terms import terms
 
 FAILURES = ("failure", "failed")
 

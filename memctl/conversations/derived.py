@@ -7,16 +7,17 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memctl.core.formats import document
 from memctl.core.messages import Message
+from memctl.core.models import MEMORIES, MESSAGES, Filters, Memory
 from memctl.core.provenance import SAID
 from memctl.core.recalled import forgets
-from memctl.entries import memory_of, message_memory
-from memctl.files import document, naming
-from memctl.index.protocol import Found
-from memctl.index.stopwords import is_stop
-from memctl.index.text import terms
-from memctl.models import MEMORIES, MESSAGES, Filters, Memory
-from memctl.view import View
+from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import terms
+from memctl.storage.files import naming
+from memctl.storage.folder.entries import memory_of, message_memory
+from memctl.storage.folder.view import View
+from memctl.storage.index.protocol import Found
 
 USER = "user"
 

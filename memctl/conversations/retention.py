@@ -12,8 +12,8 @@ from datetime import datetime, timedelta
 from math import inf
 
 from memctl.config import Settings
-from memctl.conversations.port import Messages
-from memctl.models import Memory
+from memctl.core.models import Memory
+from memctl.storage.messages import Messages
 
 KEEP, AT_SESSION_END = 0.0, -1.0
 """Values of the setting `transcript_days` that are no number of days."""

@@ -9,13 +9,12 @@ from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from memctl import times
 from memctl.config import Settings
-from memctl.conversations.port import Messages, Place, Run
-from memctl.core import kept, provenance
+from memctl.core import kept, provenance, times
 from memctl.core.kept import KeptMessage, Paused
+from memctl.core.models import Memory
 from memctl.errors import NotFoundError, RefusedError
-from memctl.models import Memory
+from memctl.storage.messages import Messages, Place, Run
 
 if TYPE_CHECKING:
     from memctl.conversations.retention import Plan, Retention

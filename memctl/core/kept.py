@@ -10,7 +10,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from memctl import times
+from memctl.core import times
 from memctl.core.messages import (
     SYSTEM,
     TOOL,

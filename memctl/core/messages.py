@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl.core import times
 from memctl.errors import InvalidDataError
 
 Count = Callable[[str], int]

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from memctl.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
+from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 
 USER, IMPORTED, DOCUMENT, ASSISTANT, TOOL, ANOTHER_USER = CLASSES = (
     "user",

@@ -9,7 +9,7 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from memctl import times
+from memctl.core import times
 
 EVICTED = "evicted"
 """Why messages are in the queue: they left a window."""

@@ -11,9 +11,9 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from memctl import times
+from memctl.core import times
 from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
-from memctl.models import ACTIVE, ARCHIVED, Memory
+from memctl.core.models import ACTIVE, ARCHIVED, Memory
 
 DAILY_FADING = 0.95
 """What is left of an importance after a day, for choosing what goes first beyond the capacity."""

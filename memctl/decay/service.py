@@ -6,16 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import housekeeping, times
+from memctl.core import times
 from memctl.core.limits import DECAY_POLICIES
+from memctl.core.models import ACTIVE, COUNTED, Change, Memory, TextEdit
+from memctl.core.sensitive import ALLOW
 from memctl.decay.policies import Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
-from memctl.files import local_state, receipts
-from memctl.files.layout import UserFolder
-from memctl.models import ACTIVE, COUNTED, Change, Memory, TextEdit
-from memctl.secrets import ALLOW
-from memctl.view import View
+from memctl.storage.files import local_state, receipts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)

@@ -6,12 +6,13 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
-from memctl import distribution, sync
+from memctl import distribution
+from memctl.core.formats import document
+from memctl.core.models import Problem
 from memctl.doctor import memory_file, other_files
 from memctl.doctor.codes import GONE, INDEX, INSTALLATION, UNREADABLE, WAITING
-from memctl.files import document
-from memctl.index.sqlite import SqliteIndex
-from memctl.models import Problem
+from memctl.storage.folder import sync
+from memctl.storage.index.sqlite import SqliteIndex
 from memctl.store import MemoryStore
 
 

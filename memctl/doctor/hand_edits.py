@@ -13,15 +13,16 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl import times
+from memctl.core import times
+from memctl.core.formats import codec, document, reflections
+from memctl.core.formats.document import Document, RawRecord, tombstones
+from memctl.core.models import Change, Memory, Problem, TextEdit
 from memctl.doctor.codes import FORM, NAME, SESSION
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.files import atomic, codec, document, edit, journal, queue, reflections, sessions, signing
-from memctl.files.document import Document, RawRecord, tombstones
-from memctl.files.layout import UserFolder
-from memctl.files.merge_sides import header_with_ids, with_ids
-from memctl.models import Change, Memory, Problem, TextEdit
-from memctl.view import View
+from memctl.storage.files import atomic, edit, journal, queue, sessions, signing
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.merge_sides import header_with_ids, with_ids
+from memctl.storage.folder.view import View
 
 LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
 """Names of files that editors and git leave for a while, or for ever."""

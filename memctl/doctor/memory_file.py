@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from memctl import housekeeping
+from memctl.core.formats import document, reflections
+from memctl.core.formats.document import tombstones
+from memctl.core.models import DEFAULT_KIND, KINDS, LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
 from memctl.core.text.shortening import cut
 from memctl.doctor import hand_edits
 from memctl.doctor.codes import (
@@ -22,10 +24,9 @@ from memctl.doctor.codes import (
 )
 from memctl.doctor.hand_edits import ChangedId
 from memctl.errors import InvalidDataError, argument
-from memctl.files import atomic, document, reflections, succession
-from memctl.files.document import tombstones
-from memctl.files.layout import UserFolder
-from memctl.models import DEFAULT_KIND, KINDS, LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
+from memctl.storage.files import atomic, succession
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping
 from memctl.store import MemoryStore
 
 _LONGEST_SHOWN = 60

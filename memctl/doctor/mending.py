@@ -7,7 +7,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from memctl import housekeeping, sync, times
+from memctl.core import times
+from memctl.core.formats import document, reflections
+from memctl.core.formats.document import tombstones
+from memctl.core.models import Change, Memory, Problem
 from memctl.doctor import hand_edits, transcripts
 from memctl.doctor.codes import (
     CHANGED_ID,
@@ -27,13 +30,12 @@ from memctl.doctor.codes import (
 )
 from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
-from memctl.files import atomic, backups, document, layout, reflections
-from memctl.files import transcripts as files
-from memctl.files.document import tombstones
-from memctl.gateway import Decision
-from memctl.models import Change, Memory, Problem
+from memctl.storage.files import atomic, backups, layout
+from memctl.storage.files import transcripts as files
+from memctl.storage.folder import housekeeping, sync
+from memctl.storage.folder.gateway import Decision
+from memctl.storage.folder.view import View
 from memctl.store import MemoryStore
-from memctl.view import View
 
 _ROUNDS = 5
 """What is mended can make clear what was not, such as which record a changed id belongs to; so `mend` looks again."""

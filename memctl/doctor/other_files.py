@@ -8,15 +8,17 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl import housekeeping, secrets
+from memctl.core import sensitive
+from memctl.core.formats import document, knowledge
+from memctl.core.models import Problem
 from memctl.doctor import hand_edits, transcripts
 from memctl.doctor.codes import BAD_RECORD, FOREIGN, KIND, LEFTOVER, LOCKED, ORPHAN, PERMISSION, SECRET, WAITING
-from memctl.files import document, knowledge, local_state, lock, signing
-from memctl.files.erase import temporary_files
-from memctl.files.layout import UserFolder
-from memctl.models import Problem
+from memctl.storage.files import local_state, lock, signing
+from memctl.storage.files.erase import temporary_files
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 from memctl.store import MemoryStore
-from memctl.view import View
 
 
 def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
@@ -129,11 +131,11 @@ def _place(path: str, problem: str) -> tuple[int, str]:
 
 def _secrets(store: MemoryStore) -> Iterator[Problem]:
     """Likely secrets in files that people edit or put into git; one that somebody insisted on is told too."""
-    if store.settings.secrets == secrets.ALLOW:
+    if store.settings.secrets == sensitive.ALLOW:
         return
     root = store.folder.root
     visible = (path for path in root.rglob("*") if not any(p.startswith(".") for p in path.relative_to(root).parts))
-    for place in secrets.in_files(sorted(path for path in visible if path.is_file() and not path.is_symlink())):
+    for place in sensitive.in_files(sorted(path for path in visible if path.is_file() and not path.is_symlink())):
         name = Path(place.path).relative_to(root).as_posix()
         what = f"holds what looks like {place.kind} (leave it if it is meant)" if place.line else place.kind
         yield Problem(name, what, place.line, code=SECRET, column=place.column)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 
+from memctl.core.formats import document
+from memctl.core.models import Problem
 from memctl.doctor.codes import (
     ATTACHMENT,
     BAD_RECORD,
@@ -17,11 +19,10 @@ from memctl.doctor.codes import (
     VERSIONS,
 )
 from memctl.errors import MemctlError
-from memctl.files import document, transcript_scan, transcripts
-from memctl.files.layout import UserFolder
-from memctl.files.transcript_scan import Place
 from memctl.git import transcripts as in_git
-from memctl.models import Problem
+from memctl.storage.files import transcript_scan, transcripts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.transcript_scan import Place
 
 REPAIRED = frozenset({TORN, COPY, UNUSED})
 """Findings that `repair` takes care of."""

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl import distribution
+from memctl.core.formats import knowledge
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageError, UsageError
-from memctl.files import knowledge
 
 LARGEST_SOURCE = 64 * 1024 * 1024
 LARGEST_ADD = 32 * 1024 * 1024

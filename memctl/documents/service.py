@@ -10,16 +10,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import TypeVar
 
-from memctl import secrets, times
+from memctl.core import sensitive, times
+from memctl.core.formats import knowledge
+from memctl.core.models import DOCUMENTS, Change, Filters, Query, QueryResult, TextEdit
 from memctl.documents import conversion
 from memctl.documents.conversion import Skipped, Source
 from memctl.engine import healing
-from memctl.entries import passage_of
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.files import knowledge
 from memctl.memories.asking import Asking
-from memctl.models import DOCUMENTS, Change, Filters, Query, QueryResult, TextEdit
-from memctl.view import View
+from memctl.storage.folder.entries import passage_of
+from memctl.storage.folder.view import View
 
 T = TypeVar("T")
 
@@ -114,7 +114,7 @@ class Documents:
             _check_replaced(outcome, replace)
             return Change("knowledge add", texts=tuple(edit for edit in edits if edit.before != edit.after)), outcome
 
-        outcome = self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        outcome = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
         return AddedDocuments(tuple(sorted(outcome, key=lambda each: each.path)), (*skipped, *unfit, *refused))
 
     @healing
@@ -182,7 +182,7 @@ class Documents:
             edits = [TextEdit(document.path, _removable(view, document), None) for document in gone]
             return Change("knowledge remove", texts=tuple(edits)), gone
 
-        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def _matching(self, name: str) -> list[Document]:
         """The document of a name, or those of the folder of that name."""
@@ -249,23 +249,23 @@ def _guarded(placed: Mapping[str, Source], policy: str, *, of_folder: bool) -> t
     refused = {path: place for path, source in placed.items() if (place := _secret_in(source, policy))}
     if refused and (not of_folder or len(refused) == len(placed)):
         first = next(iter(refused.values()))
-        raise secrets.refusal(first.kind, f"{first.path}:{first.line}:{first.column}:")
+        raise sensitive.refusal(first.kind, f"{first.path}:{first.line}:{first.column}:")
     stored = {path: _safe(source, policy) for path, source in placed.items() if path not in refused}
     return stored, [
         Skipped(place.path, f"line {place.line} holds what looks like {place.kind}") for place in refused.values()
     ]
 
 
-def _secret_in(source: Source, policy: str) -> secrets.Place | None:
+def _secret_in(source: Source, policy: str) -> sensitive.Place | None:
     """Where a document holds what looks like a secret, if these are refused."""
-    places = secrets.in_text(_text(source), source.name) if policy == secrets.REFUSE else []
+    places = sensitive.in_text(_text(source), source.name) if policy == sensitive.REFUSE else []
     return places[0] if places else None
 
 
 def _safe(source: Source, policy: str) -> Source:
     """A document with its secrets masked, if that is the policy."""
     text = _text(source)
-    safe = secrets.guarded(text, policy, source.name)
+    safe = sensitive.guarded(text, policy, source.name)
     return source if safe == text else with_data(source, data=safe.encode("utf-8", "surrogateescape"))
 
 

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memctl.core.models import Memory, Problem
 from memctl.feedback.rules import Feedback
-from memctl.models import Memory, Problem
 from memctl.transfer import jsontext
 
 FORM = """One JSON object a line:

@@ -10,19 +10,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from statistics import fmean, median
 
-from memctl import times
 from memctl.config import QUERY
 from memctl.context.tokens import estimate
-from memctl.entries import memory_of
+from memctl.core import times
+from memctl.core.formats import knowledge
+from memctl.core.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.errors import NotFoundError, ProviderError
 from memctl.evaluation import metrics
 from memctl.evaluation.metrics import Judgement
 from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
-from memctl.files import knowledge
 from memctl.memories.asking import NONE, Asking
-from memctl.models import ACTIVE, MEMORIES, Filters, Hit, Memory, Problem, Query
 from memctl.retrieval.rank import Weights
+from memctl.storage.folder.entries import memory_of
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3

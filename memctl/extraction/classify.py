@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memctl.core.models import CONSTRAINT
 from memctl.extraction import clauses, extract, phrases, reported
 from memctl.extraction.extract import Proposal, Utterance
-from memctl.models import CONSTRAINT
 
 PLAIN, RULE = "plain", "rule"
 """Names of what found nothing, and of what found a rule that only a saved text can be."""

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl.core import times
 from memctl.errors import InvalidDataError
 from memctl.extraction.extract import USER_ROLES, Utterance, is_user
 from memctl.transfer import jsontext

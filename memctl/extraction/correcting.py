@@ -9,12 +9,12 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
+from memctl.core.models import ACTIVE, CANDIDATE, Memory
+from memctl.core.records import CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
+from memctl.core.text.terms import terms
 from memctl.facts import rules
-from memctl.index.text import terms
-from memctl.models import ACTIVE, CANDIDATE, Memory
-from memctl.records import CANDIDATE_KEPT, Added
 
 LONGEST = 200
 """Characters; a longer memory says more than what a correction could take back."""

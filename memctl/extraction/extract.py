@@ -13,18 +13,18 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from memctl import dates
+from memctl.core import dates
+from memctl.core.dates import Dated
+from memctl.core.models import CANDIDATE, CATEGORIES, Memory
+from memctl.core.records import ADDED
+from memctl.core.tagged import escaped
 from memctl.core.text.language import has_chinese
-from memctl.dates import Dated
+from memctl.core.text.terms import terms
 from memctl.extraction import clauses, corrections, phrases
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial, replaced_value
 from memctl.extraction.corrections import Change
-from memctl.index.text import terms
-from memctl.models import CANDIDATE, CATEGORIES, Memory
 from memctl.providers import asking
-from memctl.records import ADDED
-from memctl.tagged import escaped
 
 RULES, MODEL = "rules", "model"
 """Where proposals come from."""

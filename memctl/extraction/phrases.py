@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from memctl import dates
+from memctl.core import dates
 from memctl.core.text.language import has_chinese
 
 

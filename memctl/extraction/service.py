@@ -8,19 +8,19 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memctl import records, secrets, times
+from memctl.core import records, sensitive, times
+from memctl.core.formats import document
+from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.core.provenance import SAID, SPEAKER
+from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.extraction import correcting
 from memctl.extraction.correcting import Denial, Meant
 from memctl.facts import rules
 from memctl.facts.candidates import REJECTED
-from memctl.files import document
-from memctl.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
-from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
 from memctl.retrieval import retrieve
-from memctl.view import View
+from memctl.storage.folder.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
@@ -83,7 +83,7 @@ class Extraction:
             )
             return Change(command, tuple(puts)), result
 
-        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW) if found else []
+        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if found else []
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(
@@ -141,8 +141,8 @@ def _guarded(proposals: Sequence[Proposal], policy: str) -> tuple[tuple[Proposal
     kept, notes = [], []
     for proposal in proposals:
         try:
-            content = secrets.guarded(proposal.content, policy, f"a {proposal.kind}")
-            value = secrets.guarded(proposal.value, policy, f"a {proposal.kind}", name=proposal.key)
+            content = sensitive.guarded(proposal.content, policy, f"a {proposal.kind}")
+            value = sensitive.guarded(proposal.value, policy, f"a {proposal.kind}", name=proposal.key)
             kept.append(replace(proposal, content=content, value=value))
         except RefusedError as problem:
             notes.append(f"left out: {problem.message.partition(';')[0]} (--allow-secret keeps it)")

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from datetime import datetime
 
-from memctl import housekeeping, secrets, times
+from memctl.core import sensitive, times
+from memctl.core.models import CANDIDATE, Change, Memory
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.facts import rules
-from memctl.models import CANDIDATE, Change, Memory
-from memctl.view import View
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 
 REJECTED = "rejected"
 """Reason in the trash of a candidate that a person said is not true."""
@@ -43,7 +44,7 @@ class Candidates:
                 changed.update({m.memory_id: m for m in rules.confirmed(candidate, [r for r in rivals if r], now)})
             return Change("confirm", tuple(changed.values())), list(changed.values())
 
-        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def reject(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """Move candidates to the trash.
@@ -59,7 +60,7 @@ class Candidates:
             gone = [_candidate(view, memory_id) for memory_id in wanted]
             return housekeeping.to_trash("reject", view, gone, REJECTED, now), gone
 
-        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
 
 def _candidate(view: View, memory_id: str) -> Memory:

@@ -8,9 +8,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
+from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added, mention
 from memctl.errors import UsageError
-from memctl.models import ACTIVE, CANDIDATE, SUPERSEDED, Memory
-from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added, mention
 
 OVERWRITE, APPEND, MERGE = MODES = ("overwrite", "append", "merge")
 

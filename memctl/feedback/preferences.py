@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from difflib import SequenceMatcher
 
+from memctl.core.models import ACTIVE, SUPERSEDED, Memory
 from memctl.core.text.language import has_chinese
+from memctl.core.text.terms import similarity, terms
 from memctl.feedback.rules import Feedback
-from memctl.index.text import similarity, terms
-from memctl.models import ACTIVE, SUPERSEDED, Memory
 
 SAME = 0.6
 """Share of terms in common from which two texts say the same."""

@@ -13,9 +13,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl.core import times
+from memctl.core.models import LogLine, Memory
 from memctl.errors import UsageError
-from memctl.models import LogLine, Memory
 
 LOG = "feedback.jsonl"
 

@@ -6,15 +6,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import secrets, times
+from memctl.core import sensitive, times
+from memctl.core.models import Change, Memory
 from memctl.errors import NotFoundError, UsageError
 from memctl.feedback import preferences, rules
 from memctl.feedback.rules import Feedback
-from memctl.files import atomic, receipts
-from memctl.files.receipts import Receipt
 from memctl.memories.asking import Asking
-from memctl.models import Change, Memory
-from memctl.view import View
+from memctl.storage.files import atomic, receipts
+from memctl.storage.files.receipts import Receipt
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)
@@ -59,7 +59,7 @@ class Judgements:
         """
         rules.check(judgement, rules.MEMORY_WORDS)
         self._engine.refresh()
-        reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
+        reason = sensitive.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
         return self._judge((self._judged_id(memory_id),), judgement, reason, answer, dry_run, now)
 
@@ -101,7 +101,7 @@ class Judgements:
         """
         rules.check(outcome, rules.OUTCOME_WORDS)
         self._engine.refresh()
-        reason = secrets.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
+        reason = sensitive.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt)
         if not used:
             shown = ", ".join(answer.ids) or "none"
@@ -135,14 +135,14 @@ class Judgements:
         if answer and (strange := [memory_id for memory_id in ids if memory_id not in answer.ids]):
             shown = ", ".join(answer.ids) or "none"
             raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
-        if answer and self._engine.settings.secrets != secrets.ALLOW:
-            answer = replace(answer, query=secrets.masked(answer.query))  # what was asked goes into git here
+        if answer and self._engine.settings.secrets != sensitive.ALLOW:
+            answer = replace(answer, query=sensitive.masked(answer.query))  # what was asked goes into git here
 
         def decide(view: View) -> tuple[Change, Judged]:
             judged = _judged(view, ids, judgement, reason, answer, now)
             return Change("feedback", judged.after, lines=(rules.line(judged.feedback),)), judged
 
-        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def all(self) -> tuple[list[Feedback], list[int]]:
         """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.files import atomic, document, reflections
-from memctl.files.layout import UserFolder
 from memctl.git import asking, hooks, process, programs, settling
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import UserFolder
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from memctl.files import codec, document, merge_values
+from memctl.core.formats import codec, document
+from memctl.storage.files import merge_values
 
 
 def readable(data: bytes) -> str:

@@ -7,11 +7,12 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path, PurePosixPath
 
-from memctl import secrets
+from memctl.core import sensitive
+from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError, StorageError
-from memctl.files import document, layout, reflections
 from memctl.git import asking, process
 from memctl.git.installation import CHECK, DRIVER, is_own_hook
+from memctl.storage.files import layout
 
 
 @dataclass(frozen=True)
@@ -74,7 +75,7 @@ def wrong_in(tree: Tree, ours: Iterable[str], others: Iterable[str] = ()) -> lis
 def _wrong_beside(tree: Tree, name: str) -> Iterator[str]:
     """Likely secrets in a file that is not memctl's; what is no text is passed over."""
     data = tree.git("cat-file", "blob", f":{name}").stdout
-    if b"\0" not in data[:8000] and len(data) <= secrets.LARGEST_FILE:
+    if b"\0" not in data[:8000] and len(data) <= sensitive.LARGEST_FILE:
         yield from _new_secrets(tree, name, data.decode("utf-8", "replace"))
 
 
@@ -97,7 +98,7 @@ def _wrong(tree: Tree, name: str) -> Iterator[str]:
 
 def _new_secrets(tree: Tree, name: str, text: str) -> Iterator[str]:
     """Likely secrets in lines that the last commit does not have."""
-    places = secrets.in_text(text, name)
+    places = sensitive.in_text(text, name)
     if not places:
         return
     before = tree.git("cat-file", "blob", f"HEAD:{name}")

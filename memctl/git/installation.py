@@ -13,11 +13,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from memctl import distribution
+from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.files import atomic, document, layout, reflections, transcripts
-from memctl.files.layout import UserFolder
 from memctl.git import asking, process, settling
 from memctl.git import transcripts as shared_transcripts
+from memctl.storage.files import atomic, layout, transcripts
+from memctl.storage.files.layout import UserFolder
 
 DRIVER = "memctl"
 CHECK = "pre-commit"

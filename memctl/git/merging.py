@@ -6,10 +6,11 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from memctl.core.formats import document
+from memctl.core.models import ACTIVE
 from memctl.errors import InvalidDataError, StorageError
-from memctl.files import document, merge, merge_texts, merge_transcripts, merge_values, transcripts
 from memctl.git import asking, process
-from memctl.models import ACTIVE
+from memctl.storage.files import merge, merge_texts, merge_transcripts, merge_values, transcripts
 
 
 def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, str]:

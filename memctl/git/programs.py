@@ -9,9 +9,9 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memctl.errors import RefusedError
-from memctl.files.layout import UserFolder
 from memctl.git import asking, process
 from memctl.git.installation import Finding, is_own_hook, settings
+from memctl.storage.files.layout import UserFolder
 
 CHECKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "reference-transaction")
 """Hooks that may refuse a commit, or change it."""

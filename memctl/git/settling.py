@@ -6,21 +6,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memctl.core.formats import codec, document
 from memctl.errors import InvalidDataError
-from memctl.files import (
-    atomic,
-    codec,
-    document,
-    layout,
-    lock,
-    merge,
-    merge_texts,
-    merge_transcripts,
-    merge_values,
-    transcripts,
-)
-from memctl.files.layout import UserFolder
 from memctl.git import asking, merging, process
+from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, merge_values, transcripts
+from memctl.storage.files.layout import UserFolder
 
 
 def unsettled(data: bytes) -> list[str]:

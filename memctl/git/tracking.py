@@ -9,8 +9,8 @@ import stat
 from pathlib import Path
 
 from memctl.errors import MemctlError, RefusedError
-from memctl.files import atomic, transcripts, watermark
-from memctl.files.layout import PRIVATE, UserFolder
+from memctl.storage.files import atomic, transcripts, watermark
+from memctl.storage.files.layout import PRIVATE, UserFolder
 
 
 def refuse_tracked(folder: UserFolder) -> None:

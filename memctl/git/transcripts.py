@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memctl.files import atomic, layout, transcripts
-from memctl.files.layout import UserFolder
 from memctl.git import asking, tracking
+from memctl.storage.files import atomic, layout, transcripts
+from memctl.storage.files.layout import UserFolder
 
 ATTRIBUTES = """\
 transcripts/*.jsonl text eol=lf merge=memctl

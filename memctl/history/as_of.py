@@ -5,17 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from memctl import sync
+from memctl.core.formats import codec, document
+from memctl.core.models import IndexState, Memory, Query, QueryResult
+from memctl.core.selection import Selection
+from memctl.core.selection import select as selected
 from memctl.engine import INLINE_EMBEDDINGS
-from memctl.entries import memory_of, record_entry
-from memctl.files import codec, document
 from memctl.history.states import Past
-from memctl.index.protocol import Entry, FileState, FileUpdate
-from memctl.index.sqlite import SqliteIndex
 from memctl.memories.asking import Asking
-from memctl.models import IndexState, Memory, Query, QueryResult
-from memctl.selection import Selection
-from memctl.selection import select as selected
+from memctl.storage.folder import sync
+from memctl.storage.folder.entries import memory_of, record_entry
+from memctl.storage.index.protocol import Entry, FileState, FileUpdate
+from memctl.storage.index.sqlite import SqliteIndex
 
 
 def query(engine: Asking, asked: Query, then: Past) -> QueryResult:

@@ -8,10 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from memctl.core.formats import codec, document
+from memctl.core.models import Memory
 from memctl.core.text.shortening import cut
-from memctl.files import codec, document
 from memctl.history import past
-from memctl.models import Memory
 
 ADDED, REMOVED, CHANGED = "added", "removed", "changed"
 

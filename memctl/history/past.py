@@ -8,10 +8,9 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl import times
-from memctl.core import kept
-from memctl.files import transcripts
-from memctl.files.journal import Operation
+from memctl.core import kept, times
+from memctl.storage.files import transcripts
+from memctl.storage.files.journal import Operation
 
 RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
 

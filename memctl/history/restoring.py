@@ -6,19 +6,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
-from memctl import times
-from memctl.core import ids
+from memctl.core import ids, times
+from memctl.core.formats import document, reflections
+from memctl.core.formats.document import tombstones
+from memctl.core.models import ACTIVE, Change, Memory, TextEdit
+from memctl.core.sensitive import ALLOW
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, quoted
-from memctl.files import document, reflections, trash
-from memctl.files.document import tombstones
 from memctl.history import differences
 from memctl.history.differences import FileChange, RecordChange
 from memctl.history.past import FILE, RECORD, Key
 from memctl.history.states import SHARED, Past, present_value
-from memctl.models import ACTIVE, Change, Memory, TextEdit
-from memctl.secrets import ALLOW
-from memctl.view import View
+from memctl.storage.files import trash
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)

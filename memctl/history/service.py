@@ -7,12 +7,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl import times
+from memctl.core import times
+from memctl.core.formats import document
+from memctl.core.formats.document import tombstones
 from memctl.core.kept import KeptMessage
+from memctl.core.models import Memory, Query, QueryResult
+from memctl.core.selection import Selection
 from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.files import document, transcript_scan, transcripts
-from memctl.files.document import tombstones
-from memctl.files.journal import Operation
 from memctl.git import revisions
 from memctl.history import as_of, differences, past, restoring, stacks, undoing
 from memctl.history.differences import FileChange, MessageChange, RecordChange
@@ -21,11 +22,11 @@ from memctl.history.restoring import Restored
 from memctl.history.stacks import REDO, UNDO
 from memctl.history.states import FEEDBACK, SHARED, Past, present_value
 from memctl.history.undoing import Taken
-from memctl.housekeeping import MAINTENANCE
 from memctl.memories.asking import Asking
-from memctl.models import Memory, Query, QueryResult
-from memctl.selection import Selection
-from memctl.view import View
+from memctl.storage.files import transcript_scan, transcripts
+from memctl.storage.files.journal import Operation
+from memctl.storage.folder.housekeeping import MAINTENANCE
+from memctl.storage.folder.view import View
 
 LOG = "the log"
 

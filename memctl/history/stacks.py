@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
+from memctl.core.formats import document
+from memctl.core.models import Change, TextEdit
 from memctl.errors import ConflictError, NotFoundError, RefusedError
-from memctl.files import document
-from memctl.files.journal import Operation
-from memctl.files.transcripts import is_transcript
 from memctl.history import differences, past
 from memctl.history.past import FILE, LINE, RECORD, Key, Part
-from memctl.models import Change, TextEdit
+from memctl.storage.files.journal import Operation
+from memctl.storage.files.transcripts import is_transcript
 
 UNDO, REDO = "undo", "redo"
 

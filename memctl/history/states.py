@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from memctl import times
-from memctl.files import document, knowledge, recovery, reflections
+from memctl.core import times
+from memctl.core.formats import document, knowledge, reflections
+from memctl.core.models import LogLine
 from memctl.history import past
 from memctl.history.past import HEADER, LINE, RECORD, Key, Unsure
-from memctl.models import LogLine
-from memctl.view import View
+from memctl.storage.files import recovery
+from memctl.storage.folder.view import View
 
 FEEDBACK = "feedback.jsonl"
 

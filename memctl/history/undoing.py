@@ -6,17 +6,17 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import datetime
 
+from memctl.core.models import Change
 from memctl.engine import Engine
 from memctl.errors import MemctlError, NotFoundError, RefusedError
-from memctl.files.journal import Operation
 from memctl.history import past, stacks
 from memctl.history.past import Key
 from memctl.history.stacks import Step
 from memctl.history.states import present_value
-from memctl.housekeeping import MAINTENANCE
-from memctl.models import Change
+from memctl.storage.files.journal import Operation
+from memctl.storage.folder.housekeeping import MAINTENANCE
+from memctl.storage.folder.view import View
 from memctl.tasks import reopening
-from memctl.view import View
 
 
 @dataclass(frozen=True)

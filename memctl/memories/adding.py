@@ -8,16 +8,16 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
-from memctl import guarding, records, secrets, times
+from memctl.core import guarding, records, sensitive, times
+from memctl.core.models import ACTIVE, Change, Memory, TextEdit
+from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.facts import rules
-from memctl.models import ACTIVE, Change, Memory, TextEdit
-from memctl.records import ADDED, MENTIONED, PURGED, SKIPPED, Added
 from memctl.reflections.service import with_detail
 from memctl.retrieval import answer as answering
-from memctl.sync import Progress
-from memctl.view import View
+from memctl.storage.folder.sync import Progress
+from memctl.storage.folder.view import View
 
 BULK = 20_000
 """Records in one operation of a bulk add; each is undone as one."""
@@ -44,7 +44,7 @@ class Adding:
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
         memory = guarding.guarded(self._new(Memory("", content, **given), frozenset(given), now), policy)
-        detail = secrets.guarded(detail, policy, "its Markdown")
+        detail = sensitive.guarded(detail, policy, "its Markdown")
 
         def decide(view: View) -> tuple[Change, Added]:
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
@@ -58,7 +58,7 @@ class Adding:
             added = replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))
             return Change("add", tuple(puts), texts=tuple(files)), added
 
-        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
@@ -115,7 +115,7 @@ class Adding:
 
     def _guarded_texts(self, texts: Mapping[int, str], what: str, allow_secret: bool) -> dict[int, str]:
         policy = self._engine.secret_policy(allow_secret)
-        return {at: secrets.guarded(text, policy, f"{what} {at + 1}") for at, text in texts.items()}
+        return {at: sensitive.guarded(text, policy, f"{what} {at + 1}") for at, text in texts.items()}
 
     def _add_batch(
         self,
@@ -132,7 +132,7 @@ class Adding:
             puts, files = with_details(view, puts, told)
             return Change(command, tuple(puts), texts=tuple(files)), results
 
-        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
 
 def _with_free_ids(view: View, batch: Sequence[Memory], own_ids: frozenset[str]) -> list[Memory]:

@@ -8,15 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memctl import times
 from memctl.config import QUERY
-from memctl.engine import Engine, healing
-from memctl.entries import memory_of, searchable
-from memctl.errors import DegradedError, MemctlError, ProviderError
-from memctl.files import document, receipts, reflections
-from memctl.index import text
-from memctl.index.sqlite import SqliteIndex
-from memctl.models import (
+from memctl.core import times
+from memctl.core.formats import document, reflections
+from memctl.core.models import (
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
     MEMORIES,
@@ -27,15 +22,21 @@ from memctl.models import (
     Reflection,
     Reranking,
 )
+from memctl.core.selection import Selection
+from memctl.core.selection import select as selected
+from memctl.core.text import terms
+from memctl.core.turns import given_up
+from memctl.engine import Engine, healing
+from memctl.errors import DegradedError, MemctlError, ProviderError
 from memctl.providers.base import Embedder, Reranker
 from memctl.retrieval import answer as answering
 from memctl.retrieval import rank
 from memctl.retrieval import rerank as reranking
 from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
-from memctl.selection import Selection
-from memctl.selection import select as selected
-from memctl.turns import given_up
+from memctl.storage.files import receipts
+from memctl.storage.folder.entries import memory_of, searchable
+from memctl.storage.index.sqlite import SqliteIndex
 
 NONE = "none"
 """Name of no reranker."""
@@ -117,7 +118,7 @@ class Asking(Engine):
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
         ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
         spread = rank.spread(ranked, rank.document_of, query.top)
-        kept = rank.varied(spread, lambda hit: frozenset(text.terms(self.text_for_reranker(hit))), query.top)
+        kept = rank.varied(spread, lambda hit: frozenset(terms.terms(self.text_for_reranker(hit))), query.top)
         return replace(found, hits=tuple(rank.order(kept))), cost
 
     def text_for_reranker(self, hit: Hit) -> str:

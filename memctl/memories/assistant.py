@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import guarding, records, secrets, times
 from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
+from memctl.core import guarding, records, sensitive, times
+from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
+from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
+from memctl.core.text.stopwords import is_stop
 from memctl.errors import UsageError
 from memctl.facts import rules
-from memctl.index.stopwords import is_stop
 from memctl.memories.asking import Asking
 from memctl.memories.changing import Changing
-from memctl.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
-from memctl.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
 from memctl.retrieval import answer as answering
 from memctl.retrieval import retrieve
-from memctl.view import View
+from memctl.storage.folder.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.extraction.extract import Proposal
@@ -129,7 +129,7 @@ class Assistant:
                 result.append(saved)
             return Change("add", tuple(puts.values())), result
 
-        done = self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        done = self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
         return tuple(self._looked_at(saved, now) for saved in done)
 
     def amend(

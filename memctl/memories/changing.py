@@ -6,23 +6,25 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl import guarding, housekeeping, records, secrets, times
-from memctl import purge as purging
 from memctl.conversations import derived
-from memctl.conversations.in_files import deletions
+from memctl.core import guarding, records, sensitive, times
+from memctl.core.formats import reflections
+from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
-from memctl.entries import message_memory
 from memctl.errors import ConflictError, NotFoundError
-from memctl.files import reflections, trash
-from memctl.files.erase import Erasure
-from memctl.files.layout import path_of
-from memctl.index import database
 from memctl.memories.asking import Asking
-from memctl.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
+from memctl.purge import planning as purging
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
-from memctl.view import View
+from memctl.storage.files import trash
+from memctl.storage.files.erase import Erasure
+from memctl.storage.files.layout import path_of
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.entries import message_memory
+from memctl.storage.folder.messages import deletions
+from memctl.storage.folder.view import View
+from memctl.storage.index import database
 
 
 class Changing:
@@ -51,7 +53,7 @@ class Changing:
         return self._engine.apply(
             lambda view: (replaced(view, changed, expected, memory.updated_at, command), changed),
             now,
-            on_secret=secrets.ALLOW,
+            on_secret=sensitive.ALLOW,
         )
 
     def _checked(self, changed: Memory, before: Memory | None) -> Memory:
@@ -72,7 +74,7 @@ class Changing:
         """See `MemoryStore.write_reflection`."""
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
-        text = secrets.guarded(text, policy, known=expected or "")
+        text = sensitive.guarded(text, policy, known=expected or "")
 
         def decide(view: View) -> tuple[Change, Reflection]:
             held = view.need(memory.memory_id)
@@ -81,7 +83,7 @@ class Changing:
             change = Change("edit", tuple(replace(m, updated_at=now) for m in puts), texts=tuple(files))
             return change, reflections.parse(files[0].after or b"", files[0].name)
 
-        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
     def forget(
         self,
@@ -94,8 +96,8 @@ class Changing:
     ) -> list[Memory]:
         """See `MemoryStore.forget`."""
         now = now or times.utc_now()
-        allowed = self._engine.settings.secrets == secrets.ALLOW
-        reason = secrets.guarded(reason, secrets.ALLOW if allowed else secrets.MASK)
+        allowed = self._engine.settings.secrets == sensitive.ALLOW
+        reason = sensitive.guarded(reason, sensitive.ALLOW if allowed else sensitive.MASK)
         self._engine.refresh()
         given = [each for each in ids if self._engine.index.messages(each)]
         wanted = [self._engine.full_id(each) for each in ids if each not in given]
@@ -114,7 +116,7 @@ class Changing:
             moving = housekeeping.to_trash("forget", view, gone, reason, now)
             return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now)), gone
 
-        return self._engine.apply(decide, now, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
     def messages_saying(self, ids: Sequence[str], *, now: datetime | None = None) -> list[str]:
         """See `MemoryStore.messages_saying`."""
@@ -138,7 +140,7 @@ class Changing:
             back = [memory for memory, _ in steps]
             return Change("restore", tuple(back), texts=tuple(edit for _, edits in steps for edit in edits)), back
 
-        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=secrets.ALLOW)
+        return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def _restore_one(self, view: View, given: str, now: datetime) -> tuple[Memory, list[TextEdit]]:
         given = self._engine.trashed_id(given)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from memctl.present.plain import memory_line, one_line
 
 if TYPE_CHECKING:
-    from memctl.models import Hit, Reranking, Route
+    from memctl.core.models import Hit, Reranking, Route
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
 """How much of a hit a terminal shows; `memctl show` prints all of it."""

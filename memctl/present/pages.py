@@ -6,9 +6,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memctl import times
-from memctl.files import codec
-from memctl.models import Memory, Reflection
+from memctl.core import times
+from memctl.core.formats import codec
+from memctl.core.models import Memory, Reflection
 from memctl.present import plain
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from memctl.decay.policies import Forecast
     from memctl.decay.service import DecayReport
     from memctl.overview import Overview, Portrait
-    from memctl.purge import PurgeReport
+    from memctl.purge.planning import PurgeReport
 
 _SHOWN_ELSEWHERE = {"memory_id", "content", "layer"}
 

@@ -11,7 +11,7 @@ from memctl.core.text import shortening
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from memctl.models import Memory
+    from memctl.core.models import Memory
 
 _CONTROL = re.compile(
     "[\x00-\x08\x0b-\x1f\x7f-\x9f\xad\u061c\u200b\u200e\u200f\u2028-\u202e\u2060-\u2069\ud800-\udfff\ufeff"

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memctl.files.layout import path_of
 from memctl.present.shapes import memory_json, reranked_json
+from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
     from memctl.conflicts.contradictions import Contradiction
@@ -15,17 +15,17 @@ if TYPE_CHECKING:
     from memctl.consolidation.service import ConsolidationReport
     from memctl.context.service import ContextPack
     from memctl.conversations.service import Summary
+    from memctl.core.models import Hit, Memory
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.service import Answered, Evaluation, Figures
     from memctl.extraction.extract import Extracted, ExtractReport
-    from memctl.files.adopting import Adopted
-    from memctl.files.journal import Operation
-    from memctl.files.local_state import Entry
-    from memctl.models import Hit, Memory
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
     from memctl.sessions.window import Compacted
     from memctl.sessions.windows import SessionInfo
+    from memctl.storage.files.adopting import Adopted
+    from memctl.storage.files.journal import Operation
+    from memctl.storage.files.local_state import Entry
     from memctl.strategies.rules import Match, Strategy, Warned
     from memctl.strategies.service import Advice
     from memctl.tasks.closing import Closed

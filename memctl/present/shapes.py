@@ -9,7 +9,7 @@ from memctl.present.plain import safe_json
 
 if TYPE_CHECKING:
     from memctl.core.kept import KeptMessage
-    from memctl.models import Hit, Memory, QueryResult, Reranking
+    from memctl.core.models import Hit, Memory, QueryResult, Reranking
 
 
 def dumped(value: Any) -> str:
@@ -22,7 +22,7 @@ def dumped(value: Any) -> str:
 def _plain(value: Any) -> Any:
     from datetime import datetime
 
-    from memctl import times
+    from memctl.core import times
 
     if isinstance(value, datetime):
         return times.to_text(value)
@@ -35,7 +35,7 @@ def _plain(value: Any) -> Any:
 
 def memory_json(memory: Memory) -> dict[str, Any]:
     """A record as JSON shows it: all that is set, in the file's order."""
-    from memctl.files import codec
+    from memctl.core.formats import codec
 
     return {"status": memory.status, **codec.encode(memory)}
 

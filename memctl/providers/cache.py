@@ -9,8 +9,8 @@ from pathlib import Path
 
 import apsw
 
+from memctl.core.turns import given_up
 from memctl.providers.base import Embedder
-from memctl.turns import given_up
 
 FILE_NAME = "embeddings.sqlite"
 

@@ -11,8 +11,8 @@ from contextvars import ContextVar
 from threading import Thread
 from typing import TypeVar
 
+from memctl.core.turns import given_up
 from memctl.errors import ProviderError
-from memctl.turns import given_up
 
 T = TypeVar("T")
 

@@ -11,9 +11,9 @@ from typing import Any
 
 from memctl.consolidation.summaries import POINT, TEXT, point_fault
 from memctl.context.fence import fenced
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line
-from memctl.models import Memory
 from memctl.providers.asking import conversation
 from memctl.reflections.extractive import Draft, Point, assembled
 

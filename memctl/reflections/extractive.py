@@ -9,11 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import first_sentences
-from memctl.index.stopwords import stop_terms
-from memctl.index.text import similarity, terms
-from memctl.models import Memory
+from memctl.core.text.stopwords import stop_terms
+from memctl.core.text.terms import similarity, terms
 
 SAME = 0.6
 """Share of terms in common from which two points say the same."""

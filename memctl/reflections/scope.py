@@ -7,8 +7,8 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from memctl import times
-from memctl.models import Filters, Memory
+from memctl.core import times
+from memctl.core.models import Filters, Memory
 
 
 @dataclass(frozen=True)

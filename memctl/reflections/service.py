@@ -6,19 +6,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memctl import records, times
-from memctl.core import provenance
+from memctl.core import provenance, records, times
+from memctl.core.formats import codec, reflections
+from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
+from memctl.core.sensitive import MASK
 from memctl.errors import MemctlError, NotFoundError
-from memctl.files import codec, reflections
 from memctl.memories.asking import Asking
-from memctl.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.reflections import drafting
 from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
 from memctl.reflections.scope import Scope, made_from_others, scope_of
 from memctl.reflections.writing import REFRESHED, WRITTEN, proposal_path, written
-from memctl.secrets import MASK
-from memctl.view import View
+from memctl.storage.folder.view import View
 
 GENERATED_BY = "generated_by"
 
@@ -98,7 +97,7 @@ class Reflections:
 
     def in_scope(self, scope: Scope, now: datetime | None = None) -> list[Memory]:
         """The memories a scope holds, the oldest first."""
-        from memctl.selection import Selection
+        from memctl.core.selection import Selection
 
         found = self._engine.select(Selection(scope.filters, ascending=True), now=now)
         return [memory for memory in found if scope.holds(memory)]

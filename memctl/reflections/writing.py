@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Any
 
-from memctl import records
+from memctl.core import records
+from memctl.core.formats import reflections
+from memctl.core.models import Memory, Reflection, TextEdit
 from memctl.errors import InvalidDataError
-from memctl.files import reflections
-from memctl.models import Memory, Reflection, TextEdit
-from memctl.view import View
+from memctl.storage.folder.view import View
 
 WRITTEN, REFRESHED, UNCHANGED, PROPOSED = "written", "refreshed", "unchanged", "proposed"
 

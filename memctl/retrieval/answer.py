@@ -9,12 +9,8 @@ from datetime import datetime
 from math import inf
 from typing import TypeVar
 
-from memctl.entries import PASSAGE_MARK, dated, memory_of, searchable
-from memctl.files import document, knowledge, transcripts
-from memctl.index.protocol import Found, Said
-from memctl.index.sqlite import SqliteIndex
-from memctl.index.text import similarity, terms
-from memctl.models import (
+from memctl.core.formats import document, knowledge
+from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
@@ -26,6 +22,7 @@ from memctl.models import (
     Query,
     Route,
 )
+from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.asked import Asked
@@ -33,6 +30,10 @@ from memctl.retrieval.asked import asked as asked_of
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
+from memctl.storage.files import transcripts
+from memctl.storage.folder.entries import PASSAGE_MARK, dated, memory_of, searchable
+from memctl.storage.index.protocol import Found, Said
+from memctl.storage.index.sqlite import SqliteIndex
 
 T = TypeVar("T")
 

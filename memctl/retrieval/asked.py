@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from functools import cache
 
-from memctl.index.text import terms
+from memctl.core.text.terms import terms
 
 USER, ASSISTANT = ("user", "human"), ("assistant", "ai", "agent", "bot")
 
@@ -88,7 +88,7 @@ def _time(question: str, now: datetime) -> tuple[float, float] | None:
     """The span of days a question names, in seconds of UTC; most name none, which is told at a glance."""
     if not _pattern(_TIMELY).search(question):
         return None
-    from memctl import dates
+    from memctl.core import dates
 
     span = dates.span(question, now.date())
     if span is None:

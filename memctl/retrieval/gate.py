@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from math import sqrt
 
-from memctl.index.stopwords import is_stop
-from memctl.models import Hit
+from memctl.core.models import Hit
+from memctl.core.text.stopwords import is_stop
 
 
 def strength(hits: Sequence[Hit], weights: Mapping[str, float], counts: Mapping[str, int]) -> float:

@@ -8,10 +8,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import NamedTuple, TypeVar
 
-from memctl import times
-from memctl.index.protocol import Neighbours, Said
-from memctl.index.text import similarity
-from memctl.models import (
+from memctl.core import times
+from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
@@ -23,8 +21,10 @@ from memctl.models import (
     Memory,
     Route,
 )
+from memctl.core.text.terms import similarity
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.retrieve import Candidate
+from memctl.storage.index.protocol import Neighbours, Said
 
 T = TypeVar("T")
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from math import exp, log1p
 
-from memctl.models import Hit
+from memctl.core.models import Hit
 
 PART = "rerank"
 """Name of the reranker's part of a score."""

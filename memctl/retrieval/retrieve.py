@@ -7,13 +7,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from math import log1p
 
+from memctl.core.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
+from memctl.core.text import terms
+from memctl.core.text.stopwords import is_stop
 from memctl.errors import ProviderError
-from memctl.index import text
-from memctl.index.protocol import Vector
-from memctl.index.sqlite import SqliteIndex
-from memctl.index.stopwords import is_stop
-from memctl.models import DOCUMENTS, MEMORIES, MESSAGES, Filters
 from memctl.providers.base import Embedder
+from memctl.storage.index.protocol import Vector
+from memctl.storage.index.sqlite import SqliteIndex
 
 RECENT_WORDS = 12
 """Words of what was said before a question that are searched for: the rarest say what it is about."""
@@ -89,13 +89,13 @@ def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collect
         total: how many entries there are.
         frequent: terms of which there are too many.
     """
-    words = list(dict.fromkeys(text.terms(asked)))
+    words = list(dict.fromkeys(terms.terms(asked)))
     telling = _unless_empty([w for w in words if not is_stop(w)], words)
     rare = _unless_empty([w for w in telling if w not in frequent], telling)
-    kept = [w for w in asked.split() if not (found := text.terms(w)) or any(t not in frequent for t in found)]
-    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if text.terms(w)))) or asked
+    kept = [w for w in asked.split() if not (found := terms.terms(w)) or any(t not in frequent for t in found)]
+    embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if terms.terms(w)))) or asked
     weights = {word: _idf(counts.get(word, 0), total) for word in rare}
-    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(text.pieces(asked))))
+    return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(terms.pieces(asked))))
 
 
 def rarest(question: Question, counts: Mapping[str, int], most: int) -> Question:
@@ -218,10 +218,10 @@ def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple
 
 def question_terms(asked: str) -> Sequence[str]:
     """All terms of a question, for looking up their counts."""
-    return text.terms(asked)
+    return terms.terms(asked)
 
 
 def telling_terms(asked: str) -> Sequence[str]:
     """The terms of a question that say something."""
-    words = list(dict.fromkeys(text.terms(asked)))
+    words = list(dict.fromkeys(terms.terms(asked)))
     return _unless_empty([word for word in words if not is_stop(word)], words)

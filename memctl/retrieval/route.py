@@ -9,7 +9,7 @@ import re
 from collections.abc import Mapping
 from functools import cache
 
-from memctl.models import LAYER_RECORD, LAYER_REFLECTION, Route
+from memctl.core.models import LAYER_RECORD, LAYER_REFLECTION, Route
 
 INTENTS: Mapping[str, str] = {
     "reflect": r"\b(reflect|lessons?|learn(?:ed|t)|in hindsight|look(?:ing)? back|retrospective|pattern|overall|summar(?:y|ise|ize))\b"

@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memctl import times
-from memctl.core import kept
+from memctl.core import kept, times
 from memctl.core.recalled import without_recalled
 from memctl.core.session import EVICTED, Session, digest
 from memctl.errors import UsageError

@@ -11,12 +11,11 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import times
 from memctl.conversations.derived import confirms_forgetting
-from memctl.core import kept
+from memctl.core import kept, times
+from memctl.core.sensitive import MASK, REFUSE, guarded
 from memctl.core.session import Session
 from memctl.errors import UsageError
-from memctl.secrets import MASK, REFUSE, guarded
 from memctl.sessions.state import messages_of, run_of, with_messages
 from memctl.sessions.windows import identified
 

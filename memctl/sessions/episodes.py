@@ -14,15 +14,15 @@ from typing import Any
 
 from memctl.core import provenance
 from memctl.core.messages import SYSTEM, USER, Message, ToolCall
+from memctl.core.models import Memory
 from memctl.core.recalled import forgets
+from memctl.core.tagged import as_json
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import one_line, shortened
-from memctl.models import Memory
 from memctl.providers.asking import conversation
 from memctl.sessions.summary import NUMBER, telling, told_as_data
 from memctl.sessions.topics import key_topics
-from memctl.tagged import as_json
 
 LONGEST = {"en": 200, "zh": 50}
 """Characters of a summary."""

@@ -7,16 +7,16 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memctl import times
+from memctl.core import times
+from memctl.core.models import Change, Memory
 from memctl.core.provenance import SAID
 from memctl.core.recalled import without_recalled
+from memctl.core.sensitive import MASK
 from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction
-from memctl.models import Change, Memory
-from memctl.secrets import MASK
 from memctl.sessions.windows import Windows
-from memctl.view import View
+from memctl.storage.folder.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
     from memctl.core.messages import Message
@@ -115,8 +115,8 @@ class Learning(Windows):
 
     def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
         from memctl.core.messages import USER
+        from memctl.core.records import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.extraction.extract import Utterance
-        from memctl.records import ADDED, CANDIDATE_KEPT, UPDATED
 
         told = [
             Utterance(message.role, message.text, message.time or at, message.id, message.speaker) for message in said

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
-from memctl import times
 from memctl.core import kept as rules
+from memctl.core import times
 from memctl.core.names import check_session_id
 from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, LockedError, MemctlError

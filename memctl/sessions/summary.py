@@ -12,13 +12,13 @@ from collections.abc import Sequence
 from typing import Any
 
 from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message
+from memctl.core.tagged import as_json
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import shortened
-from memctl.index.stopwords import stop_terms
-from memctl.index.text import terms
+from memctl.core.text.stopwords import stop_terms
+from memctl.core.text.terms import terms
 from memctl.providers.asking import conversation
-from memctl.tagged import as_json
 
 LEAST_SHARE = 0.2
 """A summary by rules is filled up to this share of what it replaces, even by lines that are cut."""

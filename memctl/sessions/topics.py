@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 
-from memctl.index.stopwords import is_stop, stop_terms
-from memctl.index.text import terms
+from memctl.core.text.stopwords import is_stop, stop_terms
+from memctl.core.text.terms import terms
 
 MOST = 6
 

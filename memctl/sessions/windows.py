@@ -12,8 +12,7 @@ from datetime import UTC, datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Protocol
 
-from memctl import times
-from memctl.core import kept
+from memctl.core import kept, times
 from memctl.core.names import check_session_id
 from memctl.core.session import EVICTED, Queued, Session, digest
 from memctl.engine import Engine

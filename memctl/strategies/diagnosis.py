@@ -10,9 +10,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from memctl.context.fence import fenced
-from memctl.models import Memory
+from memctl.core.models import Memory
+from memctl.core.tagged import as_json
 from memctl.providers.asking import conversation
-from memctl.tagged import as_json
 
 TAG = "failed_call"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.secrets import secret_name
+from memctl.core.sensitive import secret_name
 from memctl.strategies import fixes
 from memctl.strategies.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
 from memctl.strategies.redaction import canonical, redacted, redacted_text

@@ -1,6 +1,6 @@
 """Values and texts without what looks secret: by the name of a field, and by the look of a text.
 
-What a secret looks like is known by `memctl.secrets`; here it errs on the safe side. An empty value stays, because that
+What a secret looks like is known by `core.sensitive`; here it errs on the safe side. An empty value stays, because that
 it was empty is no secret.
 """
 
@@ -13,7 +13,7 @@ from collections.abc import Mapping
 from datetime import date
 from typing import Any
 
-from memctl.secrets import masked, secret_name
+from memctl.core.sensitive import masked, secret_name
 
 REDACTED = "[redacted]"
 TOO_LONG = "[too long]"

@@ -14,14 +14,14 @@ from datetime import datetime
 from functools import cached_property
 from typing import Any
 
-from memctl import records
+from memctl.core import records
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import cut
+from memctl.core.text.terms import similarity as shared_terms
+from memctl.core.text.terms import terms
 from memctl.errors import UsageError
 from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
-from memctl.index.text import similarity as shared_terms
-from memctl.index.text import terms
-from memctl.models import Memory
 from memctl.strategies import wording
 from memctl.strategies.fixes import (
     AT_LEAST,

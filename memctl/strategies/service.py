@@ -7,23 +7,23 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any
 
-from memctl import records, times
+from memctl.core import records, times
+from memctl.core.formats import document, reflections
+from memctl.core.models import Change, Filters, Memory, TextEdit
+from memctl.core.records import ADDED, MENTIONED
+from memctl.core.sensitive import MASK
 from memctl.core.text.language import language_of
 from memctl.engine import Engine
-from memctl.entries import memory_of
 from memctl.errors import MemctlError, NotFoundError, UsageError
-from memctl.files import document, reflections
-from memctl.models import Change, Filters, Memory, TextEdit
-from memctl.records import ADDED, MENTIONED
 from memctl.reflections import extractive
 from memctl.reflections.service import Reflected, sources_hash
 from memctl.reflections.writing import REFRESHED, WRITTEN, written
-from memctl.secrets import MASK
+from memctl.storage.folder.entries import memory_of
+from memctl.storage.folder.view import View
 from memctl.strategies import diagnosis, fixes, patterns, report, rules, wording
 from memctl.strategies.fixes import Step
 from memctl.strategies.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
 from memctl.strategies.rules import Failure, Match, Shared, Strategy, Warned
-from memctl.view import View
 
 HISTORY, LLM, NONE = "history", "llm", "none"
 

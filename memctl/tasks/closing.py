@@ -11,19 +11,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from memctl import records, times
+from memctl.core import records, times
+from memctl.core.formats import reflections
+from memctl.core.models import ACTIVE, Change, Filters, Memory
+from memctl.core.sensitive import MASK
 from memctl.core.session import Session
 from memctl.engine import Engine
 from memctl.errors import InvalidDataError, MemctlError
-from memctl.files import reflections
-from memctl.models import ACTIVE, Change, Filters, Memory
 from memctl.reflections.writing import Written, written
-from memctl.secrets import MASK
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
 from memctl.sessions.windows import MAIN
+from memctl.storage.folder.view import View
 from memctl.strategies.service import Recorded, Strategies
-from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
     from memctl.tasks.rules import Task
@@ -191,7 +191,7 @@ def strategy_change(
 
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     """The strategy there is of the same kind of task, with the same verdict."""
-    from memctl.entries import memory_of
+    from memctl.storage.folder.entries import memory_of
     from memctl.tasks.strategies import STRATEGY_TAG, same_task
 
     description = proposal.description

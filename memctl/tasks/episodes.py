@@ -10,9 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memctl.core.models import CANDIDATE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import shortened
-from memctl.models import CANDIDATE, Memory
 from memctl.sessions.summary import NUMBER, telling
 from memctl.sessions.topics import key_topics
 from memctl.tasks.rules import (

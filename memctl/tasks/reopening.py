@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from datetime import datetime
 
+from memctl.core.formats import document
+from memctl.core.models import Memory
 from memctl.core.session import Session
 from memctl.errors import MemctlError
-from memctl.files import document
-from memctl.files.journal import Operation
 from memctl.history.stacks import UNDO
-from memctl.models import Memory
 from memctl.sessions.state import task_before, task_of, with_task
+from memctl.storage.files.journal import Operation
 from memctl.storage.ports import SessionStorage
 
 COMMAND = "task"

@@ -8,19 +8,19 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import times
+from memctl.core import times
+from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
+from memctl.core.sensitive import MASK, guarded
 from memctl.core.session import Session
 from memctl.core.text.language import language_of
 from memctl.errors import ConflictError, NotFoundError, UsageError
-from memctl.models import Change, Memory
-from memctl.secrets import MASK, guarded
 from memctl.sessions.state import noting_task, task_of, with_task
 from memctl.sessions.windows import MAIN
+from memctl.storage.folder.view import View
 from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_text
 from memctl.tasks.closing import Closed
 from memctl.tasks.teaching import Teaching
-from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
     from memctl.tasks.rules import Task

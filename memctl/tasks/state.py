@@ -7,7 +7,7 @@ from dataclasses import fields
 from datetime import datetime
 from typing import Any
 
-from memctl import times
+from memctl.core import times
 from memctl.errors import InvalidDataError
 from memctl.tasks.rules import STATUSES, Step, Task
 

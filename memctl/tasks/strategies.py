@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line, shortened
-from memctl.models import Memory
 from memctl.sessions.summary import telling
 from memctl.tasks.episodes import approach_of
 from memctl.tasks.rules import FAILURE, Task

@@ -11,13 +11,13 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl import times
-from memctl.files import reflections
-from memctl.models import ACTIVE, Change, Filters, Memory, TextEdit
+from memctl.core import times
+from memctl.core.formats import reflections
+from memctl.core.models import ACTIVE, Change, Filters, Memory, TextEdit
+from memctl.core.sensitive import MASK
 from memctl.reflections.writing import Written, written
-from memctl.secrets import MASK
+from memctl.storage.folder.view import View
 from memctl.tasks.closing import Closing
-from memctl.view import View
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
     from memctl.providers.asking import Answer
@@ -70,8 +70,8 @@ class Teaching(Closing):
 
     def _lessons(self, about: Mapping[str, Any]) -> Answer[Said]:
         """What the model says on a task."""
+        from memctl.core.tagged import as_json
         from memctl.providers.asking import conversation
-        from memctl.tagged import as_json
         from memctl.tasks import episodes as task_episodes
 
         shown = {name: value for name, value in about.items() if name != task_episodes.UNTOLD}
@@ -100,7 +100,7 @@ def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -
 
 
 def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
-    from memctl.entries import memory_of
+    from memctl.storage.folder.entries import memory_of
     from memctl.tasks.strategies import STRATEGY_TAG
 
     found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG,)), now)

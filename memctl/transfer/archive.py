@@ -24,8 +24,8 @@ from typing import Any
 from memctl import distribution
 from memctl.core.names import check_user_name
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
-from memctl.files import atomic
-from memctl.files.layout import CONFIG_NAME, UserFolder
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import CONFIG_NAME, UserFolder
 from memctl.transfer.archive_members import LARGEST_MEMBER, MANIFEST, MEGABYTE, invalid, members, reading
 
 FORMAT = "memctl-archive/1"

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO
 
 from memctl.errors import InvalidDataError, NotFoundError, StorageError, UsageError
-from memctl.files.layout import CONFIG_NAME
+from memctl.storage.files.layout import CONFIG_NAME
 
 MANIFEST = "MANIFEST.json"
 

@@ -6,10 +6,10 @@ from collections.abc import Iterable, Mapping
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from memctl import times
-from memctl.files import codec
-from memctl.files.codec import RecordError
-from memctl.models import Memory
+from memctl.core import times
+from memctl.core.formats import codec
+from memctl.core.formats.codec import RecordError
+from memctl.core.models import Memory
 
 SOURCE = "import"
 """`source` of a memory that another tool made."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
 
-from memctl.files.codec import RecordError
-from memctl.models import Memory
+from memctl.core.formats.codec import RecordError
+from memctl.core.models import Memory
 from memctl.transfer.fields import (
     SOURCE,
     Item,

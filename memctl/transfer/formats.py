@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any
 
 from memctl import distribution
+from memctl.core.formats import document
+from memctl.core.formats.codec import RecordError
+from memctl.core.models import Memory, Problem
 from memctl.errors import FormatVersionError, InvalidDataError, NotFoundError, UsageError
-from memctl.files import atomic, document
-from memctl.files.codec import RecordError
-from memctl.models import Memory, Problem
+from memctl.storage.files import atomic
 from memctl.transfer import foreign, jsontext, notes, records
 from memctl.transfer.fields import Item
 from memctl.transfer.jsontext import Entry

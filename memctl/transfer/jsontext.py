@@ -8,9 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
+from memctl.core.formats.json_reader import JsonReader
+from memctl.core.formats.strict_json import DECODER, StrictError, explained
 from memctl.errors import InvalidDataError
-from memctl.files.json_reader import JsonReader
-from memctl.files.strict_json import DECODER, StrictError, explained
 
 LARGEST = 16 * 1024 * 1024
 """Bytes of one line, or characters of one element of a list; a memory is never near it."""

@@ -15,11 +15,12 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memctl import times
+from memctl.core import times
+from memctl.core.formats import reflections
+from memctl.core.models import Memory
 from memctl.core.text.shortening import shortened
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError
-from memctl.files import atomic, reflections
-from memctl.models import Memory
+from memctl.storage.files import atomic
 from memctl.transfer.fields import SOURCE, Item, about, category_of, others, short_hash
 from memctl.transfer.jsontext import LARGEST, Entry, fault
 

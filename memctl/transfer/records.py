@@ -7,9 +7,9 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memctl.files import codec, reflections
-from memctl.files.codec import RecordError
-from memctl.models import Memory
+from memctl.core.formats import codec, reflections
+from memctl.core.formats.codec import RecordError
+from memctl.core.models import Memory
 from memctl.transfer.fields import SOURCE, Item, name_of, need_object, need_text, others, time_of
 
 DETAIL = "detail_content"

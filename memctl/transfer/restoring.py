@@ -14,10 +14,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from memctl.core.formats import document
 from memctl.core.names import check_user_name
 from memctl.errors import MemctlError, RefusedError
-from memctl.files import atomic, document, layout, lock, transcripts
-from memctl.files.layout import CONFIG_NAME, UserFolder
+from memctl.storage.files import atomic, layout, lock, transcripts
+from memctl.storage.files.layout import CONFIG_NAME, UserFolder
 from memctl.transfer.archive import FOLDER, Archive, is_left_out, verify
 from memctl.transfer.archive_members import MANIFEST, invalid, members, reading
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 
+from memctl.core.formats import codec, document
+from memctl.core.models import Memory
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document
-from memctl.models import Memory
 from memctl.transfer.records import DETAIL, FRONT
 
 

@@ -25,7 +25,7 @@ from typing import Any
 import pytest
 
 from memctl.cli.main import main
-from memctl.files import signing
+from memctl.storage.files import signing
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_STORE = ROOT / "sample_store"

@@ -11,8 +11,8 @@ import pytest
 from memctl import open_store
 from memctl.cli.app import PANELS, SYNONYMS
 from memctl.core.ids import SHOWN, fitting, shortened
-from memctl.files import last_list
-from memctl.models import Memory
+from memctl.core.models import Memory
+from memctl.storage.files import last_list
 
 from .conftest import Memctl, plain
 

@@ -11,9 +11,10 @@ from typing import Any, NamedTuple
 import pytest
 
 from memctl.core import names
-from memctl.files import codec, document, journal, layout, receipts, reflections
-from memctl.models import KINDS, STATUSES, LogLine, Memory
-from memctl.times import from_value
+from memctl.core.formats import codec, document, reflections
+from memctl.core.models import KINDS, STATUSES, LogLine, Memory
+from memctl.core.times import from_value
+from memctl.storage.files import journal, layout, receipts
 
 PAGE = Path(__file__).resolve().parents[2] / "docs" / "file-format.md"
 TEXT = PAGE.read_text("utf-8")

@@ -102,7 +102,7 @@ def test_every_setting_stands_in_its_page():
 
 def test_the_picture_of_the_modules_is_the_contract():
     contract = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["tool"]["importlinter"]["contracts"][0]
-    layers = [re.findall(r"memctl\.(\w+)", layer) for layer in contract["layers"]]
+    layers = [re.findall(r"memctl\.([\w.]+)", layer) for layer in contract["layers"]]
     picture = re.search(r"## Modules\n.*?```text\n(.*?)```", HOW_IT_WORKS.read_text("utf-8"), re.DOTALL)[1]
     rows = [row.split() for row in picture.split("↓")]
     drawn = [[word for word in row if word != "|"][: len(layer)] for row, layer in zip(rows, layers, strict=True)]

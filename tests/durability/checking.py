@@ -17,8 +17,8 @@ from durability.disk import Snapshot
 from durability.nursery import CHANGE, LOCK, LOOK, Nursery
 from durability.operations import LATER, NOW, PLAIN, opened
 from memctl import MemoryStore, doctor
-from memctl.files import journal
-from memctl.files.layout import UserFolder
+from memctl.storage.files import journal
+from memctl.storage.files.layout import UserFolder
 
 Truth = dict[str, str]
 

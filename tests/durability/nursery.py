@@ -185,7 +185,7 @@ def _where(problem: BaseException) -> str:
 
 def _copy_states(target: Path, root: Path) -> None:
     """Copy the folder at the beginning, and each time a change is complete: what may be met after a crash."""
-    from memctl.files import journal
+    from memctl.storage.files import journal
 
     finish = journal.finish
     _copy_state(target, root, "step -1")

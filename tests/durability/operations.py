@@ -18,10 +18,10 @@ from test_crash import SEVERAL as SEVERAL_CHANGES
 from test_crash import _new_ids as fixed_ids
 
 from memctl import MemoryStore, config, doctor, open_store
-from memctl.files import atomic, layout
+from memctl.core.models import Memory, Query
 from memctl.git import settling
 from memctl.history.undoing import Taken
-from memctl.models import Memory, Query
+from memctl.storage.files import atomic, layout
 from memctl.transfer import archive, formats, restoring
 
 LATER = NOW + timedelta(hours=1)

@@ -18,9 +18,9 @@ from conftest import count_cases
 from durability import operations
 from memctl import MemoryStore
 from memctl.errors import LockedError
-from memctl.files import atomic, erase, lock, sessions
-from memctl.files.layout import UserFolder
 from memctl.git import settling
+from memctl.storage.files import atomic, erase, lock, sessions
+from memctl.storage.files.layout import UserFolder
 
 OF_SESSIONS = [*(name for name in operations.OF_SESSIONS if name != "maintain"), "save a component"]
 """What takes the locks of sessions first; messages are queued, and wait there for who writes memories."""

@@ -25,8 +25,8 @@ from durability.checking import Reference, check, reference
 from durability.disk import ACTS, Disk, Node, events, lay_out
 from durability.nursery import Nursery
 from memctl.errors import MemctlError
-from memctl.index import database
-from memctl.sync import OWN_WRITE
+from memctl.storage.folder.sync import OWN_WRITE
+from memctl.storage.index import database
 
 DRAWN = 5
 """States drawn at each place, beside those where all and nothing is kept."""

@@ -15,7 +15,7 @@ from durability import operations
 from durability.checking import check, reference
 from durability.disk import Disk, Event, events, lay_out
 from durability.nursery import CHANGE, Nursery
-from memctl.files import atomic
+from memctl.storage.files import atomic
 
 CHANGING = (
     "open", "openat", "creat", "write", "pwrite64", "writev", "pwritev", "pwritev2", "ftruncate", "truncate", "fsync",

@@ -11,8 +11,8 @@ from conftest import TORTURE, count_cases
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
+from memctl.core.formats import document
 from memctl.errors import MemctlError
-from memctl.files import document
 
 from . import spoiling
 from .conftest import World

@@ -14,9 +14,9 @@ from conftest import TORTURE, count_cases
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memctl.core.formats import document
+from memctl.core.text import terms
 from memctl.errors import MemctlError
-from memctl.files import document
-from memctl.index import text
 
 from . import spoiling
 from .conftest import World, no_hang
@@ -155,7 +155,7 @@ OPERATORS = st.sampled_from(
 @given(question=st.lists(OPERATORS | st.text(max_size=6), max_size=12).map(" ".join) | st.text(max_size=200))
 def test_questions(question: str, world: World) -> None:
     """Any text is a legal question; what full text is asked is always quoted."""
-    expression = text.match_expression(text.terms(question))
+    expression = terms.match_expression(terms.terms(question))
     assert not expression or expression.count('"') % 2 == 0
     if any("\ud800" <= c <= "\udfff" for c in question) or "\0" in question:
         return

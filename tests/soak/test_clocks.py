@@ -20,10 +20,11 @@ from conftest import TORTURE, cases, count_cases, elements, fast_folder, same_as
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, open_store, times
+from memctl import MemoryStore, open_store
+from memctl.core import times
+from memctl.core.models import Memory
 from memctl.errors import MemctlError
-from memctl.files import receipts
-from memctl.models import Memory
+from memctl.storage.files import receipts
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 HOUR, DECADE = timedelta(hours=1), timedelta(days=3652)

@@ -28,10 +28,11 @@ from story import ELSEWHERE, READING, STORY, Step, names
 from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, config, doctor, open_store
+from memctl.core.formats import document
 from memctl.doctor import codes
-from memctl.files import document, journal, layout, sessions, signing
-from memctl.files.journal import Operation
 from memctl.history import past
+from memctl.storage.files import journal, layout, sessions, signing
+from memctl.storage.files.journal import Operation
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"

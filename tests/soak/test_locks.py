@@ -25,8 +25,8 @@ from memctl import MemoryStore, open_store
 from memctl.doctor import examine
 from memctl.doctor.codes import LOCKED
 from memctl.errors import LockedError, StorageError
-from memctl.files import lock, sessions
-from memctl.files.lock import Holder
+from memctl.storage.files import lock, sessions
+from memctl.storage.files.lock import Holder
 
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
 DEATHS = 200 if TORTURE else 5

@@ -24,9 +24,9 @@ from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuil
 from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, doctor, open_store
+from memctl.core.models import Memory
 from memctl.errors import RefusedError
-from memctl.files import journal, layout, signing
-from memctl.models import Memory
+from memctl.storage.files import journal, layout, signing
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
 KEPT, GONE, WORD = 25, 20, "zqvanished"

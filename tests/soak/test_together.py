@@ -23,9 +23,9 @@ from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
 from test_crash import own_path
 
 from memctl import open_store
+from memctl.core.models import Memory
 from memctl.doctor import examine
-from memctl.files import journal
-from memctl.models import Memory
+from memctl.storage.files import journal
 
 SECONDS = float(os.environ.get("MEMCTL_SOAK_SECONDS", "120" if TORTURE else "6"))
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))

@@ -8,10 +8,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl import records
+from memctl.core import records
+from memctl.core.formats import codec
+from memctl.core.models import CATEGORIES
 from memctl.errors import MemctlError
-from memctl.files import codec
-from memctl.models import CATEGORIES
 from memctl.transfer import formats, notes
 
 NAMES = st.sampled_from([

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from memctl import open_store
-from memctl.models import Memory
+from memctl.core.models import Memory
 from memctl.transfer import formats, writing
 
 from .test_forms import GRAPH, MEM0, RECORD, lines, turn

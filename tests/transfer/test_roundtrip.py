@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from memctl.core.formats import codec, document
+from memctl.core.models import KINDS, STATUSES, Memory
 from memctl.errors import InvalidDataError
-from memctl.files import codec, document
-from memctl.models import KINDS, STATUSES, Memory
 from memctl.transfer import formats, writing
 from memctl.transfer.records import DETAIL
 

@@ -1,0 +1,273 @@
+"""Days, months and years that people name in passing ("next Tuesday", "三天后"), counted from when it was said."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from datetime import date, timedelta
+from functools import cache
+
+from memctl.core.times import MONTHS, WEEKDAYS
+
+_WORDS = {"a": 1, "an": 1, "one": 1, "two": 2, "three": 3, "four": 4, "five": 5, "six": 6, "seven": 7, "eight": 8}
+_WORDS |= {"nine": 9, "ten": 10, "一": 1, "两": 2, "二": 2, "三": 3, "四": 4, "五": 5, "六": 6, "七": 7, "八": 8}
+_WORDS |= {"九": 9, "十": 10, "couple of": 2}
+_ZH_DAYS = {name: number for number, names in enumerate(("一", "二", "三", "四", "五", "六", "日天")) for name in names}
+_LONGEST = 5000
+"""Days, weeks or months: what is further away is not meant as a date."""
+
+_WORD_NUMBER = "|".join(sorted(_WORDS, key=len, reverse=True))
+_N = rf"(?P<n>\d{{1,4}}|{_WORD_NUMBER})"
+_MONTH = rf"(?P<month>{'|'.join(f'{m[:3]}(?:{m[3:]})?' if m[3:] else m for m in MONTHS)}|sept)\.?"
+_WEEKDAY = rf"(?P<weekday>{'|'.join(WEEKDAYS)})(?!s\b)"
+
+
+@dataclass(frozen=True)
+class Dated:
+    """A day, or a span of days such as a week, that a text names, and where in the text it stands."""
+
+    first: date
+    last: date
+    start: int
+    end: int
+
+
+Read = Callable[[re.Match[str], date, bool], "tuple[date, date] | None"]
+
+
+def find(text: str, said: date, *, past: bool) -> Dated | None:
+    """The first day a text names.
+
+    Args:
+        said: the day on which it was said.
+        past: whether the sentence tells of something past; a bare "Tuesday" is then the last one, else the next.
+    """
+    return min(_all(text, said, past), key=lambda found: (found.start, -found.end), default=None)
+
+
+def _all(text: str, said: date, past: bool) -> Iterator[Dated]:
+    for pattern, read in _patterns():
+        for match in pattern.finditer(text):
+            try:
+                days = read(match, said, past)
+            except (ValueError, OverflowError):  # the 31st of June, or beyond the calendar
+                continue
+            if days:
+                yield Dated(*days, match.start(), match.end())
+
+
+def span(question: str, today: date) -> tuple[date, date] | None:
+    """The days a question about the past names, first and last: a day, a week, a month or a year."""
+    if match := _zh_day_pattern().search(question):
+        return _zh_day(match, today)
+    found = find(question, today, past=True)
+    if found is not None:
+        around = _roughly(question[found.start : found.end])
+        return found.first - around, found.last + around
+    for pattern in _month_patterns():
+        if match := pattern.search(question):
+            return _month(match, today)
+    match = _year_pattern().search(question)
+    return _year(match, today) if match else None
+
+
+def month_and_day(text: str) -> str:
+    """A birthday in a text as `MM-DD`, or `YYYY-MM-DD` where the year is named; empty where there is none."""
+    for pattern, _ in _calendar_patterns():
+        if match := pattern.search(text):
+            try:
+                found = _calendar_day(match, 2000)
+            except ValueError:
+                return ""
+            return found.isoformat() if match["year"] else f"{found:%m-%d}"
+    return ""
+
+
+@cache
+def _patterns() -> list[tuple[re.Pattern[str], Read]]:
+    english: list[tuple[str, Read]] = [
+        (r"\b(?:day after tomorrow)\b", _offset(2)),
+        (r"\b(?:day before yesterday)\b", _offset(-2)),
+        (r"(?<!after )\btomorrow\b", _offset(1)),
+        (r"(?<!before )\b(?:yesterday|last night)\b", _offset(-1)),
+        (r"\b(?:today|tonight|this (?:morning|afternoon|evening))\b", _offset(0)),
+        (rf"\b(?:in|within) {_N} (?P<unit>day|week|month)s?\b", _counted(1)),
+        (rf"\b{_N} (?P<unit>day|week|month)s? ago\b", _counted(-1)),
+        (rf"(?<!every )(?<!each )\b(?:(?P<which>next|last|this|coming)\s+)?{_WEEKDAY}\b", _weekday),
+        (r"\b(?P<which>next|last|this) (?P<unit>week|month)(?!end)\b", _span),
+        (r"\b(?P<which>next|last|this) weekend\b", _weekend),
+    ]
+    chinese: list[tuple[str, Read]] = [
+        ("大后天", _offset(3)),
+        ("(?<!大)后天", _offset(2)),
+        ("明[天早晚]", _offset(1)),
+        ("今[天早晚]", _offset(0)),
+        ("昨[天晚]", _offset(-1)),
+        ("(?<!大)前天", _offset(-2)),
+        ("大前天", _offset(-3)),
+        (rf"{_N}(?P<unit>天|周|个月)(?:以|之)?后", _counted(1)),
+        (rf"{_N}(?P<unit>天|周|个月)(?:以|之)?前", _counted(-1)),
+        (r"(?<!每)(?<!每个)(?P<which>上|下|这|本)?个?(?:周|星期|礼拜)(?P<weekday>[一二三四五六日天])", _weekday),
+        (r"(?<!每)(?P<which>上|下|这|本)个?(?P<unit>周|星期|礼拜|月)(?![一二三四五六日天末])", _span),
+        (r"(?P<which>上|下|这|本)?个?周末", _weekend),
+    ]
+    texts = [(re.compile(text, re.IGNORECASE), read) for text, read in (*english, *chinese)]
+    return [*texts, *_calendar_patterns()]
+
+
+@cache
+def _calendar_patterns() -> list[tuple[re.Pattern[str], Read]]:
+    day = r"(?P<day>\d{1,2})(?:st|nd|rd|th)?"
+    texts = [
+        r"\b(?P<year>\d{4})[-/](?P<month>\d{1,2})[-/](?P<day>\d{1,2})\b",
+        rf"\b{day}(?: of)? {_MONTH}(?:,? (?P<year>\d{{4}}))?\b",
+        rf"\b{_MONTH} {day}(?:,? (?P<year>\d{{4}}))?\b",
+        r"(?:(?P<year>\d{4})\s*年\s*)?(?P<month>\d{1,2})\s*月\s*(?P<day>\d{1,2})\s*[日号]?",
+    ]
+    return [(re.compile(text, re.IGNORECASE), _calendar) for text in texts]
+
+
+_ZH_YEARS = {"前年": -2, "去年": -1, "今年": 0, "明年": 1}
+_ZH_NUMBERS = {name: number for number, name in enumerate("一 二 三 四 五 六 七 八 九 十 十一 十二".split(), 1)}
+_ZH_YEAR = rf"(?P<year>\d{{4}}年|{'|'.join(_ZH_YEARS)})"
+
+
+@cache
+def _month_patterns() -> list[re.Pattern[str]]:
+    led = r"\b(?:in|during|of|since|around|early|late|mid|by|until|before|after)[ -](?:early |late |mid-?)?"
+    zh_month = rf"\d{{1,2}}|{'|'.join(sorted(_ZH_NUMBERS, key=len, reverse=True))}"
+    texts = [
+        rf"\b{_MONTH},? (?:of )?(?P<year>\d{{4}})\b",
+        rf"\b(?P<which>last|this|next) {_MONTH}\b",
+        rf"{led}{_MONTH}(?! \d)\b",
+        rf"(?:{_ZH_YEAR}\s*(?:的\s*)?)?(?P<month>{zh_month})月份?(?!\s*\d)",
+    ]
+    return [re.compile(text, re.IGNORECASE) for text in texts]
+
+
+@cache
+def _zh_day_pattern() -> re.Pattern[str]:
+    """A day of a year that is told from this one, such as 去年5月3日."""
+    return re.compile(rf"(?P<year>{'|'.join(_ZH_YEARS)})(?P<month>\d{{1,2}})月(?P<day>\d{{1,2}})[日号]?")
+
+
+def _zh_day(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    try:
+        day = date(_year_of(match["year"], today), int(match["month"]), int(match["day"]))
+    except ValueError:
+        return None
+    return day, day
+
+
+def _roughly(named: str) -> timedelta:
+    """How far around the day that "three weeks ago" or "两个月前" comes to is meant."""
+    counted = re.search(r"ago$|前$", named, re.IGNORECASE)
+    months, weeks = re.search(r"month|月", named, re.IGNORECASE), re.search(r"week|周", named, re.IGNORECASE)
+    return timedelta(days=15 if counted and months else 3 if counted and weeks else 0)
+
+
+@cache
+def _year_pattern() -> re.Pattern[str]:
+    return re.compile(
+        rf"\b(?P<which>last|this|next) year\b|\b(?:in|during|of|since) (?P<number>(?:19|20)\d\d)\b|{_ZH_YEAR}",
+        re.IGNORECASE,
+    )
+
+
+def _month(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    """The month of the year that is named; of none, the last one that has begun; "last May" is over."""
+    named = match.groupdict()
+    month = _ZH_NUMBERS.get(match["month"]) or _month_number(match["month"])
+    which = (named.get("which") or "").lower()
+    if not 1 <= month <= 12:
+        return None
+    if named.get("year"):
+        year = _year_of(match["year"], today)
+    elif which == "next":
+        year = today.year + (month <= today.month)
+    else:
+        year = today.year - (month > today.month or (which == "last" and month == today.month))
+    return (date(year, month, 1), date(year, month, monthrange(year, month)[1])) if 1 <= year <= 9998 else None
+
+
+def _year(match: re.Match[str], today: date) -> tuple[date, date] | None:
+    which = {"last": -1, "this": 0, "next": 1}.get((match["which"] or "").lower())
+    year = today.year + which if which is not None else _year_of(match["number"] or match["year"], today)
+    return (date(year, 1, 1), date(year, 12, 31)) if 1 <= year <= 9998 else None
+
+
+def _year_of(name: str, today: date) -> int:
+    return today.year + _ZH_YEARS[name] if name in _ZH_YEARS else int(name.rstrip("年"))
+
+
+def _offset(days: int) -> Read:
+    return lambda match, said, past: (said + timedelta(days), said + timedelta(days))
+
+
+def _counted(sign: int) -> Read:
+    def read(match: re.Match[str], said: date, past: bool) -> tuple[date, date] | None:
+        number = int(match["n"]) if match["n"].isdigit() else _WORDS[match["n"].lower()]
+        days = number * {"day": 1, "天": 1, "week": 7, "周": 7}.get(match["unit"].lower(), 30)
+        day = said + timedelta(sign * days)
+        return (day, day) if number <= _LONGEST else None
+
+    return read
+
+
+def _monday(day: date) -> date:
+    return day - timedelta(day.weekday())
+
+
+def _weeks(which: str | None) -> int:
+    """How many weeks away: "next Tuesday" is the one of the next week that begins on Monday, as 下周二 is."""
+    return {"next": 1, "下": 1, "last": -1, "上": -1}.get((which or "").lower(), 0)
+
+
+def _weekday(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+    name, which = match["weekday"].lower(), (match["which"] or "").lower()
+    number = _ZH_DAYS[name] if name in _ZH_DAYS else WEEKDAYS.index(name)
+    ahead = (number - said.weekday()) % 7 or 7
+    if which in ("next", "上", "下", "this", "这", "本"):
+        day = _monday(said) + timedelta(7 * _weeks(which) + number)
+    elif which == "last" or past:
+        day = said - timedelta((said.weekday() - number) % 7 or 7)
+    else:
+        day = said + timedelta(ahead)
+    return day, day
+
+
+def _span(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+    weeks = _weeks(match["which"])
+    if match["unit"].lower() not in ("month", "月"):
+        first = _monday(said) + timedelta(7 * weeks)
+        return first, first + timedelta(6)
+    month = said.year * 12 + said.month - 1 + weeks
+    first = date(month // 12, month % 12 + 1, 1)
+    return first, first.replace(day=monthrange(first.year, first.month)[1])
+
+
+def _weekend(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+    weeks = _weeks(match["which"])
+    saturday = _monday(said) + timedelta(7 * weeks + 5)
+    return saturday, saturday + timedelta(1)
+
+
+def _calendar(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+    day = _calendar_day(match, said.year)
+    if not match["year"] and past and day > said:
+        day = _calendar_day(match, said.year - 1)
+    if not match["year"] and not past and day < said:
+        day = _calendar_day(match, said.year + 1)
+    return day, day
+
+
+def _calendar_day(match: re.Match[str], year: int) -> date:
+    return date(int(match["year"] or year), _month_number(match["month"]), int(match["day"]))
+
+
+def _month_number(name: str) -> int:
+    """The number of a month from its number or its English name."""
+    name = name.lower()
+    return int(name) if name.isdecimal() else next(n for n, m in enumerate(MONTHS, 1) if m.startswith(name[:3]))

@@ -1,0 +1,1 @@
+"""How a record, a reflection and a document are written: bytes and values, no disk."""

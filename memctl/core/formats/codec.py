@@ -1,0 +1,252 @@
+"""Records between JSON and `Memory`: lenient in what is read, canonical in what is written."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import fields as dataclass_fields
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+from memctl.core import times
+from memctl.core.models import DEFAULT_KIND, LAYER_DOCUMENT, LAYER_MESSAGE, STATUSES, Memory
+
+FIELD_ORDER = (
+    "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
+    "importance", "reward", "source", "created_at", "updated_at", "occurred_at", "imported_at", "expires_at",
+    "access_count", "last_accessed_at", "mentions", "pinned", "status", "archived_at", "archived_reason", "supersedes",
+    "superseded_by", "conflicts_with", "valid_from", "valid_to", "sources", "needs_revision", "summary_md_ref",
+    "session_id", "external_id", "metadata",
+)  # fmt: skip
+"""The order in which fields are written; unknown ones follow in the order in which they were read."""
+
+_ALWAYS = {"memory_id", "layer", "kind", "category", "tags", "content", "confidence", "importance", "reward", "source"}
+"""Written even when they hold their default, so that a record explains itself to a reader."""
+
+_TEXTS = (
+    "memory_id", "content", "layer", "kind", "category", "subcategory", "key", "source", "status", "archived_reason",
+    "superseded_by", "summary_md_ref", "session_id", "external_id",
+)  # fmt: skip
+TIMES = (
+    "created_at", "updated_at", "occurred_at", "imported_at", "expires_at", "last_accessed_at", "archived_at",
+    "valid_from", "valid_to",
+)  # fmt: skip
+_LISTS = ("tags", "supersedes", "conflicts_with", "sources")
+_FLAGS = ("pinned", "needs_revision")
+_COUNTS = ("access_count", "mentions")
+_BOUNDS = {"confidence": (0.0, 1.0), "importance": (0.0, 1.0), "reward": (-1.0, 1.0)}
+
+_KIND_OF_CATEGORY = {"preference": "preference", "strategy": "strategy"}
+_DEFAULTS = {
+    f.name: f.default_factory() if callable(f.default_factory) else f.default
+    for f in dataclass_fields(Memory)
+    if f.name not in ("memory_id", "content")
+}
+
+
+class RecordError(ValueError):
+    """One record cannot be understood; the message names the field and what is wrong with it."""
+
+
+def digest(data: bytes) -> str:
+    """The short hash by which memctl asks "different?": 32 hex digits of BLAKE2b."""
+    return blake2b(data, digest_size=16).hexdigest()
+
+
+def text_hash(text: str) -> str:
+    """Hash of a memory's words: equal for texts that differ in nothing but white space."""
+    return digest(" ".join(text.split()).encode("utf-8", "surrogatepass"))
+
+
+def decode(record: object) -> Memory:
+    """One record as people and other tools write it.
+
+    Raises:
+        RecordError: it is not an object, lacks `content`, or a field has a type that has no sensible reading.
+    """
+    if not isinstance(record, Mapping):
+        raise RecordError(f"a record must be an object, found {_type_name(record)}")
+    values: dict[str, Any] = {}
+    for name, value in record.items():
+        if value is not None and (reader := _READERS.get(name)):
+            values[name] = reader(name, value)
+    values["extra"] = {name: value for name, value in record.items() if name not in _READERS}
+    return _complete(record, values)
+
+
+def _complete(record: Mapping[str, Any], values: dict[str, Any]) -> Memory:
+    """Fill in what a person may leave out."""
+    if not values.get("content"):
+        values["content"] = _content_of(record, values)
+    if not values.get("memory_id"):
+        values["memory_id"] = derived_id(values)
+    if "kind" not in values:
+        values["kind"] = _KIND_OF_CATEGORY.get(values.get("category", ""), DEFAULT_KIND)
+    return Memory(**values)
+
+
+def _content_of(record: Mapping[str, Any], values: Mapping[str, Any]) -> str:
+    if values.get("key") and "value" in values:
+        return f"{values['key']}: {values['value']}"
+    raise RecordError("field 'content' is missing" if "content" not in record else "field 'content' is empty")
+
+
+def derived_id(values: Mapping[str, Any]) -> str:
+    """A stable id for a record written by hand without one: its date and a hash of its text."""
+    day = values["created_at"].strftime("%Y%m%d") if values.get("created_at") else "00000000"
+    return f"mem_{day}_{text_hash(values['content'])[:12]}"
+
+
+def _type_name(value: object) -> str:
+    names = {bool: "true/false", int: "a number", float: "a number", str: "text", list: "a list", dict: "an object"}
+    return names.get(type(value), "null" if value is None else type(value).__name__)
+
+
+def _wrong(name: str, expected: str, value: object) -> RecordError:
+    return RecordError(f"field '{name}' must be {expected}, found {_type_name(value)}")
+
+
+def _read_text(name: str, value: object) -> str:
+    if isinstance(value, str):
+        if "\0" in value:
+            raise RecordError(f"field '{name}' holds a NUL character")
+        return value
+    if name in ("memory_id", "external_id", "session_id", "key") and isinstance(value, int):
+        if isinstance(value, bool):
+            raise _wrong(name, "text", value)
+        return str(value)
+    raise _wrong(name, "text", value)
+
+
+def _read_status(name: str, value: object) -> str:
+    if value not in STATUSES:
+        raise RecordError(f"field 'status' must be one of {', '.join(STATUSES)}, found {value!r}")
+    return str(value)
+
+
+_NO_LAYERS_OF_RECORDS = {LAYER_DOCUMENT: "passages of documents", LAYER_MESSAGE: "messages"}
+
+
+def _read_layer(name: str, value: object) -> str:
+    if isinstance(value, str) and value in _NO_LAYERS_OF_RECORDS:
+        raise RecordError(f"field 'layer' must not be {value}, which {_NO_LAYERS_OF_RECORDS[value]} have")
+    return _read_text(name, value)
+
+
+def _read_time(name: str, value: object) -> datetime:
+    try:
+        return times.from_value(value)
+    except ValueError as problem:
+        raise RecordError(f"field '{name}': {problem}") from None
+
+
+def _read_list(name: str, value: object) -> tuple[str, ...]:
+    items = [value] if isinstance(value, str) else value
+    if not isinstance(items, list | tuple) or not all(isinstance(item, str | int) for item in items):
+        raise _wrong(name, "a list of texts", value)
+    return tuple(dict.fromkeys(str(item) for item in items))
+
+
+def _read_flag(name: str, value: object) -> bool:
+    if not isinstance(value, bool):
+        raise _wrong(name, "true or false", value)
+    return value
+
+
+def _read_count(name: str, value: object) -> int:
+    if isinstance(value, bool) or not isinstance(value, int) or value < 0:
+        raise _wrong(name, "a whole number, zero or more", value)
+    return value
+
+
+def _read_bounded(name: str, value: object) -> float:
+    low, high = _BOUNDS[name]
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        raise _wrong(name, f"a number from {low:g} to {high:g}", value)
+    # Other tools count votes here (1 in some, 5 in others): a vote too many is still the most there is.
+    if name != "reward" and not low <= value <= high:
+        raise RecordError(f"field '{name}' must lie between {low:g} and {high:g}, found {value!r}")
+    return max(low, min(high, float(value)))
+
+
+def _read_mapping(name: str, value: object) -> Mapping[str, Any]:
+    if not isinstance(value, Mapping):
+        raise _wrong(name, "an object", value)
+    return value
+
+
+_READERS: dict[str, Callable[[str, Any], Any]] = {
+    **dict.fromkeys(_TEXTS, _read_text),
+    **dict.fromkeys(TIMES, _read_time),
+    **dict.fromkeys(_LISTS, _read_list),
+    **dict.fromkeys(_FLAGS, _read_flag),
+    **dict.fromkeys(_COUNTS, _read_count),
+    **dict.fromkeys(_BOUNDS, _read_bounded),
+    "layer": _read_layer,
+    "status": _read_status,
+    "value": lambda name, value: value,
+    "metadata": _read_mapping,
+}
+
+
+def encode(memory: Memory) -> dict[str, Any]:
+    """A record in canonical form: fixed field order, RFC 3339 times, empty optional fields left out."""
+    record = {}
+    for name in FIELD_ORDER:
+        value = getattr(memory, name)
+        if name in _ALWAYS or value != _DEFAULTS[name]:
+            record[name] = _plain(name, value)
+    return {**record, **memory.extra}
+
+
+def _plain(name: str, value: Any) -> Any:
+    if isinstance(value, datetime):
+        return times.to_text(value)
+    if name in _BOUNDS:
+        return round(value, 6)
+    return list(value) if isinstance(value, tuple) else value
+
+
+def dump(record: Mapping[str, Any], indent: int = 4) -> str:
+    """JSON text of a record as it stands in `memory.json`: one field a line, short lists on one line.
+
+    Args:
+        indent: columns by which the closing brace is indented; fields stand two further in.
+
+    Raises:
+        RecordError: a value cannot be written as JSON (NaN, a lone surrogate, a foreign type).
+    """
+    pad = " " * (indent + 2)
+    lines = [f"{pad}{_json(name)}: {_dump_field(name, value, indent + 2)}" for name, value in record.items()]
+    return "{\n" + ",\n".join(lines) + "\n" + " " * indent + "}"
+
+
+def _dump_field(name: str, value: Any, indent: int) -> str:
+    try:
+        return _dump_value(value, indent)
+    except RecordError as problem:
+        raise RecordError(f"field {name!r}: {problem}") from None
+
+
+def _dump_value(value: Any, indent: int) -> str:
+    if isinstance(value, list | tuple) and not any(isinstance(item, dict | list) for item in value):
+        return _json(value)
+    if isinstance(value, dict | list) and value:
+        return _json(value, indent=2).replace("\n", "\n" + " " * indent)
+    return _json(value)
+
+
+_ENCODER = json.JSONEncoder(ensure_ascii=False, allow_nan=False)
+_INDENTED = json.JSONEncoder(ensure_ascii=False, allow_nan=False, indent=2)
+
+
+def _json(value: Any, indent: int | None = None) -> str:
+    try:
+        text = (_INDENTED if indent else _ENCODER).encode(value)
+        text.encode()
+    except UnicodeEncodeError:
+        raise RecordError("text holds a lone surrogate, which is not valid Unicode") from None
+    except (TypeError, ValueError):
+        raise RecordError(f"{value!r} cannot be written as JSON") from None
+    return text

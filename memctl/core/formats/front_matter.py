@@ -1,0 +1,79 @@
+"""Fields of front matter with the lines they stand in, so that one can change and the others keep every byte."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
+
+from memctl.core.formats import safe_yaml
+
+
+class Field(NamedTuple):
+    """A field: its lines as they stand in the file, and the blank lines and comments up to the next field.
+
+    `name` is its key as written (see `safe_yaml.Entry`).
+    """
+
+    name: str
+    value: Any
+    text: str
+    after: str = ""
+
+
+class Front(NamedTuple):
+    """Front matter without its `---` lines: comments before the first field, the fields, what they are indented by."""
+
+    before: str = ""
+    fields: tuple[Field, ...] = ()
+    indent: str = ""
+
+    @property
+    def by_name(self) -> dict[str, Field]:
+        return {field.name: field for field in self.fields}
+
+
+def read(text: str) -> Front:
+    """The fields of a text that holds a mapping, or nothing.
+
+    Raises:
+        UnsafeYamlError: it is no YAML that memctl reads, or holds something else.
+    """
+    entries = safe_yaml.entries(text)
+    if entries is None:
+        raise safe_yaml.UnsafeYamlError("it must hold `name: value` lines", 1)
+    if not entries:
+        return Front(text)
+    if entries[0].flow:  # `{a: 1, b: 2}`: a line each says the same
+        return Front("", tuple(Field(one.name, one.value, f"{one.flow}\n") for one in entries))
+    nexts = [*(one.start for one in entries[1:]), len(text)]
+    fields = (
+        Field(one.name, one.value, text[one.start : min(one.end, until)], text[min(one.end, until) : until])
+        for one, until in zip(entries, nexts, strict=True)
+    )
+    return Front(text[: entries[0].start], tuple(fields), " " * entries[0].indent)
+
+
+def write(front: Front, texts: Mapping[str, str], order: Sequence[str]) -> str:
+    """The front matter with just these fields, each with its lines; comments stay where they are.
+
+    Args:
+        order: a new field stands behind the last of these that comes before it, at the top if there is none; one that
+            is not among them stands at the end.
+    """
+    placed = [("", front.before, ""), *((one.name, texts.get(one.name, ""), one.after) for one in front.fields)]
+    for name in (name for name in texts if name not in front.by_name):
+        at = _place(name, [one[0] for one in placed], order)
+        after = ""
+        if 0 < at < len(placed):  # a comment behind a field may speak of the next one
+            (known, text, after) = placed[at - 1]
+            placed[at - 1] = (known, text, "")
+        lines = texts[name].splitlines(keepends=True)
+        placed.insert(at, (name, "".join(front.indent + line for line in lines), after))
+    return "".join(text + after for _, text, after in placed)
+
+
+def _place(name: str, names: Sequence[str], order: Sequence[str]) -> int:
+    if name not in order:
+        return len(names)
+    earlier = set(order[: order.index(name)])
+    return max((at + 1 for at, known in enumerate(names) if known in earlier), default=0)

@@ -1,0 +1,365 @@
+"""Documents below `knowledge/`: which files they are, and their passages, by structure, with heading and line.
+
+Everything here is pure: bytes in, passages out, the same for the same bytes.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from itertools import groupby
+from typing import Any
+
+from memctl.core.formats import safe_yaml
+from memctl.core.text.sentences import spans
+from memctl.core.text.shortening import cut, one_line
+from memctl.errors import InvalidDataError
+
+FOLDER = "knowledge/"
+MARKDOWN = (".md", ".markdown")
+SUFFIXES = (*MARKDOWN, ".rst", ".txt")
+
+LARGEST_FILE = 16 * 1024 * 1024
+MOST_CHUNKS = 50_000
+"""A file of more passages than this is no text to look things up in."""
+
+SMALL, LARGE = 200, 1_200
+"""Characters: a passage smaller than `SMALL` is joined with its neighbour, one larger than `LARGE` is parted."""
+
+WHOLE = 2 * LARGE
+"""Code and tables stay whole up to this."""
+
+SEPARATOR = " > "
+"""Between the headings of a heading path."""
+
+_LONGEST_PATH = 1000
+_NOT_IN_NAMES = ("Cc", "Cf", "Cs", "Zl", "Zp")
+_LONGEST_HEADING = 300
+_SHOWN_HEADING = 120
+_LARGEST_FRONT = 64 * 1024
+
+_HEADING = re.compile(r" {0,3}(#{1,6})(?=[ \t]|$)")
+_UNDERLINE = re.compile(r" {0,3}(=+|-{2,})[ \t]*")
+_FENCE = re.compile(r"(`{3,}|~{3,})(.*)")
+_NO_PARAGRAPH = re.compile(r"\s*(?:[-*+>|]|\d+[.)]\s|#{1,6}\s)|    |\t")
+_LINK = re.compile(r"!?\[([^\]]*)\]\([^)]*\)")
+_HINT = "The file is left as it is and is in no answer; save it as UTF-8 text."
+
+
+@dataclass(frozen=True)
+class Chunk:
+    """A passage of a document.
+
+    Args:
+        text: its lines as they stand in the file, joined by `\\n`.
+        heading_path: the headings it stands under, outermost first; empty under none.
+        line: the first of its lines in the file, from 1; `end_line` is the last one.
+    """
+
+    text: str
+    heading_path: str
+    line: int
+    end_line: int
+
+
+@dataclass(frozen=True)
+class _Block:
+    """Lines from `start` to before `end`, from 0: a heading, a paragraph, or code or a table that should stay whole."""
+
+    start: int
+    end: int
+    whole: bool = False
+    level: int = 0
+    title: str = ""
+
+
+@dataclass(frozen=True)
+class _Piece:
+    """A block, or a part of one that was too long; `joinable` if it holds whole lines."""
+
+    start: int
+    end: int
+    text: str
+    joinable: bool = True
+
+
+@lru_cache(maxsize=4096)
+def is_document(path: str) -> bool:
+    """Whether a path, relative to the user's folder, is that of a document: below `knowledge/`, no dot files."""
+    parts = path.split("/")
+    hidden = any(part in ("", ".", "..") or part.startswith(".") for part in parts)
+    return path.startswith(FOLDER) and path.lower().endswith(SUFFIXES) and not hidden
+
+
+def unusable(path: str) -> str:
+    """Why a document may not have this path below `knowledge/`; empty where it may."""
+    parts = path.split("/")
+    if path.startswith("/") or ".." in parts:
+        return "leads out of the knowledge folder"
+    if any(not part or part.startswith(".") for part in parts):
+        return "has a part that is empty or begins with a dot, which is not read"
+    if any(unicodedata.category(character) in _NOT_IN_NAMES for character in path):
+        return "holds control characters or is not valid Unicode"
+    if len(path.encode()) > _LONGEST_PATH or any(len(part.encode()) > 255 for part in parts):
+        return "is too long"
+    return "" if path.lower().endswith(SUFFIXES) else f"does not end in {', '.join(SUFFIXES[:-1])} or {SUFFIXES[-1]}"
+
+
+def stem(path: str) -> str:
+    """The file's name without folder and ending."""
+    return path.rsplit("/", 1)[-1].rsplit(".", 1)[0]
+
+
+def decode(data: bytes, path: str) -> str:
+    """The text of a document, with `\\n` at line ends.
+
+    Raises:
+        InvalidDataError: too large, not UTF-8, or no text; with the line.
+    """
+    if len(data) > LARGEST_FILE:
+        raise InvalidDataError(too_large(), path=path, hint="Part it into several files.")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        raise InvalidDataError("is not valid UTF-8", path=path, line=line, hint=_HINT) from None
+    if (at := text.find("\0")) >= 0:
+        line = text.count("\n", 0, at) + 1
+        raise InvalidDataError("holds a NUL character, so it is no text", path=path, line=line, hint=_HINT)
+    return text.replace("\r\n", "\n")
+
+
+def too_large() -> str:
+    return f"is larger than {LARGEST_FILE // 1024 // 1024} MiB"
+
+
+def chunks(data: bytes, path: str) -> list[Chunk]:
+    """The passages of a document, in its order.
+
+    Each line that is not blank stands in exactly one passage, front matter apart; a line longer than `LARGE` is parted
+    at its sentences. Markdown is parted at its headings first; code and tables stay whole where they are not huge.
+
+    Raises:
+        InvalidDataError: it is no text, or falls into more than `MOST_CHUNKS` passages.
+    """
+    lines = decode(data, path).split("\n")
+    if path.lower().endswith((*MARKDOWN, ".rst")):  # whose headings may be underlined alike
+        front, begin = _front_matter(lines)
+        found = _of_sections(lines, _sections(_markdown(lines, begin), _flat(front.get("title"))))
+    else:
+        found = ((piece, "") for piece in _packed(lines, list(_paragraphs(lines))))
+    made: list[Chunk] = []
+    for piece, heading in found:
+        if piece.text.strip():
+            made.append(Chunk(piece.text, heading, piece.start + 1, piece.start + 1 + piece.text.count("\n")))
+        if len(made) > MOST_CHUNKS:
+            raise InvalidDataError(f"falls into more than {MOST_CHUNKS} passages", path=path, hint="Part the file.")
+    return made
+
+
+# Reading Markdown by lines
+
+
+def _front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
+    """The fields of the front matter and where the body begins; what is no mapping is text like any other."""
+    if not lines or lines[0].rstrip() != "---":
+        return {}, 0
+    size = 0
+    for number in range(1, len(lines)):
+        if lines[number].rstrip() == "---":
+            break
+        size += len(lines[number]) + 1
+        if size > _LARGEST_FRONT:
+            return {}, 0
+    else:
+        return {}, 0
+    try:
+        fields = safe_yaml.load("\n".join(lines[1:number]))
+    except safe_yaml.UnsafeYamlError:
+        return {}, 0
+    return (fields, number + 1) if isinstance(fields, dict) else ({}, 0)
+
+
+def _markdown(lines: Sequence[str], begin: int) -> Iterator[_Block]:
+    """Headings, code and paragraphs, in order; blank lines are in none."""
+    at = begin
+    while at < len(lines):
+        if not lines[at].strip():
+            at += 1
+            continue
+        block = _heading(lines, at) or _fenced(lines, at) or _paragraph(lines, at)
+        yield block
+        at = block.end
+
+
+def _heading(lines: Sequence[str], at: int) -> _Block | None:
+    line = lines[at]
+    if len(line) > _LONGEST_HEADING:
+        return None
+    if found := _HEADING.match(line):
+        title = re.sub(r"(?:^|[ \t])#+$", "", line[found.end() :].strip())
+        return _Block(at, at + 1, level=len(found[1]), title=_flat(title))
+    underlined = at + 1 < len(lines) and not _NO_PARAGRAPH.match(line) and _underline(lines[at + 1])
+    if underlined and not _fence(line):
+        return _Block(at, at + 2, level=1 if underlined == "=" else 2, title=_flat(line))
+    return None
+
+
+def _underline(line: str) -> str:
+    """`=` or `-` where a line underlines a heading."""
+    found = _UNDERLINE.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
+    return found[1][0] if found else ""
+
+
+def _flat(title: object) -> str:
+    """A heading as plain text on one line."""
+    if not isinstance(title, str):
+        return ""
+    return cut(one_line(re.sub(r"[*`]", "", _LINK.sub(r"\1", title[:_LONGEST_HEADING]))), _SHOWN_HEADING)
+
+
+def _fence(line: str) -> str:
+    """The marks that open a code block, empty where the line opens none."""
+    found = _FENCE.match(line.lstrip())
+    return "" if found is None or (found[1][0] == "`" and "`" in found[2]) else found[1]
+
+
+def _fenced(lines: Sequence[str], at: int) -> _Block | None:
+    """A code block to its closing fence; one that is not closed goes to the end of the file."""
+    if not (marks := _fence(lines[at])):
+        return None
+    for end in range(at + 1, len(lines)):
+        closing = lines[end].strip()
+        if len(closing) >= len(marks) and set(closing) == {marks[0]}:
+            return _Block(at, end + 1, whole=True)
+    return _Block(at, len(lines), whole=True)
+
+
+def _paragraph(lines: Sequence[str], at: int) -> _Block:
+    """Lines up to a blank one, a heading or code."""
+    end = at + 1
+    while end < len(lines) and lines[end].strip() and not _fence(lines[end]) and not _heading_mark(lines[end]):
+        end += 1
+    return _Block(at, end, whole=lines[at].lstrip().startswith("|"))
+
+
+def _heading_mark(line: str) -> bool:
+    return len(line) <= _LONGEST_HEADING and _HEADING.match(line) is not None
+
+
+def _paragraphs(lines: Sequence[str]) -> Iterator[_Block]:
+    """The paragraphs of plain text."""
+    for blank, numbers in groupby(range(len(lines)), key=lambda number: not lines[number].strip()):
+        if not blank:
+            run = list(numbers)
+            yield _Block(run[0], run[-1] + 1)
+
+
+# From blocks to passages
+
+
+def _sections(blocks: Iterator[_Block], title: str) -> Iterator[tuple[str, list[_Block]]]:
+    """Blocks by the heading they stand under; a heading with nothing below it but a deeper one goes with that."""
+    above: dict[int, str] = {0: title} if title else {}
+    path, held, bare = title, list[_Block](), 0
+    for block in blocks:
+        if block.level:
+            if held and not (bare and block.level > bare and len(held) < 6):
+                yield path, held
+                held = []
+            above = {level: text for level, text in above.items() if level < block.level} | {block.level: block.title}
+            path, bare = _heading_path(above), block.level
+        else:
+            bare = 0
+        held.append(block)
+    if held:
+        yield path, held
+
+
+def _heading_path(above: dict[int, str]) -> str:
+    texts = [text for _, text in sorted(above.items()) if text]
+    return SEPARATOR.join(text for text, _ in groupby(texts))
+
+
+def _of_sections(lines: Sequence[str], sections: Iterator[tuple[str, list[_Block]]]) -> Iterator[tuple[_Piece, str]]:
+    return ((piece, path) for path, blocks in sections for piece in _packed(lines, blocks))
+
+
+def _packed(lines: Sequence[str], blocks: Sequence[_Block]) -> Iterator[_Piece]:
+    """Pieces of the blocks, small ones joined with their neighbours, headings with what follows them."""
+    held: _Piece | None = None
+    heads = False
+    for block in blocks:
+        for piece in _parts(lines, block):
+            if held and _joins(lines, held, piece, heads):
+                held = _whole_lines(lines, held.start, piece.end)
+            else:
+                if held:
+                    yield held
+                held = piece
+            heads = block.level > 0
+    if held:
+        yield held
+
+
+def _joins(lines: Sequence[str], held: _Piece, piece: _Piece, heads: bool) -> bool:
+    """Whether two neighbours make one passage; `heads`: the first ends with a heading, which introduces the second."""
+    if not (held.joinable and piece.joinable):
+        return False
+    # Blank lines count too: there may be megabytes of them.
+    above = len(held.text) + sum(len(line) + 1 for line in lines[held.end : piece.start])
+    small = len(held.text) < SMALL or len(piece.text) < SMALL
+    return (heads and above < LARGE) or (small and above + len(piece.text) < LARGE)
+
+
+def _parts(lines: Sequence[str], block: _Block) -> Iterator[_Piece]:
+    """The block itself, or parts of at most `LARGE` characters, cut between lines where that can be."""
+    held = _whole_lines(lines, block.start, block.end)
+    if len(held.text) <= (WHOLE if block.whole else LARGE):
+        yield held
+        return
+    start, size, best = block.start, 0, block.start
+    for at in range(block.start, block.end):
+        if len(lines[at]) > LARGE:
+            if start < at:
+                yield _whole_lines(lines, start, at)
+            yield from (_Piece(at, at + 1, text, joinable=False) for text in _sentences(lines[at]))
+            start, size, best = at + 1, 0, at + 1
+            continue
+        if size + len(lines[at]) + 1 > LARGE and start < at:
+            cut = best if best > start else at
+            yield _whole_lines(lines, start, cut)
+            start, size = cut, sum(len(line) + 1 for line in lines[cut:at])
+        size += len(lines[at]) + 1
+        if size >= SMALL and (block.whole or _ends_sentence(lines[at])):
+            best = at + 1
+    if start < block.end:
+        yield _whole_lines(lines, start, block.end)
+
+
+def _ends_sentence(line: str) -> bool:
+    return line.rstrip().endswith((".", "!", "?", "…", "。", "！", "？", "；", ":", "："))
+
+
+def _whole_lines(lines: Sequence[str], start: int, end: int) -> _Piece:
+    while end > start + 1 and not lines[end - 1].strip():
+        end -= 1
+    while start < end - 1 and not lines[start].strip():
+        start += 1
+    return _Piece(start, end, "\n".join(lines[start:end]))
+
+
+def _sentences(line: str) -> Iterator[str]:
+    """Parts of a long line of at most `LARGE` characters: at ends of sentences, else at a blank, else anywhere."""
+    at = 0
+    while len(line) - at > LARGE:
+        most = min(LARGE, len(line) - at - SMALL)
+        window = line[at : at + most]
+        ends = [begin for begin, _ in spans(window) if begin >= SMALL]
+        cut = ends[-1] if ends else window.rfind(" ", SMALL) + 1 or most
+        yield line[at : at + cut]
+        at += cut
+    yield line[at:]

@@ -1,0 +1,59 @@
+"""Choosing and ordering records for lists: filters, sort, paging."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from memctl.core.models import Filters, Memory
+
+_LONG_AGO = datetime(1, 1, 1, tzinfo=UTC)
+
+SORTS: Mapping[str, Callable[[Memory], Any]] = {
+    "created": lambda m: m.created_at or _LONG_AGO,
+    "updated": lambda m: m.updated_at or m.created_at or _LONG_AGO,
+    "occurred": lambda m: m.when or _LONG_AGO,
+    "importance": lambda m: m.importance,
+    "confidence": lambda m: m.confidence,
+    "reward": lambda m: m.reward,
+    "used": lambda m: m.access_count,
+    "text": lambda m: m.content.casefold(),
+}
+
+
+@dataclass(frozen=True)
+class Selection:
+    """Which records a list shows.
+
+    Args:
+        sort: a key of `SORTS`; the largest first unless `ascending`.
+        limit: how many; None for all.
+        offset: how many to step over.
+    """
+
+    filters: Filters = Filters()
+    subcategory: str = ""
+    key: str = ""
+    source: str = ""
+    sort: str = "created"
+    ascending: bool = False
+    limit: int | None = None
+    offset: int = 0
+
+
+def select(memories: Iterable[Memory], chosen: Selection) -> list[Memory]:
+    """The memories that fit, in order, paged; ties by id, which is the order in which they were written."""
+    found = [m for m in memories if _fits(m, chosen)]
+    found.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
+    end = None if chosen.limit is None else chosen.offset + chosen.limit
+    return found[chosen.offset : end]
+
+
+def _fits(memory: Memory, chosen: Selection) -> bool:
+    return (
+        (not chosen.subcategory or memory.subcategory == chosen.subcategory)
+        and (not chosen.key or memory.key == chosen.key)
+        and (not chosen.source or memory.source == chosen.source)
+    )

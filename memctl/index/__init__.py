@@ -1,1 +1,0 @@
-"""DERIVED: a SQLite file that can be deleted at any time. Imports neither files nor providers."""

@@ -1,0 +1,143 @@
+"""What a purge looks at to find what is left: the texts of a file, and the words that can tell of a text."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+
+from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import runs, terms
+
+# The texts of a file
+
+
+_ESCAPE = re.compile(r'\\(?:u([0-9a-fA-F]{4})|[\\/"bfnrt])')
+_DEPTH = 4
+
+
+def unescaped(text: str) -> Iterator[str]:
+    """The text as it stands, then as JSON means it, as JSON within JSON, and so on; lines keep their numbers."""
+    yield text
+    for _ in range(_DEPTH):
+        plain = _ESCAPE.sub(_unescaped, text)
+        if plain == text:
+            return
+        text = plain
+        yield text
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    """The character of an escape, but a space for a line break, so that lines keep their numbers."""
+    if found[1]:
+        return chr(int(found[1], 16)).replace("\n", " ")
+    return found[0][1] if found[0][1] in '\\/"' else " "
+
+
+Passage = tuple[int, str]
+"""A text, and the line it begins in."""
+
+
+def passages(text: str) -> Iterator[Passage]:
+    """The texts that a file holds: of JSON, and of lines of JSON, what its fields say; else all of it."""
+    if _is_json(text):
+        yield from _values(text)
+    elif _is_json(text.lstrip().partition("\n")[0]):
+        for number, line in enumerate(text.split("\n"), 1):
+            yield from ((number, found) for found in _within(line))
+    else:
+        yield from ((1, version) for version in unescaped(text))
+
+
+def _is_json(text: str) -> bool:
+    """Whether a text is an object or a list in JSON."""
+    bare = text.lstrip("\ufeff \t\r\n")
+    if not bare.startswith(("{", "[")):
+        return False
+    try:
+        json.loads(bare)
+    except (ValueError, RecursionError):
+        return False
+    return True
+
+
+_TOKEN = re.compile(r'(?P<text>"(?:[^"\\]|\\.)*")(?P<colon>\s*:)?|(?P<number>-?\d[\d.eE+-]*)|(?P<end>\})')
+_IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
+_TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
+
+
+def _values(text: str) -> Iterator[Passage]:
+    """What the fields of valid JSON say, each with its line; a name counts where no program would have chosen it."""
+    line, counted, name = 1, 0, ""
+    for token in _TOKEN.finditer(text):
+        line, counted = line + text.count("\n", counted, token.start()), token.start()
+        if token["end"]:
+            name = ""
+        elif token["number"]:
+            yield line, token["number"]
+        else:
+            found = _decoded(token["text"])
+            if token["colon"]:
+                name = found
+            if not (_IDENTIFIER.fullmatch(found) if token["colon"] else _of_the_form(name, found)):
+                yield from ((line, each.replace("\n", " ")) for each in _within(found))
+
+
+def _decoded(literal: str) -> str:
+    return str(json.loads(literal)) if "\\" in literal else literal[1:-1]
+
+
+def _within(text: str) -> Iterator[str]:
+    """A text; of JSON in a text, what its fields say."""
+    return (found for _, found in passages(text)) if _is_json(text) else unescaped(text)
+
+
+_NO_TEXT = frozenset(("tombstones", "erases", "mac", "memory_id", "memory_ids", "superseded_by", "supersedes"))
+_WORD_FIELDS = frozenset(("kind", "category", "layer", "status", "source", "phase", "command", "format"))
+_MESSAGE_FIELDS = frozenset(("role", "type", "name"))
+_MESSAGE_WORDS = frozenset(
+    "user assistant system tool developer function model text image audio video file thinking reasoning tool_use "
+    "tool_call tool_result image_url input_text output_text input_image base64 url object string msg message".split()
+)
+
+
+def _of_the_form(name: str, value: str) -> bool:
+    """Whether a field holds an id, a time, or one of a few fixed words. (Ids are looked for as such.)"""
+    if name in _NO_TEXT or _TIME.fullmatch(value):
+        return True
+    if name in _MESSAGE_FIELDS:
+        return value.lower() in _MESSAGE_WORDS
+    return name in _WORD_FIELDS and bool(_IDENTIFIER.fullmatch(value))
+
+
+# The words of a text
+
+
+_HIRAGANA = "\u3041-\u309f"
+_UNSPACED_WORDS = "\u0e00-\u0eff\u1000-\u109f\u1780-\u17ff"
+"""Thai, Lao, Myanmar and Khmer: their words are written as alphabets write them, with no space between."""
+
+_WINDOW = re.compile(
+    f"(?=([{_UNSPACED_WORDS}]{{4}}|[{_HIRAGANA}]{{3}}|[^{_HIRAGANA}{_UNSPACED_WORDS}][^{_UNSPACED_WORDS}]))"
+)
+_GRAMMAR = frozenset("的了吗呢吧啊呀么着是我你您他她它们这那哪はがをにのでとも")
+_ENDINGS = frozenset(
+    "ました ません します してい ている います という ですか ります "
+    "니다 습니 입니 합니 에서 으로 하고 는데 하는 있는".split()
+)
+
+
+def marks(text: str) -> set[str]:
+    """What tells of a text wherever it stands: its words of three letters and more; of a script without spaces, which
+    has no words to see, pairs of characters, or longer runs where two are a syllable."""
+    spaced = {term for term in terms(text) if len(term) > 2}
+    return spaced.union(*(_windows(run) for run in runs(text)))
+
+
+def _windows(run: str) -> Iterator[str]:
+    return (found for found in _WINDOW.findall(run) if not _says_nothing(found))
+
+
+def _says_nothing(window: str) -> bool:
+    pair = len(window) == 2
+    return window in _ENDINGS or (pair and (not _GRAMMAR.isdisjoint(window) or is_stop(window)))

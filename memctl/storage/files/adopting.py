@@ -1,0 +1,251 @@
+"""Adopting what this machine's user did not write: restored backups, another machine's share, logs of earlier versions.
+
+Everything is signed and put back to where it counts. Call it with the user's lock held.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import count
+from typing import Any
+
+from memctl.core.formats import codec, document
+from memctl.storage.files import atomic, journal, local_state, receipts, sessions, watermark
+from memctl.storage.files.journal import INTENT, Operation
+from memctl.storage.files.layout import COUNTED, PRIVATE, UserFolder, path_of
+from memctl.storage.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
+from memctl.storage.files.merge_values import CONFLICTS
+from memctl.storage.files.signing import OPERATION, RECEIPT, unsigned
+
+Line = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Adopted:
+    """What was adopted, and what stays as it is, each with the reason."""
+
+    entries: tuple[Entry, ...] = ()
+    left: tuple[tuple[Entry, str], ...] = ()
+
+
+def adopt(folder: UserFolder, *, session_timeout: float) -> Adopted:
+    """Sign what this machine's user did not write, and put it back to where it counts.
+
+    An operation that was never finished is put at the end of the log: recovery finishes it, or finds that it had not
+    begun.
+
+    Raises:
+        StorageError, LockedError: something cannot be written; to adopt again goes on.
+    """
+    folder.signer.prepare()
+    local_state.set_aside(folder)
+    planned = plan(folder)
+    _put_back(folder, planned, session_timeout)
+    return planned
+
+
+def take_back(folder: UserFolder, *, session_timeout: float) -> None:
+    """Put back what this machine's user wrote, and another user of the folder moved aside. What was cut off stays
+    there: nobody has to finish it twice."""
+    entries = list(local_state.aside(folder))
+    own = [entry for entry in entries if local_state.is_own_entry(folder, entry)]
+    ended = {found["op"] for e in own if (found := journal.parsed(e.data)) and found["phase"] != INTENT}
+    fit = [e for e in own if (e.kind != OPERATIONS or _op(e) in ended) and not _unfit(folder, e)]
+    if fit:
+        left = tuple((entry, "") for entry in entries if entry not in fit)
+        _put_back(folder, Adopted(tuple(fit), left), session_timeout)
+
+
+def _put_back(folder: UserFolder, planned: Adopted, session_timeout: float) -> None:
+    fit = planned.entries
+    _adopt_operations(folder, [entry.data for entry in fit if entry.kind == OPERATIONS])
+    _adopt_receipts(folder, [entry.data for entry in fit if entry.kind == RECEIPTS])
+    _forget_lines(folder, [entry for entry, _ in planned.left])
+    with sessions.all_locked(folder, timeout=session_timeout):
+        for entry in fit:
+            if entry.kind not in (OPERATIONS, RECEIPTS):
+                _adopt_file(folder, entry)
+
+
+def plan(folder: UserFolder) -> Adopted:
+    """What would be adopted, and what cannot be; nothing is changed."""
+    entries = local_state.unverified(folder)
+    refused = _refused_operations(folder, entries)
+    reasons = [(entry, refused.get(_op(entry), "") or _unfit(folder, entry)) for entry in entries]
+    return Adopted(tuple(entry for entry, reason in reasons if not reason), tuple(pair for pair in reasons if pair[1]))
+
+
+def _op(entry: Entry) -> str:
+    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    return str(found["op"]) if found else ""
+
+
+def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[str, str]:
+    """Operations whose lines all stay as they are, with the reason."""
+    lines = [found for e in entries if e.kind == OPERATIONS and (found := journal.parsed(e.data))]
+    ended = {found["op"] for found in lines if found["phase"] != INTENT}
+    begun = [found for found in lines if found["phase"] == INTENT]
+    return {found["op"]: reason for found in begun if (reason := _foreign(folder, found, found["op"] in ended))}
+
+
+def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
+    """Why an operation cannot be adopted; empty where it can."""
+    try:
+        operation = journal.from_json(found)
+        texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
+        if _other_header(operation, ended) or document.FILE_NAME in [step.name for step in operation.texts]:
+            return "changes more of memory.json than its records"
+        if (operation.command == "purge") != bool(operation.erases) or any(_other_record(*each) for each in texts):
+            return "is not as memctl writes it"
+    except (KeyError, TypeError, ValueError, AttributeError, RecursionError):
+        return "is not as memctl writes it"
+    if operation.erases and not ended:
+        return "is a purge that was cut off: nothing brings back what it takes, so purge again what is to go"
+    return local_state.foreign_step(folder, operation)
+
+
+def _other_header(operation: Operation, ended: bool) -> bool:
+    """Whether an operation changes the fields beside the records otherwise than settling a conflict does: a tombstone
+    there takes a memory away for good."""
+    before: dict[str, Any] = dict(operation.header[0]) if operation.header else {}
+    after: dict[str, Any] = dict(operation.header[1]) if operation.header else {}
+    changed = {name for name in {*before, *after} if before.get(name) != after.get(name)}
+    given = {"user_id"} | ({"format"} if after.get("format") == document.FORMAT else set())
+    return bool(changed - {CONFLICTS} - given) or (bool(changed) and not ended)
+
+
+def _other_record(memory_id: str, text: str) -> bool:
+    """Whether a step's text is no record, or that of another id than the step names."""
+    return codec.decode(json.loads(text)).memory_id != memory_id
+
+
+def _unfit(folder: UserFolder, entry: Entry) -> str:
+    """Why an entry cannot be adopted; empty where it can."""
+    if entry.kind == OPERATIONS:
+        return "" if journal.parsed(entry.data) else "is no line of a log"
+    if entry.kind == RECEIPTS:
+        return "" if receipts.parsed(entry.data) else "is no receipt"
+    if entry.kind == UNKNOWN:
+        return "is no file of memctl's"
+    if entry.path.startswith(local_state.ASIDE) and entry.kind != SESSION and _is_taken(folder, entry):
+        return "another one stands in its place"
+    return "" if entry.kind in (COUNT, DRAFT) or local_state.is_object(entry.data) else "is not as memctl writes it"
+
+
+def _is_taken(folder: UserFolder, entry: Entry) -> bool:
+    """Whether something else stands where a file belongs; not where adopting it was cut off."""
+    target = local_state.origin(entry.path)
+    there = atomic.read(folder.root / target)
+    return there is not None and there != _own(folder, target, entry.data)
+
+
+def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
+    """Put operations into the log by their time; one that was never finished comes last, to be finished."""
+    own = [found for line in local_state.lines_of(folder.operations) if (found := journal.parsed(line))]
+    known = {found["op"] for found in own if found["op"]}
+    new = [found for line in lines if (found := journal.parsed(line)) and found["op"] not in known]
+    if not new:
+        return
+    ended = {found["op"] for found in new if found["phase"] != INTENT}
+    here = watermark.place(folder)
+    begun = [found for found in new if found["op"] not in ended][-1:]
+    rest = [found for found in new if found not in begun]
+    number = max([watermark.of(folder).finished, *(int(found.get("n", 0)) for found in own)]) + 1
+    ordered = [*_merged(rest, own), *({**found, "n": number, "place": here} for found in begun)]
+    data = b"".join(_signed_line(folder, found) for found in ordered)
+    atomic.replace(folder.operations, data, root=folder.root)
+    watermark.note(folder, log_size=len(data))
+
+
+def _merged(new: Sequence[Line], own: Sequence[Line]) -> Iterator[Line]:
+    """Two logs as one, by the times in the ids of operations; each keeps its own order, whatever the clock did."""
+    waiting = deque(new)
+    for line in own:
+        while waiting and waiting[0]["op"] <= line["op"]:
+            yield waiting.popleft()
+        yield line
+    yield from waiting
+
+
+def _signed_line(folder: UserFolder, found: Line) -> bytes:
+    """A line, signed; the steps in it hold memctl's own files as they are signed, so that they can be undone."""
+    plain = {name: value for name, value in found.items() if name != "mac"}
+    if plain["phase"] == INTENT:
+        operation = journal.from_json(plain)
+        steps = tuple(
+            replace(step, before=_own(folder, path, step.before), after=_own(folder, path, step.after))
+            for step in operation.texts
+            for path in [path_of(step.name)]
+        )
+        plain |= {"files": journal.to_json(replace(operation, texts=steps))["files"]}
+    return folder.signer.signed(OPERATION, journal.plain_line(plain)) + b"\n"
+
+
+def _own(folder: UserFolder, path: str, data: bytes | None) -> bytes | None:
+    """A file's content as this machine's user would have written it."""
+    if data is None or not path.startswith((PRIVATE, "sessions/")) or local_state.is_own(folder, path, data):
+        return data
+    if not local_state.is_object(data):  # as earlier versions wrote it
+        text = data.decode("utf-8", "replace")
+        data = local_state.counted(text.strip()) if path == COUNTED else data
+        data = local_state.begun(text) if path.startswith(DRAFTS) and path.endswith(".base") else data
+    return folder.signer.signed(path, unsigned(data)) if local_state.is_object(data) else data
+
+
+def _adopt_receipts(folder: UserFolder, lines: Sequence[bytes]) -> None:
+    """Put receipts before those that were written since."""
+    if lines:
+        own = local_state.lines_of(folder.receipts)
+        signed = [folder.signer.signed(RECEIPT, unsigned(line.rstrip(b"\n"))) + b"\n" for line in lines]
+        atomic.replace(folder.receipts, b"".join(dict.fromkeys((*signed, *own))), root=folder.root)
+
+
+def _adopt_file(folder: UserFolder, entry: Entry) -> None:
+    """Sign a file, in its place; a session may have changed since it was looked at."""
+    data = atomic.read(folder.root / entry.path, folder.root)
+    target = local_state.origin(entry.path)
+    if data is not None and entry.kind == SESSION and _is_taken(folder, entry) and target != entry.path:
+        target, data = _renamed_session(folder, target, data)
+    signed = _own(folder, target, data)
+    if signed is not None and (target != entry.path or entry.kind != SESSION or data == entry.data):
+        atomic.replace(folder.root / target, signed, root=folder.root)
+        if target != entry.path:
+            atomic.remove(folder.root / entry.path, folder.root)
+            _take_texts_back(folder, entry.path, target)
+
+
+def _take_texts_back(folder: UserFolder, path: str, target: str) -> None:
+    """What was offloaded for a session comes back with it, if it comes back under its name; else it stays aside."""
+    aside, place = (folder.root / each.removesuffix(".json") for each in (path, target))
+    texts = aside.with_name(f"{aside.name}.d")
+    if target.startswith("sessions/") and texts.is_dir() and aside.name == place.name:
+        goal = place.with_name(f"{place.name}.d")
+        if not goal.exists():
+            atomic.move_directory(texts, goal)
+
+
+def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:
+    """A session under an id that is free: another one has begun in its place."""
+    stem, found = path.removesuffix(".json"), json.loads(data)
+    for number in count(2):
+        target = f"{stem}-{number}.json"
+        renamed = sessions.encoded({**found, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session")
+        there = atomic.read(folder.root / target)
+        if there is None or there == _own(folder, target, renamed):
+            break
+    return target, renamed
+
+
+def _forget_lines(folder: UserFolder, kept: Sequence[Entry]) -> None:
+    """Take what was adopted out of the logs that were moved aside."""
+    for log, _, kind in local_state.logs(folder):
+        path = folder.unverified / log.name
+        name = path.relative_to(folder.root).as_posix()
+        left = b"".join(entry.data for entry in kept if entry.kind == kind and entry.path == name)
+        if left:
+            atomic.replace(path, left, root=folder.root)
+        elif path.exists():
+            atomic.remove(path, folder.root)

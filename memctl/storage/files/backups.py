@@ -1,0 +1,38 @@
+"""Files as they were before `doctor --fix` changed them: folders in the form of a user's; a few stay."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable
+from datetime import datetime
+from itertools import count
+from pathlib import Path
+
+from memctl.storage.files import atomic
+from memctl.storage.files.layout import UserFolder
+
+MOST = 10
+
+Keep = Callable[[str, bytes], None]
+"""Keeps a file, by its path in the user's folder, as it was."""
+
+
+def listed(folder: UserFolder) -> list[Path]:
+    """The backups there are, the oldest first."""
+    return sorted(folder.displaced.glob("doctor-*"), key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def keeper(folder: UserFolder, now: datetime) -> Keep:
+    """A new backup, which begins with the first file it keeps; of a file given twice the first version stays."""
+    name = f"doctor-{now:%Y%m%d%H%M%S}"
+    taken = {path.name for path in listed(folder)}
+    where = folder.displaced / next(one for n in count(1) if (one := f"{name}-{n}" if n > 1 else name) not in taken)
+
+    def keep(path: str, data: bytes) -> None:
+        if not where.exists():
+            for old in listed(folder)[: -MOST + 1]:
+                shutil.rmtree(old, ignore_errors=True)
+        if not (where / path).exists():
+            atomic.replace(where / path, data)
+
+    return keep

@@ -1,0 +1,347 @@
+"""The operation log: what every change did, before and after. Crash recovery, undo and history read the same lines.
+
+A line `{"op": …, "phase": "intent", …}` is durable before the first file is touched, and `{"op": …, "phase": "done"}`
+follows when all are written. So at most the last intent can be unfinished, and it holds all that is needed to finish.
+
+Every line is signed, and only lines that this machine's user wrote are read: see `signing`.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import os
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from memctl.core.models import LogLine
+from memctl.errors import MemctlError
+from memctl.storage.files import atomic, layout, watermark
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.files.signing import OPERATION
+
+INTENT, DONE, DROPPED = "intent", "done", "dropped"
+TRIMMED = "trimmed"
+"""Phase of the first line of a log that has lost what was older."""
+
+_CHUNK = 65536
+_LOOKED_AT = 8
+
+
+@dataclass(frozen=True)
+class RecordStep:
+    """One record's exact JSON before and after; None where it is not in the file."""
+
+    memory_id: str
+    before: str | None
+    after: str | None
+
+
+@dataclass(frozen=True)
+class TextStep:
+    """One other text before and after."""
+
+    name: str
+    before: bytes | None
+    after: bytes | None
+
+
+@dataclass(frozen=True)
+class Operation:
+    """One change as the log keeps it.
+
+    Args:
+        header: the fields of `memory.json` beside the records, before and after, where they changed.
+        erases: ids and files of a purge, which keeps no before and after.
+        number: counts the operations of a folder: one that was finished is not carried out again.
+        place: the copy of the folder in which it began.
+    """
+
+    op: str
+    at: str
+    command: str
+    records: tuple[RecordStep, ...]
+    texts: tuple[TextStep, ...]
+    header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
+    undoes: str = ""
+    erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
+    phase: str = INTENT
+    lines: tuple[LogLine, ...] = ()
+    redoes: str = ""
+    number: int = 0
+    place: str = ""
+
+
+def write_intent(folder: UserFolder, operation: Operation) -> Operation:
+    """Make the operation durable before it begins; returns it with its number.
+
+    Raises:
+        StorageError: it cannot be written, or not be signed.
+    """
+    folder.signer.prepare()
+    _cut_torn_line(folder.operations)
+    number = max(watermark.of(folder).finished, _last_number(folder)) + 1
+    numbered = replace(operation, number=number, place=watermark.place(folder))
+    atomic.append(folder.operations, _line(folder, to_json(numbered)), folder.root)
+    return numbered
+
+
+def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
+    """Note that the operation is complete (or was dropped).
+
+    Not synced, and never an error: the change itself is on disk, and the next opening finds out the same.
+    """
+    try:
+        _cut_torn_line(folder.operations)
+        with open(folder.operations, "ab", opener=atomic.regular) as log:
+            log.write(_line(folder, {"op": operation.op, "phase": phase}))
+            size = log.tell()
+    except (OSError, MemctlError):
+        return
+    watermark.note_finished(folder, operation.place, operation.number, size)
+
+
+def _last_number(folder: UserFolder) -> int:
+    """The number of the newest operation in the log, 0 where none has one."""
+    numbers = (found.get("n") for found in islice(_newest(folder), _LOOKED_AT))
+    return next((number for number in numbers if isinstance(number, int)), 0)
+
+
+def _line(folder: UserFolder, value: Mapping[str, Any]) -> bytes:
+    return folder.signer.signed(OPERATION, plain_line(value)) + b"\n"
+
+
+def plain_line(value: Mapping[str, Any]) -> bytes:
+    """A line as it is signed, without its end."""
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":")).encode("utf-8", "surrogatepass")
+
+
+def _cut_torn_line(path: Path) -> None:
+    """Cut a torn last line: its operation never began."""
+    atomic.unshare(path)
+    try:
+        with open(path, "rb+", opener=atomic.regular) as log:
+            end = log.seek(0, os.SEEK_END)
+            if end and not _ends_line(log, end):
+                log.truncate(_last_line_start(log, end))
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise atomic.storage_error(problem, path) from None
+
+
+def _ends_line(log: Any, end: int) -> bool:
+    log.seek(end - 1)
+    return bool(log.read(1) == b"\n")
+
+
+def _last_line_start(log: Any, end: int) -> int:
+    at = end
+    while at > 0:
+        start = max(0, at - _CHUNK)
+        log.seek(start)
+        if (found := log.read(at - start).rfind(b"\n")) >= 0:
+            return int(start + found + 1)
+        at = start
+    return 0
+
+
+def unfinished(folder: UserFolder) -> Operation | None:
+    """The operation that was under way when a process died, if there is one. Reads the last lines only.
+
+    Behind it may lie what a power cut left of lines that were not synced, and what others put there.
+    """
+    found = next(_newest(folder), None)
+    return _operation(found) if found and found["phase"] == INTENT else None
+
+
+def last(folder: UserFolder) -> Operation | None:
+    """The newest operation in the log, whatever became of it."""
+    found = [operation for line in _lines(folder) if line["phase"] == INTENT and (operation := _operation(line))]
+    return found[-1] if found else None
+
+
+def _newest(folder: UserFolder) -> Iterator[dict[str, Any]]:
+    """The newest verified lines, the last one first."""
+    for line in islice(_from_the_end(folder.operations), _LOOKED_AT):
+        if found := verified(folder, line):
+            yield found
+
+
+def _from_the_end(path: Path) -> Iterator[bytes]:
+    """The whole lines, the last one first."""
+    try:
+        with open(path, "rb", opener=atomic.regular) as log:
+            end = log.seek(0, os.SEEK_END)
+            if end and not _ends_line(log, end):
+                end = _last_line_start(log, end)
+            while end:
+                start = _last_line_start(log, end - 1)
+                log.seek(start)
+                yield log.read(end - start)
+                end = start
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise atomic.unread(problem, path) from None
+
+
+def read(folder: UserFolder) -> list[Operation]:
+    """All operations that took effect, oldest first."""
+    operations: dict[str, Operation] = {}
+    phases: dict[str, str] = {}
+    for found in _lines(folder):
+        if found["phase"] != INTENT:
+            phases[found["op"]] = found["phase"]
+        elif operation := _operation(found):
+            operations[operation.op] = operation
+    return [operation for op, operation in operations.items() if phases.get(op) == DONE]
+
+
+def newest(folder: UserFolder) -> str:
+    """The id of the newest operation that is known to be finished; empty where there is none."""
+    return next((found["op"] for found in _newest(folder) if found["phase"] == DONE), "")
+
+
+def since(folder: UserFolder, op: str) -> list[Operation]:
+    """The operations after the one with that id, oldest first; one that is still under way is the last of them.
+
+    All of the log where it does not hold that operation: it loses the oldest lines first.
+    """
+    under_way = unfinished(folder)
+    operations = [*read(folder), *((under_way,) if under_way else ())]
+    return operations[next((at for at, found in enumerate(operations, 1) if found.op == op), 0) :]
+
+
+def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
+    try:
+        with open(folder.operations, "rb", opener=atomic.regular) as log:
+            yield from (found for line in log if (found := verified(folder, line)))
+    except FileNotFoundError:
+        return
+    except OSError as problem:
+        raise atomic.unread(problem, folder.operations) from None
+
+
+def verified(folder: UserFolder, line: bytes) -> dict[str, Any] | None:
+    """A line of the log, if this machine's user wrote it."""
+    return parsed(line) if folder.signer.verifies(OPERATION, line) else None
+
+
+def parsed(line: bytes) -> dict[str, Any] | None:
+    """What a line says, whoever wrote it; None where it is no line of a log."""
+    try:
+        found = json.loads(line.decode("utf-8", "surrogatepass"))
+    except (ValueError, RecursionError):
+        return None
+    whole = isinstance(found, dict) and isinstance(found.get("op"), str) and isinstance(found.get("phase"), str)
+    return found if whole else None
+
+
+def _operation(found: Mapping[str, Any]) -> Operation | None:
+    """The operation of an intent's line; None where a later version of memctl wrote it."""
+    try:
+        return from_json(found)
+    except (KeyError, TypeError, ValueError, AttributeError):
+        return None
+
+
+def trim(folder: UserFolder, limit: int) -> None:
+    """Drop the oldest operations so that the log stays below `limit` bytes; call it with the lock held.
+
+    The last one stays if it is not larger than that by itself. A log that cannot be trimmed (no room for the copy) is
+    trimmed another time.
+    """
+    path = folder.operations
+    try:
+        size = path.stat().st_size
+        if size > limit:
+            data = atomic.read(path) or b""
+            half = data.find(b"\n", size - limit // 2) + 1 or size
+            last = _last_operation(data)
+            kept = data[half if size - last > limit else min(half, last) :]
+            written = atomic.replace(path, _line(folder, {"op": "", "phase": TRIMMED}) + kept, root=folder.root)
+            watermark.note(folder, log_size=written.st_size)
+    except (OSError, MemctlError):
+        return
+
+
+def _last_operation(data: bytes) -> int:
+    """Where the last operation begins: with the line before the last one."""
+    end = data.rfind(b"\n", 0, len(data) - 1)
+    return data.rfind(b"\n", 0, max(end, 0)) + 1
+
+
+def trimmed(folder: UserFolder) -> bool:
+    """Whether the log has lost what was older than its first operation."""
+    first = next(_lines(folder), None)
+    return first is not None and first["phase"] == TRIMMED
+
+
+def to_json(operation: Operation) -> dict[str, Any]:
+    return {
+        "op": operation.op,
+        "phase": operation.phase,
+        **({"n": operation.number, "place": operation.place} if operation.number else {}),
+        "at": operation.at,
+        "command": operation.command,
+        "records": [[s.memory_id, s.before, s.after] for s in operation.records],
+        "files": [[layout.path_of(s.name), pack(s.before), pack(s.after)] for s in operation.texts],
+        **({"lines": [[s.log, s.line.decode(), s.added] for s in operation.lines]} if operation.lines else {}),
+        **({"header": list(operation.header)} if operation.header else {}),
+        **({"undoes": operation.undoes} if operation.undoes else {}),
+        **({"redoes": operation.redoes} if operation.redoes else {}),
+        **({"erases": [list(part) for part in operation.erases]} if operation.erases else {}),
+    }
+
+
+def from_json(found: Mapping[str, Any]) -> Operation:
+    """An intent's operation.
+
+    Raises:
+        KeyError, TypeError, ValueError, AttributeError: it is not as memctl writes it.
+    """
+    header = found.get("header")
+    _check_types(found, header)
+    return Operation(
+        op=found["op"],
+        at=found["at"],
+        command=found["command"],
+        records=tuple(RecordStep(*step) for step in found["records"]),
+        texts=tuple(TextStep(layout.text_of(path), unpack(old), unpack(new)) for path, old, new in found["files"]),
+        lines=tuple(LogLine(path, line.encode(), added) for path, line, added in found.get("lines", ())),
+        header=(header[0], header[1]) if header else None,
+        undoes=found.get("undoes", ""),
+        redoes=found.get("redoes", ""),
+        erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
+        number=number if isinstance(number := found.get("n", 0), int) else 0,
+        place=str(found.get("place", "")),
+    )
+
+
+def _check_types(found: Mapping[str, Any], header: Any) -> None:
+    texts = [found["at"], found["command"], *(step[0] for name in ("records", "files") for step in found[name])]
+    states = [state for step in found["records"] for state in step[1:]]
+    legal = all(isinstance(text, str) for text in texts) and all(isinstance(s, str | None) for s in states)
+    if not legal or (header and not all(isinstance(part, dict) for part in header)):
+        raise ValueError("not what memctl writes")
+
+
+def pack(data: bytes | None) -> object:
+    """Bytes as JSON can hold them: text where they are UTF-8."""
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def unpack(value: Any) -> bytes | None:
+    """What `pack` packed."""
+    if isinstance(value, dict):
+        return base64.b64decode(value["base64"])
+    return value.encode("utf-8") if isinstance(value, str) else None

@@ -1,0 +1,373 @@
+"""Merging two copies of a user's files that grew apart: `memory.json` by record and field, logs by line.
+
+Everything here is pure: bytes in, bytes out. `ours` and `theirs` may be swapped: the result is the same, save which of
+them is called what in a conflict. `docs/git.md` gives the rules to people.
+"""
+
+from __future__ import annotations
+
+import json
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from memctl.core.formats import codec, document
+from memctl.core.formats.document import TOMBSTONES, tombstones
+from memctl.core.models import Memory
+from memctl.errors import InvalidDataError
+from memctl.storage.files import edit, succession
+from memctl.storage.files.merge_sides import (
+    Record,
+    Side,
+    frame_of,
+    parted,
+    plain_lines,
+    read_side,
+    shape_of,
+    with_line_ends,
+)
+from memctl.storage.files.merge_texts import marked_sides
+from memctl.storage.files.merge_values import (
+    ABSENT,
+    CONFLICTS,
+    Settled,
+    Values,
+    by_time,
+    concerns,
+    count,
+    entries_by_id,
+    entry,
+    json_text,
+    listed_in,
+    merged_entries,
+    same,
+    summed,
+    united,
+)
+from memctl.storage.files.naming import unlinked
+from memctl.storage.files.succession import STATE
+
+_COUNTS = ("access_count", "mentions")
+_LATEST = ("updated_at", "last_accessed_at")
+_EARLIEST = ("created_at",)
+_SETS = ("tags", "supersedes", "conflicts_with", "sources")
+
+_NEWER = (
+    *STATE, "confidence", "importance", "reward", "valid_from", "pinned", "needs_revision", "layer", "source",
+    "session_id", "imported_at", "metadata/consolidated_into", "metadata/skill_in", "metadata/last_failure",
+)  # fmt: skip
+"""Figures and bookkeeping: where both sides changed them, the record that was changed last decides."""
+
+_TEXT_HASH = "text_hash"
+_OWN_TEXT = ("content", f"metadata/{_TEXT_HASH}", "metadata/key_points", "metadata/topic", "metadata/steps")
+"""What consolidation writes: made anew from its sources, so nothing of a person's is in it."""
+
+_USE = ("access_count", "last_accessed_at", "updated_at")
+"""What being read and counted changes: no reason to keep what the other side deleted."""
+
+
+@dataclass(frozen=True)
+class Merged:
+    """A merged file, and the conflicts that are new in it, as they stand in `conflicts`.
+
+    Args:
+        kept_last: ids of memories that stand because they were kept last, where each side kept another one.
+    """
+
+    data: bytes
+    conflicts: tuple[Mapping[str, Any], ...] = ()
+    kept_last: tuple[str, ...] = ()
+
+
+def memory_file(base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool = True) -> Merged:
+    """Merge three versions of `memory.json`.
+
+    Args:
+        base: the version both come from; None or blank where there is none. One that cannot be read is taken for none,
+            which loses nothing: what one side deleted since is kept.
+        base_known: whether None means that there is no common ancestor, and not that it is unknown.
+
+    Raises:
+        InvalidDataError, FormatVersionError: a side cannot be read; unreadable is never taken for empty.
+    """
+    ours, theirs = settled(ours), settled(theirs)
+    base = _readable(base)
+    only = ours if ours == theirs or base == theirs else theirs if base == ours else None
+    if only is not None and not _holds_purged(only):
+        return Merged(only)
+    return _Merge(base, ours, theirs, base_known=base_known).done()
+
+
+def settled(data: bytes) -> bytes:
+    """The file; where git left its conflict markers in it, both sides of them merged."""
+    if b"<<<<<<<" not in data or not document.conflict_line(data.decode("utf-8", "replace")):
+        return data
+    base, ours, theirs = marked_sides(data)
+    for side in (ours, theirs):
+        if line := document.conflict_line(side.decode("utf-8", "replace")):
+            raise InvalidDataError("holds conflict markers within conflict markers", path=document.FILE_NAME, line=line)
+    return memory_file(base, ours, theirs, base_known=base is not None).data
+
+
+def _holds_purged(data: bytes) -> bool:
+    """Whether a record stands in the file although it was purged."""
+    if TOMBSTONES.encode() not in data:
+        return False
+    parsed = document.parse(data)
+    return not tombstones(parsed.header).isdisjoint(parsed.memories)
+
+
+def _readable(base: bytes | None) -> bytes | None:
+    if base is None or not base.strip():
+        return None
+    try:
+        whole = settled(base)
+        document.parse(whole)
+    except InvalidDataError:
+        return None
+    return whole
+
+
+# Merging
+
+
+class _Merge:
+    """One merge of three versions; `found` gathers the conflicts."""
+
+    def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
+        self.shape = shape_of(base, ours, theirs)
+        read = [read_side(None if data is None else plain_lines(data)) for data in (base, ours, theirs)]
+        sides = parted(*read, base_known=base_known)
+        buried = tombstones(sides[1].header) | tombstones(sides[2].header)
+        self.base, self.ours, self.theirs = (_freed(side, buried) for side in sides)
+        self.found: list[dict[str, Any]] = []
+        listed = [entries_by_id(side.header) for side in (self.base, self.ours, self.theirs)]
+        self.settled = tuple(_settled(listed[0], side) for side in listed[1:])
+
+    def done(self) -> Merged:
+        records = self._records()
+        stand = succession.opened(*map(_memories, (records, self.ours.records, self.theirs.records)))
+        records |= {name: _anew(memory) for name, memory in stand.items()}
+        header = self._header()
+        buried = tombstones(header)
+        kept = {name: record for name, record in records.items() if name not in buried}
+        known = entries_by_id(header)
+        new = [entry for entry in self.found if entry["memory_id"] not in buried and entry["id"] not in known]
+        if listed := [*listed_in(header), *sorted(new, key=lambda entry: (entry["memory_id"], entry["field"]))]:
+            header = {**header, CONFLICTS: listed}
+        raws = [*self._in_order(kept), *self._extras(buried)]
+        return Merged(with_line_ends(self._laid_out(header, raws), self.shape), tuple(new), tuple(sorted(stand)))
+
+    # Records
+
+    def _records(self) -> dict[str, Record]:
+        names = self.ours.records.keys() | self.theirs.records.keys()
+        merged = {name: self._record(name) for name in sorted(names)}
+        return {name: record for name, record in merged.items() if record is not None}
+
+    def _record(self, memory_id: str) -> Record | None:
+        base, ours, theirs = (s.records.get(memory_id) for s in (self.base, self.ours, self.theirs))
+        if ours is None or theirs is None:
+            return self._one_sided(memory_id, base, ours, theirs)
+        settled = self._settled_of(memory_id)
+        if ours.same(theirs) or (base and not any(settled) and (base.same(ours) or base.same(theirs))):
+            return _unequal(base, ours, theirs)
+        fields = _Fields(memory_id, base.memory if base else None, ours.memory, theirs.memory, settled)
+        record = fields.merged()
+        self.found += fields.found
+        text = codec.dump(record)
+        equal = [side.raw for side in (ours, theirs) if side.text == text]
+        return Record(codec.decode(record), min(equal) if equal else text.encode())
+
+    def _one_sided(
+        self, memory_id: str, base: Record | None, ours: Record | None, theirs: Record | None
+    ) -> Record | None:
+        here = ours or theirs
+        if base is None or here is None:
+            return here
+        settled = self._settled_of(memory_id)[0 if ours else 1]
+        if not settled and (here.same(base) or _without(here, _USE) == _without(base, _USE)):
+            return None
+        values = [codec.encode(side.memory) if side else None for side in (base, ours, theirs)]
+        self.found.append(entry(memory_id, "", *values))
+        return here
+
+    def _extras(self, buried: set[str]) -> list[bytes]:
+        """Records that cannot be read, or repeat an id: at the end, for they have no place of their own."""
+        both = self.ours.extras.keys() & self.theirs.extras.keys()
+        one = (self.ours.extras.keys() ^ self.theirs.extras.keys()) - self.base.extras.keys()
+        every = {**self.ours.extras, **self.theirs.extras}
+        return sorted(every[key] for key in both | one if _raw_id(every[key]) not in buried)
+
+    # Order and layout
+
+    def _in_order(self, records: Mapping[str, Record]) -> list[bytes]:
+        """In the base's order, or that of the one side that changed it; what is new stands by its date."""
+        stay = self._order([name for name in self.base.records if name in records], records)
+        after: dict[str | None, list[str]] = {}
+        keys = sorted((edit.order_key(records[name].memory), name) for name in stay)
+        for name in sorted(records.keys() - set(stay), key=lambda name: edit.order_key(records[name].memory)):
+            after.setdefault(_before(keys, edit.order_key(records[name].memory)), []).append(name)
+        ordered = after.get(None, []) + [each for name in stay for each in (name, *after.get(name, ()))]
+        return [records[name].raw for name in ordered]
+
+    def _order(self, base: list[str], records: Mapping[str, Record]) -> list[str]:
+        ours, theirs = (_sorted_as(side.records, base) for side in (self.ours, self.theirs))
+        if ours == theirs or theirs == base:
+            return ours
+        return theirs if ours == base else sorted(base, key=lambda name: edit.order_key(records[name].memory))
+
+    def _laid_out(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
+        """As a side lays it out that has this header; else anew."""
+        frames = [frame for side in (self.ours, self.theirs) if (frame := frame_of(side, header)) is not None]
+        before = frame_of(self.base, self.base.header) if self.base.document else None
+        frames = [frame for frame in frames if frame != before] or frames
+        if not frames or not raws:
+            return edit.rebuilt(header, raws)
+        lead, indent, end = min(frames)
+        return lead + indent + (b"," + indent).join(raws) + end
+
+    # The rest
+
+    def _header(self) -> dict[str, Any]:
+        base, ours, theirs = (dict(side.header) for side in (self.base, self.ours, self.theirs))
+        listed = merged_entries(*(entries_by_id(header) for header in (base, ours, theirs)))
+        buried = tombstones(ours) | tombstones(theirs)
+        for header in (base, ours, theirs):
+            header.pop(CONFLICTS, None)
+            header.pop(TOMBSTONES, None)
+        merged = self._header_fields(base, ours, theirs)
+        if buried:
+            merged[TOMBSTONES] = sorted(buried)
+        if listed := [each for each in listed if concerns(each) not in buried]:
+            merged[CONFLICTS] = listed
+        return merged
+
+    def _header_fields(
+        self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
+    ) -> dict[str, Any]:
+        return Values("", 0, self.found, self._settled_of("")).mapping("", base, ours, theirs)
+
+    def _settled_of(self, memory_id: str) -> Settled:
+        ours, theirs = (each.get(memory_id, frozenset()) for each in self.settled)
+        return ours, theirs
+
+
+def _settled(base: Mapping[str, Any], side: Mapping[str, Any]) -> Mapping[object, frozenset[str]]:
+    """Of each record the fields whose conflict was open where the sides parted, and that the side has settled since.
+
+    Args:
+        base, side: what each lists in `conflicts`, by id.
+    """
+    gone = [base[name] for name in base.keys() - side.keys() if concerns(base[name]) is not None]
+    pairs = [(concerns(each), str(each.get("field"))) for each in gone]
+    return {of: frozenset(field for name, field in pairs if name == of) for of, _ in pairs}
+
+
+def _unequal(base: Record | None, ours: Record, theirs: Record) -> Record:
+    """The one that says something else than the base; where neither does, the one whose bytes are others."""
+    if base is not None and base.same(ours) != base.same(theirs):
+        return theirs if base.same(ours) else ours
+    if base is not None and base.raw in (ours.raw, theirs.raw):
+        return theirs if base.raw == ours.raw else ours
+    return min(ours, theirs, key=lambda record: record.raw)
+
+
+def _anew(memory: Memory) -> Record:
+    return Record(memory, codec.dump(codec.encode(memory)).encode())
+
+
+def _memories(records: Mapping[str, Record]) -> Mapping[str, Memory]:
+    return {name: record.memory for name, record in records.items()}
+
+
+def _without(record: Record, names: Sequence[str]) -> str:
+    return json_text({name: value for name, value in codec.encode(record.memory).items() if name not in names})
+
+
+def _freed(side: Side, buried: set[str]) -> Side:
+    """The side without references to what was purged."""
+    freed = {}
+    for name, record in side.records.items() if buried else ():
+        memory = unlinked(record.memory, buried)
+        same = memory == record.memory
+        freed[name] = record if same else _anew(memory)
+    return replace(side, records=freed) if buried else side
+
+
+def _raw_id(raw: bytes) -> object:
+    found = json.loads(raw)
+    named = found.get("memory_id") if isinstance(found, dict) else None
+    return named if isinstance(named, str) else None
+
+
+def _sorted_as(records: Mapping[str, Record], names: Sequence[str]) -> list[str]:
+    """The names in the order of a side; one that it lacks stays behind the one it stood behind."""
+    place = {name: at for at, name in enumerate(records)}
+    last, keys = -1, {}
+    for number, name in enumerate(names):
+        last = place.get(name, last)
+        keys[name] = (last, number)
+    return sorted(names, key=keys.__getitem__)
+
+
+def _before(keys: Sequence[tuple[Any, str]], key: Any) -> str | None:
+    at = bisect_right(keys, key, key=lambda each: each[0])
+    return keys[at - 1][1] if at else None
+
+
+# Fields
+
+
+class _Fields(Values):
+    """Merging two versions of one record, field by field."""
+
+    def __init__(self, memory_id: str, base: Memory | None, ours: Memory, theirs: Memory, settled: Settled) -> None:
+        one, two = _changed_at(ours), _changed_at(theirs)
+        super().__init__(memory_id, (one > two) - (one < two), [], settled)
+        self.has_base = base is not None
+        self.own_text = _is_own_text(ours) and _is_own_text(theirs)
+        if self.own_text and not self.newer:  # a text and its hash come from one side
+            self.newer = (ours.content > theirs.content) - (ours.content < theirs.content)
+        self.base, self.ours, self.theirs = (codec.encode(m) if m else {} for m in (base, ours, theirs))
+
+    def merged(self) -> dict[str, Any]:
+        record = self.mapping("", self.base, self.ours, self.theirs)
+        if self._both_changed("status"):
+            status = record.get("status", ABSENT)
+            side = self.ours if same(status, self.ours.get("status", ABSENT)) else self.theirs
+            record = {**record, **{name: side.get(name) for name in STATE}}
+        return codec.encode(codec.decode(record))
+
+    def _both_changed(self, name: str) -> bool:
+        base, ours, theirs = (each.get(name, ABSENT) for each in (self.base, self.ours, self.theirs))
+        return not (same(ours, theirs) or same(base, ours) or same(base, theirs))
+
+    def value(self, path: str, base: Any, ours: Any, theirs: Any) -> Any:
+        if path in _COUNTS and self.has_base:
+            return summed(base, ours, theirs, 1 if path == "mentions" else 0)
+        if same(ours, theirs) or not all(self.changed(path, base, ours, theirs)):
+            return super().value(path, base, ours, theirs)
+        if path in _COUNTS:
+            return max(count(ours, 0), count(theirs, 0))
+        if path in _LATEST or path in _EARLIEST:
+            return by_time(ours, theirs, earliest=path in _EARLIEST)
+        if path in _NEWER or (self.own_text and path in _OWN_TEXT):
+            return self.chosen(ours, theirs)
+        if path in _SETS:
+            return united(*([] if each is ABSENT else each for each in (base, ours, theirs)))
+        return super().value(path, base, ours, theirs)
+
+
+def _is_own_text(memory: Memory) -> bool:
+    """Whether consolidation wrote the content, and nobody changed it since."""
+    return memory.metadata.get(_TEXT_HASH) == codec.text_hash(memory.content)
+
+
+def _changed_at(memory: Memory) -> str:
+    """When it was changed last; empty, and so before all others, where it never was.
+
+    The merged record has the later of both times, so that merging it again with either side decides the same.
+    """
+    return memory.updated_at.isoformat() if memory.updated_at else ""

@@ -1,0 +1,239 @@
+"""The versions of `memory.json` that a merge compares: records by id, ids that clash, and the layout."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Any
+
+from memctl.core import times
+from memctl.core.formats import codec, document
+from memctl.core.formats.document import Document
+from memctl.core.models import Memory
+from memctl.storage.files import edit
+from memctl.storage.files.merge_values import CONFLICTS, json_text
+
+Key = tuple[str, int]
+"""A record that cannot be read, or repeats an id, by the hash of its bytes and its number among equals."""
+
+
+@dataclass(frozen=True)
+class Record:
+    memory: Memory
+    raw: bytes
+
+    @property
+    def text(self) -> str:
+        return codec.dump(codec.encode(self.memory))
+
+    def same(self, other: Record) -> bool:
+        return self.raw == other.raw or self.text == other.text
+
+
+@dataclass(frozen=True)
+class Side:
+    """One version of the file: readable records by id, the others by their bytes, both in the order of the file."""
+
+    data: bytes
+    header: Mapping[str, Any] = field(default_factory=dict)
+    records: Mapping[str, Record] = field(default_factory=dict)
+    extras: Mapping[Key, bytes] = field(default_factory=dict)
+    document: Document | None = None
+
+
+def read_side(data: bytes | None) -> Side:
+    if data is None:
+        return Side(b"")
+    parsed = document.parse(data)
+    records: dict[str, Record] = {}
+    extras: dict[Key, bytes] = {}
+    equal: Counter[str] = Counter()
+    for found in parsed.records:
+        if found.memory is not None and found.memory.memory_id not in records:
+            records[found.memory.memory_id] = Record(found.memory, found.raw)
+            continue
+        digest = codec.digest(found.raw)
+        extras[digest, equal[digest]] = found.raw
+        equal[digest] += 1
+    return Side(data, parsed.header, records, extras, parsed)
+
+
+def renamed(side: Side, ids: Mapping[str, str]) -> Side:
+    """The side with records under other ids, and everything that refers to them."""
+    if not ids:
+        return side
+    records = {}
+    for found in side.records.values():
+        memory = with_ids(found.memory, ids)
+        raw = found.raw if memory == found.memory else codec.dump(codec.encode(memory)).encode()
+        records[memory.memory_id] = Record(memory, raw)
+    header = header_with_ids(side.header, ids)
+    # The bytes around the records are those of the old header.
+    return replace(side, records=records, header=header, document=side.document if header == side.header else None)
+
+
+def with_ids(memory: Memory, ids: Mapping[str, str]) -> Memory:
+    """The memory with other ids: its own, and those it names."""
+
+    def named(listed: Iterable[str]) -> tuple[str, ...]:
+        return tuple(ids.get(each, each) for each in listed)
+
+    return replace(
+        memory,
+        memory_id=ids.get(memory.memory_id, memory.memory_id),
+        supersedes=named(memory.supersedes),
+        superseded_by=ids.get(memory.superseded_by, memory.superseded_by),
+        conflicts_with=named(memory.conflicts_with),
+        sources=named(memory.sources),
+        metadata=_deep(memory.metadata, ids),
+        extra=_deep(memory.extra, ids),
+    )
+
+
+def _deep(value: Any, ids: Mapping[str, str]) -> Any:
+    """Any JSON value in which a text that is one of the ids becomes the new one."""
+    if isinstance(value, str):
+        return ids.get(value, value)
+    if isinstance(value, Mapping):
+        return {name: _deep(part, ids) for name, part in value.items()}
+    return [_deep(part, ids) for part in value] if isinstance(value, list | tuple) else value
+
+
+def header_with_ids(header: Mapping[str, Any], ids: Mapping[str, str]) -> Mapping[str, Any]:
+    """The fields beside the memories, whose conflicts name the new ids."""
+    listed = header.get(CONFLICTS)
+    return {**header, CONFLICTS: _deep(listed, ids)} if listed else header
+
+
+# Origins
+
+
+def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
+    """Whether two records of one id, which no common ancestor has, are one memory: added once and picked into both.
+
+    Equal words say so; else an equal date does, unless neither was changed since: then both are new, and their ids are
+    equal because two machines drew the next one of the same second. Where the common ancestor is not known, they may
+    have been changed by hand.
+    """
+    if codec.text_hash(one.content) == codec.text_hash(other.content):
+        return True
+    if not base_known:
+        return one.created_at == other.created_at
+    changed = one.updated_at is not None or other.updated_at is not None
+    return one.created_at is not None and one.created_at == other.created_at and changed
+
+
+def _new_id(memory: Memory) -> str:
+    """The id of a record that has to give its own away: the same wherever and whenever that happens."""
+    told = json.dumps([memory.memory_id, memory.content, _time_text(memory.created_at)], ensure_ascii=False)
+    digest = codec.digest(told.encode())
+    head, tail = memory.memory_id[:-5], memory.memory_id[-5:]
+    made = memory.memory_id.startswith("mem_") and len(memory.memory_id) == 25
+    hexadecimal = all(character in "0123456789abcdef" for character in tail)
+    return head + digest[:5] if made and hexadecimal and digest[:5] != tail else f"{memory.memory_id}-{digest[:8]}"
+
+
+def _time_text(moment: datetime | None) -> str:
+    return times.to_text(moment) if moment else ""
+
+
+def parted(base: Side, ours: Side, theirs: Side, *, base_known: bool) -> tuple[Side, Side, Side]:
+    """The three with every memory under one id and every id with one memory."""
+    base, theirs = _following(base, ours, theirs)
+    base, ours = _following(base, theirs, ours)
+    ours_ids: dict[str, str] = {}
+    theirs_ids: dict[str, str] = {}
+    for memory_id in sorted(ours.records.keys() & theirs.records.keys() - base.records.keys()):
+        one, two = ours.records[memory_id].memory, theirs.records[memory_id].memory
+        if not _same_origin(one, two, base_known):
+            later = max((one, two), key=_age)
+            side, ids = (ours, ours_ids) if later is one else (theirs, theirs_ids)
+            ids[memory_id] = _free_id(later, side)
+    return base, renamed(ours, ours_ids), renamed(theirs, theirs_ids)
+
+
+def _following(base: Side, side: Side, other: Side) -> tuple[Side, Side]:
+    """The base and the other side with the new ids that an earlier merge gave to memories in `side`."""
+    ids = _renamed_before(base, side)
+    same = {m: new for m, new in ids.items() if _is_that(other.records.get(m), base.records[m])}
+    return renamed(base, ids), renamed(other, {m: new for m, new in same.items() if new not in other.records})
+
+
+def _free_id(memory: Memory, side: Side) -> str:
+    made = _new_id(memory)
+    while made in side.records:
+        made = _new_id(replace(memory, memory_id=made))
+    return made
+
+
+def _age(memory: Memory) -> tuple[datetime, str, str]:
+    return (*edit.order_key(memory), codec.dump(codec.encode(memory)))
+
+
+def _is_that(found: Record | None, memory: Record) -> bool:
+    return found is not None and (found.same(memory) or _same_origin(found.memory, memory.memory))
+
+
+def _renamed_before(base: Side, side: Side) -> dict[str, str]:
+    """Ids of the base under which the side has another memory, because an earlier merge gave the base's a new id."""
+    found = {}
+    for memory_id in base.records.keys() & side.records.keys():
+        was, now = base.records[memory_id], side.records[memory_id]
+        if was.raw != now.raw and not _is_that(now, was) and (new := _new_id(was.memory)) in side.records:
+            found[memory_id] = new
+    return found
+
+
+# Layout
+
+Frame = tuple[bytes, bytes, bytes]
+"""What stands before the first record, before each of them, and after the last."""
+
+
+def frame_of(side: Side, header: Mapping[str, Any]) -> Frame | None:
+    """How a side lays the file out; None where its header says something else, or it has no records."""
+    if side.document is None or not side.document.records or json_text(side.header) != json_text(header):
+        return None
+    start, end = side.document.array
+    first, last = side.document.records[0], side.document.records[-1]
+    return (
+        side.data[: start + 1],
+        side.data[start + 1 : first.start],
+        side.data[last.start + len(last.raw) : end] + (side.data[end:]),
+    )
+
+
+@dataclass(frozen=True)
+class Shape:
+    """What an editor makes of every line of a file, and nobody means."""
+
+    windows: bool
+    mark: bool
+
+
+_BOM = b"\xef\xbb\xbf"
+
+
+def shape_of(base: bytes | None, ours: bytes, theirs: bytes) -> Shape:
+    """Line ends and byte order mark: of the side that changed them, else as both have them."""
+
+    def merged(test: Callable[[bytes], bool]) -> bool:
+        one, two = test(ours), test(theirs)
+        return one if one == two else base is not None and not test(base)
+
+    return Shape(merged(lambda data: b"\r\n" in data), merged(lambda data: data.startswith(_BOM)))
+
+
+def plain_lines(data: bytes) -> bytes:
+    """The same document with `\\n` at line ends. (In JSON, a line end is never part of a text.)"""
+    while data.startswith(_BOM):  # two editors may each have left one
+        data = data.removeprefix(_BOM)
+    return data.replace(b"\r\n", b"\n")
+
+
+def with_line_ends(data: bytes, shape: Shape) -> bytes:
+    ended = data.replace(b"\n", b"\r\n") if shape.windows else data
+    return _BOM + ended if shape.mark else ended

@@ -1,0 +1,133 @@
+"""Merging two copies of a transcript that grew apart: the messages of both, once each. Pure.
+
+A deletion holds whatever else happened to its message. `ours` and `theirs` may be swapped: the result is the same.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+
+from memctl.core import kept
+from memctl.core.kept import KeptMessage
+from memctl.storage.files import edit
+
+
+@dataclass(frozen=True)
+class _Line:
+    """A line of a side. `at`: the latest time up to here, so that lines keep their order when they are merged by it."""
+
+    raw: bytes
+    at: datetime
+    message: KeptMessage | None = None
+    deleted: str = ""
+    final: bool = False
+
+    @property
+    def key(self) -> tuple[datetime, bytes]:
+        return self.at, self.raw
+
+
+@dataclass(frozen=True)
+class _Side:
+    """One version: its lines in order, those of each message, one deletion of each id, and what cannot be read."""
+
+    lines: Sequence[_Line]
+    messages: Mapping[str, Sequence[_Line]]
+    deletions: Mapping[str, _Line]
+    rest: frozenset[bytes]
+
+
+def merged(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
+    """The lines of both sides.
+
+    A line that one side took out goes, if the other left it as it was. Where both changed one message, both lines stay:
+    the later one is in answers, and `doctor` shows them.
+    """
+    b, o, t = (_side(data or b"") for data in (base, ours, theirs))
+    wanted = {raw for message_id in {*o.messages, *t.messages} for raw in _messages(message_id, b, o, t)}
+    wanted |= {raw for message_id in {*o.deletions, *t.deletions} for raw in _deletion(message_id, b, o, t)}
+    wanted |= {raw for raw in o.rest | t.rest if raw in o.rest & t.rest or raw not in b.rest}
+    return b"".join(line.raw + b"\n" for line in _in_order(o.lines, t.lines) if line.raw in wanted)
+
+
+def _side(data: bytes) -> _Side:
+    lines = list(_read(data))
+    messages: dict[str, list[_Line]] = {}
+    for line in lines:
+        if line.message:
+            messages.setdefault(line.message.message_id, []).append(line)
+    deletions: dict[str, _Line] = {}
+    for line in sorted(lines, key=lambda line: (not line.final, line.raw)):
+        if line.deleted:
+            deletions.setdefault(line.deleted, line)
+    return _Side(lines, messages, deletions, frozenset(x.raw for x in lines if not x.message and not x.deleted))
+
+
+def _read(data: bytes) -> Iterator[_Line]:
+    at = edit.BEGINNING
+    for raw in filter(None, map(bytes.strip, data.split(b"\n"))):
+        found = next(kept.lines(raw), None)
+        message = found.message if found else None
+        at = max(at, (message.received or message.at or at) if message else at)
+        yield _Line(raw, at, message, found.deleted if found else "", bool(found and found.final))
+
+
+def _messages(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[bytes]:
+    """The lines of a message that stay; one, but for what both sides changed."""
+    b, o, t = (_distinct(side.messages.get(message_id, ())) for side in (base, ours, theirs))
+    deletions = [side.deletions[message_id] for side in (ours, theirs) if message_id in side.deletions]
+    if any(line.final for line in deletions):
+        return set()
+    if o and t:
+        return _changed(b, o, t)
+    without = theirs if o else ours
+    removed = bool(b) and (o or t) == b
+    return set() if removed or message_id in without.deletions else {*o.values(), *t.values()}
+
+
+def _distinct(lines: Sequence[_Line]) -> dict[str, bytes]:
+    """Lines by what they say: how one is laid out makes no other message."""
+    found: dict[str, bytes] = {}
+    for line in lines:
+        said = repr(line.message)
+        found[said] = min(line.raw, found.get(said, line.raw))
+    return found
+
+
+def _changed(base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes]) -> set[bytes]:
+    if base in (ours, theirs):
+        return set((theirs if base == ours else ours).values())
+    for side, other in ((ours, theirs), (theirs, ours)):
+        if base.keys() == side.keys() != other.keys():
+            return set(other.values())
+    both = {said: min(side[said] for side in (ours, theirs) if said in side) for said in {**ours, **theirs}}
+    return set(both.values())
+
+
+def _deletion(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[bytes]:
+    """The deletion of a message; none where one side took it back, and has the message."""
+    held = [side.deletions[message_id] for side in (ours, theirs) if message_id in side.deletions]
+    without = theirs if message_id in ours.deletions else ours
+    if len(held) == 1 and message_id in base.deletions and message_id in without.messages:
+        return set()
+    return {min(held, key=lambda line: (not line.final, line.raw)).raw}
+
+
+def _in_order(ours: Sequence[_Line], theirs: Sequence[_Line]) -> Iterator[_Line]:
+    """The lines of both, once each: in the order they have on their side, and by time between what both have."""
+    places = [{line.raw for line in side} for side in (ours, theirs)]
+    shared, given = places[0] & places[1], set[bytes]()
+    waiting = [deque(ours), deque(theirs)]
+    while waiting[0] or waiting[1]:
+        for side in waiting:
+            while side and side[0].raw in given:
+                side.popleft()
+        heads = [side[0] for side in waiting if side]
+        own = [line for line in heads if line.raw not in shared]
+        if heads:
+            line = min(own or heads, key=lambda line: line.key)
+            given.add(line.raw)
+            yield line

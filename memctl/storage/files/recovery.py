@@ -1,0 +1,289 @@
+"""After a crash: finish what was begun, clear what was left, lose nothing a person saved. Call with the lock held.
+
+Only what this machine's user began is finished, and only where it was not finished before; every file that a step names
+is looked up among the places where changes write, without following links.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from memctl.core.formats import codec, document
+from memctl.core.models import LogLine
+from memctl.errors import InvalidDataError
+from memctl.storage.files import atomic, edit, journal, local_state, transcripts, watermark
+from memctl.storage.files.journal import Operation
+from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
+
+_LONGEST_NAME = 200
+"""Bytes; systems allow 255, and `hand-edit-…-` may be put before it."""
+
+
+def recover(folder: UserFolder) -> None:
+    """Complete the operation that was under way when a process died, or find that it had not begun."""
+    operation = journal.unfinished(folder)
+    with atomic.told(folder.root):
+        _sweep(folder, purging=operation is not None and operation.erases is not None)
+    if operation is None:
+        return
+    if local_state.foreign_step(folder, operation):
+        local_state.set_aside(folder, unfinished=operation.op)
+    elif watermark.is_finished(folder, operation.place, operation.number):
+        _finished_before(folder, operation)
+    elif operation.erases:
+        from memctl.storage.files.erase import Erasure, erase
+
+        erase(folder, Erasure(*operation.erases))
+        journal.finish(folder, operation)
+    else:
+        begun = _any_written(folder, operation)
+        if begun:
+            _complete(folder, operation)
+        else:
+            for line in operation.lines:
+                _clear_torn(folder, line)
+        journal.finish(folder, operation, journal.DONE if begun else journal.DROPPED)
+
+
+def _finished_before(folder: UserFolder, operation: Operation) -> None:
+    """An operation that was finished once is not done again: a power cut took the note of it, or somebody put an old
+    line in the place of the newest. Only where everything is as it left it, it counts as done."""
+    if not operation.erases and _all_written(folder, operation):
+        journal.finish(folder, operation)
+    else:
+        local_state.set_aside(folder, unfinished=operation.op)
+
+
+def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes | None) -> None:
+    """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost.
+
+    Raises:
+        StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
+    """
+    path = path_of(name)
+    full = folder.step(path)
+    if path.startswith(PRIVATE):
+        local_state.set_file_aside(folder, path)
+        _put(folder, full, data, None)
+        return
+    keep = folder.displaced / displaced_name(path)
+    atomic.make_directory(keep.parent, folder.root)
+    _put(folder, full, data, keep)
+    displaced = atomic.read(keep)
+    if displaced is not None and displaced != before:
+        keep_hand_edit(keep)
+    elif displaced is not None:
+        atomic.discard(keep)
+
+
+def _put(folder: UserFolder, path: Path, data: bytes | None, keep: Path | None) -> None:
+    """Write a file, or delete it where `data` is None; what is displaced goes to `keep`."""
+    if data is not None:
+        atomic.replace(path, data, keep=keep, root=folder.root)
+    elif keep is not None:
+        atomic.move(path, keep, folder.root)
+    else:
+        atomic.remove(path, folder.root)
+
+
+def displaced_name(path: str) -> str:
+    """A file's name for where it lies meanwhile: its path, or a hash of it where that is too long for a name."""
+    flat = path.replace("/", "__")
+    return flat if len(os.fsencode(flat)) <= _LONGEST_NAME else codec.digest(os.fsencode(flat)) + Path(path).suffix
+
+
+def read_text(folder: UserFolder, name: str) -> bytes | None:
+    """What stands in a file that a step names; of memctl's own files, only what this machine's user wrote.
+
+    Raises:
+        RefusedError: no step may name it.
+        StorageError: it cannot be read.
+    """
+    path = path_of(name)
+    data = atomic.read(folder.step(path), folder.root)
+    return data if not path.startswith(PRIVATE) or local_state.is_own(folder, path, data) else None
+
+
+def write_line(folder: UserFolder, line: LogLine) -> None:
+    """Add a line to a log, or take it out; nothing where that is done already. What a torn write left of it is used."""
+    path = folder.step(line.log)
+    data = atomic.read(path, folder.root) or b""
+    tail = data[data.rfind(b"\n") + 1 :]
+    # A power cut may leave the length of what was written, with zeros for its bytes.
+    torn = tail if line.line.startswith(tail.rstrip(b"\0")) else b""
+    if line.added and b"\0" in torn:
+        atomic.replace(path, data.removesuffix(torn) + line.line + b"\n", root=folder.root)
+    elif line.added and (torn or not has_line(folder, line)):
+        atomic.append(path, (b"\n" if tail and not torn else b"") + line.line[len(torn) :] + b"\n", folder.root)
+    elif not line.added:
+        _take_out(folder, path, data, data.removesuffix(torn) if torn else data, line)
+
+
+def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
+    """Add lines to logs, or take them out; those of one transcript at once, under the lock of the transcripts."""
+    for path in dict.fromkeys(line.log for line in lines):
+        of_path = [line for line in lines if line.log == path]
+        if transcripts.is_transcript(path):
+            with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
+                transcripts.edit(folder, path, of_path)
+        else:
+            for line in of_path:
+                write_line(folder, line)
+
+
+TRANSCRIPT_TIMEOUT = 10.0
+"""Seconds to wait for whoever adds messages; that takes milliseconds."""
+
+
+def _clear_torn(folder: UserFolder, line: LogLine) -> None:
+    """Take out what a write that was cut off left of a line that does not stand in the log."""
+    if line.added and not transcripts.is_transcript(line.log):  # whoever adds to one clears what was cut off
+        write_line(folder, replace(line, added=False))
+
+
+def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: LogLine) -> None:
+    kept = b"".join(found for found in untorn.splitlines(keepends=True) if found.strip() != line.line)
+    if not kept and path.exists():
+        atomic.remove(path, folder.root)
+    elif kept != data:
+        atomic.replace(path, kept, root=folder.root)
+
+
+def has_line(folder: UserFolder, line: LogLine) -> bool:
+    """Whether the line stands in the log."""
+    data = atomic.read(folder.step(line.log), folder.root) or b""
+    return line.line in data and any(found.strip() == line.line for found in data.splitlines())
+
+
+def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
+    """Of each line whether it stands in its log as the edit wants it."""
+    for path in dict.fromkeys(line.log for line in lines):
+        data = atomic.read(folder.step(path), folder.root) or b""
+        present = {found.strip() for found in data.splitlines()}
+        yield from ((line.line in present) == line.added for line in lines if line.log == path)
+
+
+def _any_written(folder: UserFolder, operation: Operation) -> bool:
+    """Whether any part of the operation reached its place: then all of it must."""
+    if any(s.before != s.after and read_text(folder, s.name) == s.after for s in operation.texts):
+        return True
+    if any(_done_lines(folder, operation.lines)):
+        return True
+    data = atomic.read(folder.memory_file) or b""
+    if any(s.after is not None and s.after != s.before and s.after.encode() in data for s in operation.records):
+        return True
+    gone = [s.before.encode() for s in operation.records if s.after is None and s.before is not None]
+    return bool(gone) and all(raw not in data for raw in gone)
+
+
+def _all_written(folder: UserFolder, operation: Operation) -> bool:
+    """Whether everything the operation changed is as it left it."""
+    data = atomic.read(folder.memory_file) or b""
+    present = all((s.after or "").encode() in data for s in operation.records)
+    gone = not any(s.before and s.after is None and s.before.encode() in data for s in operation.records)
+    files = all(read_text(folder, s.name) == s.after for s in operation.texts)
+    return present and gone and files and all(_done_lines(folder, operation.lines))
+
+
+def _complete(folder: UserFolder, operation: Operation) -> None:
+    """Bring what is still in its old state into the new one; what a person changed since is left alone."""
+    for step in operation.texts:
+        if step.before != step.after and read_text(folder, step.name) == step.before:
+            write_text(folder, step.name, step.after, step.before)
+    write_lines(folder, operation.lines)
+    data = atomic.read(folder.memory_file)
+    if data is not None and (new := _completed(data, operation)) != data:
+        atomic.replace(folder.memory_file, new)
+
+
+def _completed(data: bytes, operation: Operation) -> bytes:
+    parsed = document.parse(data)
+    present = {r.memory.memory_id: r.raw.decode() for r in parsed.records if r.memory}
+    left = [s for s in operation.records if present.get(s.memory_id) == s.before and s.before != s.after]
+    puts = {s.memory_id: s.after.encode() for s in left if s.after is not None}
+    removes = [s.memory_id for s in left if s.after is None]
+    plan = edit.plan_from_document(parsed, [document.decode_raw(raw) for raw in puts.values()], removes)
+    new = edit.edited(data, plan, puts, removes)
+    if operation.header and parsed.header == operation.header[0]:
+        return edit.rebuilt(operation.header[1], [record.raw for record in document.parse(new).records])
+    return new
+
+
+def _sweep(folder: UserFolder, *, purging: bool) -> None:
+    """Clear away temporary files, and move a hand edit aside that lost a race with our write.
+
+    Args:
+        purging: a purge was under way: it swaps nothing, so what it left behind is its own.
+
+    A kill between the two steps of a swap leaves the displaced file under a temporary name: only its content tells it
+    from one that was never finished.
+    """
+    for path in _temporary(folder):
+        if path.parent == folder.root and not purging and _is_hand_edit(atomic.read(path) or b"", folder):
+            _lay_aside(path, _hand_linename(folder.displaced))
+        else:
+            path.unlink(missing_ok=True)
+    keep = folder.displaced / document.FILE_NAME
+    # Renaming set its ctime; a later mtime means that an editor went on writing into the file we had displaced.
+    if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns and not _only_copied(keep, folder):
+        keep_hand_edit(keep)
+
+
+def _only_copied(keep: Path, folder: UserFolder) -> bool:
+    """Whether a displaced file says nothing that the present one or the log does not: copying the folder (`cp -r`) gave
+    it new times, and nobody wrote into it."""
+    operations = journal.read(folder)
+    try:
+        displaced, present = (document.parse(atomic.read(path) or b"") for path in (keep, folder.memory_file))
+    except InvalidDataError:
+        return False
+    known = {record.raw for record in present.records}
+    known |= {text.encode() for op in operations for step in op.records for text in (step.before, step.after) if text}
+    headers = [present.header, *(header for op in operations for header in op.header or ())]
+    return displaced.header in headers and all(record.raw in known for record in displaced.records)
+
+
+def _temporary(folder: UserFolder) -> list[Path]:
+    """Temporary files, looked for where writes happen."""
+    pattern = f"{atomic.TEMPORARY_PREFIX}*"
+    places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
+    found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
+    found += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    return [path for path in found if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
+
+
+def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
+    """Whether a file holds a record that neither the present file nor the log's last operation knows."""
+    if not data.rstrip().endswith((b"}", b"]")):
+        return False  # torn: a write of ours that never finished
+    present = atomic.read(folder.memory_file) or b""
+    last = journal.last(folder)
+    known = {text for step in last.records for text in (step.before, step.after)} if last else set()
+    try:
+        raws = [record.raw for record in document.parse(data).records]
+    except InvalidDataError:
+        return data != present
+    return any(raw not in present and raw.decode() not in known for raw in raws)
+
+
+def keep_hand_edit(path: Path) -> None:
+    """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
+    _lay_aside(path, _hand_linename(path.parent, path.name))
+
+
+def _lay_aside(path: Path, target: Path) -> None:
+    """Durably: it is all that is left of what a person saved."""
+    with atomic.told(target):
+        path.rename(target)
+        with open(target, "rb") as file:
+            os.fsync(file.fileno())
+    atomic.confirm(target)
+
+
+def _hand_linename(directory: Path, of: str = document.FILE_NAME) -> Path:
+    atomic.make_directory(directory)
+    return directory / f"hand-edit-{time.time_ns()}-{of}"

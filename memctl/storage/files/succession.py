@@ -1,0 +1,60 @@
+"""What supersedes what: memories that supersede each other, as they do when two machines decide for different ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+
+from memctl.core.models import Memory
+
+Memories = Mapping[str, Memory]
+
+STATE = ("status", "archived_at", "archived_reason", "superseded_by", "valid_to")
+"""Fields that belong together: all of them come from one side of a merge."""
+
+
+def circles(memories: Memories) -> Iterator[list[str]]:
+    """Memories of which each is superseded by the next, and the last by the first. No memory is in two of them."""
+    seen: set[str] = set()
+    for name in sorted(memories):
+        path: dict[str, int] = {}
+        while name in memories and name not in seen:
+            seen.add(name)
+            path[name] = len(path)
+            name = memories[name].superseded_by
+        if name in path:
+            yield list(path)[path[name] :]
+
+
+def opened(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memory]:
+    """The memories that stand, after all, so that of each circle that a merge made the decision made last holds.
+
+    It is opened where a memory was superseded last: what took its place is as it was on the side that kept it.
+    """
+    sides = (ours, theirs)
+    made = [each for each in circles(merged) if not any(_stands_in(each, merged, side) for side in sides)]
+    return {name: memory for each in made for name, memory in _opened(merged, each, sides)}
+
+
+def _stands_in(circle: Sequence[str], merged: Memories, side: Memories) -> bool:
+    """Whether a side has the whole circle: then it is no merge that made it."""
+    return all(_by(side.get(name)) == merged[name].superseded_by for name in circle)
+
+
+def _opened(merged: Memories, circle: Sequence[str], sides: Sequence[Memories]) -> Iterator[tuple[str, Memory]]:
+    for name in sorted(circle, key=lambda name: _superseded_at(name, merged, sides), reverse=True):
+        kept = merged[name].superseded_by
+        for side in sides:
+            if kept in side and not side[kept].superseded_by:
+                yield kept, replace(merged[kept], **{field: getattr(side[kept], field) for field in STATE})
+                return
+
+
+def _superseded_at(name: str, merged: Memories, sides: Sequence[Memories]) -> tuple[str, str]:
+    """When it was superseded by what supersedes it now, and its id for equal times."""
+    there = [side[name] for side in sides if _by(side.get(name)) == merged[name].superseded_by]
+    return max((memory.updated_at.isoformat() for memory in there if memory.updated_at), default=""), name
+
+
+def _by(memory: Memory | None) -> str:
+    return memory.superseded_by if memory else ""

@@ -1,0 +1,170 @@
+"""A look at every line of every transcript: what is wrong with it, and which attachments are still needed."""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+
+from memctl.core import kept
+from memctl.errors import MemctlError
+from memctl.storage.files import atomic, sessions, transcripts
+from memctl.storage.files.layout import UserFolder
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line: its file, its number, and what it says; None where that cannot be read."""
+
+    path: str
+    number: int
+    raw: bytes
+    read: kept.Line | None
+
+    def __str__(self) -> str:
+        return f"{self.path}:{self.number}"
+
+
+def places(folder: UserFolder, paths: Sequence[str] = ()) -> Iterator[Place]:
+    """Every line that is not blank; files that cannot be read are passed over, for the index says why."""
+    for path in paths or transcripts.files(folder):
+        try:
+            data = atomic.read(folder.root / path, folder.root) or b""
+        except MemctlError:
+            continue
+        for number, line in enumerate(data.split(b"\n"), 1):
+            if raw := line.strip():
+                yield Place(path, number, raw, next(kept.lines(raw), None))
+
+
+@dataclass(frozen=True)
+class Repeated:
+    """Lines with one id.
+
+    Args:
+        copies: those that say what a later one says.
+        versions: the last line of each thing that is said; the last of them is in answers.
+    """
+
+    message_id: str
+    copies: tuple[Place, ...]
+    versions: tuple[Place, ...]
+
+
+def repeated(found: Sequence[Place]) -> list[Repeated]:
+    """Messages that stand several times, but for those that were deleted."""
+    by_id: dict[str, list[Place]] = defaultdict(list)
+    deleted = {place.read.deleted for place in found if place.read and place.read.deleted}
+    for place in found:
+        if place.read and place.read.message:
+            by_id[place.read.message.message_id].append(place)
+    several = {name: lines for name, lines in by_id.items() if len(lines) > 1 and name not in deleted}
+    return [_repeated(name, lines) for name, lines in several.items()]
+
+
+def _repeated(message_id: str, lines: Sequence[Place]) -> Repeated:
+    last = {repr(line.read.message): line for line in lines if line.read}
+    versions = [line for line in lines if line in last.values()]
+    return Repeated(message_id, tuple(line for line in lines if line not in versions), tuple(versions))
+
+
+def misplaced(place: Place) -> bool:
+    """Whether a message stands in the file of another month than that of its receipt."""
+    message = place.read.message if place.read else None
+    received = (message.received or message.at) if message else None
+    return received is not None and place.path not in (
+        transcripts.path_of(received),
+        transcripts.path_of(received, local=True),
+    )
+
+
+def is_torn(folder: UserFolder, place: Place) -> bool:
+    """Whether a line that cannot be read is what a crash left of the last one."""
+    return place.read is None and transcripts.torn_end(folder, place.path) == place.raw
+
+
+# Attachments
+
+_NAMED = re.compile(rb"[0-9a-f]{32}")
+
+
+def unused_attachments(folder: UserFolder) -> list[str]:
+    """Attachments that nothing names: no line of a transcript, deleted or unreadable ones included, and no session. A
+    message that is being added names its own; so call it with the lock of the transcripts held, before any is removed.
+
+    Raises:
+        StorageError: a file cannot be read, which may name some.
+    """
+    place = folder.root / transcripts.ATTACHMENTS
+    there = sorted(path.stem for path in place.glob("*.txt") if path.is_file()) if place.is_dir() else []
+    if not there:
+        return []
+    texts = [*(folder.root / path for path in transcripts.files(folder)), *sessions.all_files(folder)]
+    named = {name for path in texts for name in _NAMED.findall(atomic.read(path, folder.root) or b"")}
+    return [name for name in there if name.encode() not in named]
+
+
+def attachment_problem(folder: UserFolder, name: str) -> str:
+    """Why an attachment cannot be used; empty where it can."""
+    path = folder.root / transcripts.attachment(name)
+    try:
+        data = atomic.read(path, folder.root)
+    except MemctlError as problem:
+        return problem.message
+    if data is None:
+        return "is missing"
+    return "" if blake2b(data, digest_size=16).hexdigest() == name else "is not what was kept"
+
+
+# Changing; with the lock of the transcripts held
+
+
+def remove_attachments(folder: UserFolder, names: Sequence[str]) -> None:
+    for name in names:
+        atomic.remove(folder.root / transcripts.attachment(name), folder.root)
+
+
+def without_copies(folder: UserFolder) -> None:
+    """Take out lines that say what a later line says of the same message: nothing is lost by that."""
+    for each in repeated([*places(folder)]):
+        for path in {place.path for place in each.copies}:
+            _rewrite(folder, path, {place.number: None for place in each.copies if place.path == path})
+
+
+def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> int:
+    """Remove the text of messages that were deleted by then, for good; the deletions stay, so that no old copy of a
+    file brings them back.
+
+    Returns:
+        how many there were.
+    """
+    done = 0
+    for path in transcripts.files(folder):
+        if b'"deleted"' not in (atomic.read(folder.root / path, folder.root) or b""):
+            continue
+        found = [*places(folder, [path])]
+        old = {p.read.deleted: p.read.deleted_at for p in found if p.read and _is_due(p.read, before)}
+        changes: dict[int, bytes | None] = {}
+        for place in found:
+            if place.read and place.read.message and place.read.message.message_id in old:
+                changes[place.number] = None
+            elif place.read and (at := old.get(place.read.deleted)):
+                changes[place.number] = kept.deletion(place.read.deleted, at, final=True)
+        done += len(old)
+        if changes and not dry_run:
+            _rewrite(folder, path, changes)
+    return done
+
+
+def _is_due(line: kept.Line, before: datetime) -> bool:
+    return bool(line.deleted) and not line.final and line.deleted_at is not None and line.deleted_at <= before
+
+
+def _rewrite(folder: UserFolder, path: str, changes: Mapping[int, bytes | None]) -> None:
+    """Replace lines by their numbers, or take them out where there is nothing in their place."""
+    lines = (atomic.read(folder.root / path, folder.root) or b"").split(b"\n")
+    new = [changes.get(number, line) for number, line in enumerate(lines, 1)]
+    atomic.replace(folder.root / path, b"\n".join(line for line in new if line is not None), root=folder.root)

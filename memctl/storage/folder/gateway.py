@@ -1,0 +1,440 @@
+"""The one way in which files change: lock, look again, note the intent, write, index.
+
+Acknowledged means on disk. What a crash leaves half-done is completed, or found not begun, at the next opening.
+"""
+
+from __future__ import annotations
+
+import os
+import secrets
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import apsw
+
+from memctl.core import records, times
+from memctl.core.formats import codec, document
+from memctl.core.models import Change, Memory, TextEdit
+from memctl.core.records import IdMaker
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
+from memctl.providers.base import Embedder
+from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, recovery, transcripts
+from memctl.storage.files.journal import Operation, RecordStep, TextStep
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import sync
+from memctl.storage.folder.entries import record_entry
+from memctl.storage.folder.view import View
+from memctl.storage.index.protocol import FileState, FileUpdate
+from memctl.storage.index.sqlite import SqliteIndex
+
+if TYPE_CHECKING:
+    from memctl.storage.files.erase import Erasure
+
+_FEW = 16
+"""Up to this many records are found in the file by their bytes; for more, one parse is cheaper."""
+
+_TRIES = 5
+
+TAKEN_BACK = "Nothing was changed."
+UNFINISHED = "It may be done in part: the next command finishes it or drops it, once the disk works again."
+
+
+T = TypeVar("T")
+Decision = Callable[[View], tuple[Change, T]]
+"""Makes a change of what it sees, and a value for the caller; may be called again, when a hand edit came between."""
+
+
+class Gateway:
+    """Applies changes to one user's folder.
+
+    Attributes:
+        moved_aside: how many entries that somebody else wrote were moved out of the way.
+    """
+
+    def __init__(
+        self, folder: UserFolder, index: SqliteIndex, embedder: Embedder | None, *, lock_timeout: float, log_limit: int
+    ) -> None:
+        self.folder, self.index, self.embedder = folder, index, embedder
+        self.lock_timeout, self.log_limit = lock_timeout, log_limit
+        self.ids = IdMaker()
+        self.moved_aside = 0
+        self._given: dict[str, str] = {}
+
+    def apply(self, decide: Decision[T], now: datetime, before: Decision[None] | None = None) -> T:
+        """Decide on a change and make it durable.
+
+        Args:
+            decide: called with the state under the lock.
+            now: the time noted in the log.
+            before: a change of its own that is to be made first, under the same lock.
+
+        Returns:
+            the value that was decided on with the change.
+
+        Raises:
+            LockedError, StorageError, InvalidDataError, RefusedError: nothing was changed.
+        """
+        with self.locked():
+            if before is not None and not before(self.view())[0].empty:
+                decide(self.view())  # what is going to be refused must change nothing, not even this
+                self._apply_one(before, now)
+                recovery.recover(self.folder)  # the log may not have taken that it was done
+            return self._apply_one(decide, now)
+
+    def _apply_one(self, decide: Decision[T], now: datetime) -> T:
+        for _ in range(_TRIES):
+            change, value = decide(self.view())
+            if change.empty:
+                return value
+            prepared = self._prepare(change, now)
+            if prepared is not None:
+                self._carry_out(prepared)
+                return value
+        raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
+
+    def locked(self) -> Any:
+        """The user's lock, with whatever a crashed process left behind mended first."""
+        return _Locked(self)
+
+    def view(self) -> View:
+        """The present state, synced.
+
+        Raises:
+            InvalidDataError, RefusedError: the truth cannot be read, so nothing may be written.
+        """
+        report = sync.sync(self.folder, self.index, self.embedder)
+        if report.blocked:
+            raise report.blocked
+        if len(self._given) > records.REMEMBERED:
+            self._given.clear()
+        return View(self.index, self.folder, self.ids, self._given)
+
+    # Preparing
+
+    def _prepare(self, change: Change, now: datetime) -> _Prepared | None:
+        """Everything that will be written, worked out before anything is; None when the file changed meanwhile."""
+        texts = {m.memory_id: change.raws.get(m.memory_id) or _dump(m) for m in change.puts}
+        known = self.index.raws(document.FILE_NAME, [*texts, *change.removes])
+        data = atomic.read(self.folder.memory_file)
+        base = self.index.files().get(document.FILE_NAME)
+        if (base.stamp if base else None) != (None if data is None else self._stamp()):
+            return None
+        clean = base is None or not base.problem
+        old = document.empty(self.folder.name) if data is None else data
+        files = tuple(self._signed(file) for file in change.texts)
+        change = replace(change, texts=files)
+        new, header = self._new_content(old, change, texts, clean)
+        _check_size(new)
+        operation = Operation(
+            op=_operation_id(now),
+            at=times.to_text(now),
+            command=change.command,
+            records=_record_steps(texts, known, change.removes),
+            texts=tuple(TextStep(f.name, f.before, f.after) for f in files),
+            lines=change.lines,
+            header=header,
+            undoes=change.undoes,
+            redoes=change.redoes,
+        )
+        return _Prepared(change, operation, base, data, new if new != data else None, texts, clean)
+
+    def _signed(self, file: TextEdit) -> TextEdit:
+        """The edit, with the signature that memctl's own files bear."""
+        path = layout.path_of(file.name)
+        if file.after is None or not path.startswith(layout.PRIVATE):
+            return file
+        if local_state.is_own(self.folder, path, file.after):
+            return file
+        return replace(file, after=self.folder.signer.signed(path, file.after))
+
+    def _stamp(self) -> tuple[int, int, int, int]:
+        found = self.folder.memory_file.stat()
+        return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+
+    def _new_content(
+        self, data: bytes, change: Change, texts: Mapping[str, bytes], clean: bool
+    ) -> tuple[bytes, tuple[Mapping[str, Any], Mapping[str, Any]] | None]:
+        if change.puts or change.removes:
+            plan = self._plan_by_index(data, change) if clean else None
+            if plan is None:
+                parsed = document.parse(data)
+                _refuse_repeated(parsed, change.removes)
+                plan = edit.plan_from_document(parsed, change.puts, change.removes)
+            data = edit.edited(data, plan, texts, change.removes)
+        if change.header is None:
+            return data, None
+        parsed = document.parse(data)
+        wanted = {"format": document.FORMAT, "user_id": self.folder.name, **parsed.header, **change.header}
+        header = {name: value for name, value in wanted.items() if value not in ([], {}, None)}
+        return edit.rebuilt(header, [record.raw for record in parsed.records]), (parsed.header, header)
+
+    def _plan_by_index(self, data: bytes, change: Change) -> edit.Plan | None:
+        """Find the few records concerned by their bytes; None where that is not certain or not worth it."""
+        ids = [*(memory.memory_id for memory in change.puts), *change.removes]
+        known = self.index.raws(document.FILE_NAME, ids)
+        if len(known) > _FEW:
+            return None
+        anchors = {
+            memory.memory_id: self.index.record_before(_seconds(memory.created_at), memory.memory_id)
+            for memory in sorted(change.puts, key=edit.order_key)
+            if memory.memory_id not in known
+        }
+        distinct = set(anchors.values())
+        if None in distinct or len(distinct) > _FEW or distinct & set(change.removes):
+            return None
+        known |= self.index.raws(document.FILE_NAME, [anchor for anchor in anchors.values() if anchor])
+        places = {mid: _place(data, raw) for mid, raw in known.items()}
+        if None in places.values():
+            return None
+        return edit.Plan({mid: place for mid, place in places.items() if place}, anchors)
+
+    # Carrying out
+
+    def _carry_out(self, prepared: _Prepared) -> None:
+        _check_files(self.folder, prepared.change.texts)
+        for line in prepared.change.lines:  # what cannot be written must be met before it is begun
+            atomic.check_regular(self.folder.step(line.log))
+        layout.ensure_private(self.folder)
+        prepared = replace(prepared, operation=journal.write_intent(self.folder, prepared.operation))
+        try:
+            self._write(prepared)
+        except MemctlError as problem:
+            self._confirm_or_take_back(prepared, problem)
+        except BaseException as problem:
+            done = self._take_back(prepared)
+            if done and not isinstance(problem, Exception):
+                journal.finish(self.folder, prepared.operation)
+            if not done or not isinstance(problem, Exception):
+                raise
+        journal.finish(self.folder, prepared.operation)
+        self._index(prepared)
+
+    def _write(self, prepared: _Prepared) -> None:
+        for file in prepared.change.texts:
+            recovery.write_text(self.folder, file.name, file.after, file.before)
+        recovery.write_lines(self.folder, prepared.change.lines)
+        if prepared.content is not None:
+            with atomic.told(self.folder.memory_file):
+                self._write_memory(prepared, prepared.content)
+
+    def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
+        keep = self.folder.displaced / document.FILE_NAME
+        atomic.make_directory(keep.parent, self.folder.root)
+        atomic.replace(self.folder.memory_file, content, keep=keep, root=self.folder.root)
+        if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
+            recovery.keep_hand_edit(keep)
+
+    def _confirm_or_take_back(self, prepared: _Prepared, problem: MemctlError) -> None:
+        """The system refused something half-way.
+
+        Raises:
+            StorageError: nothing was changed, unless the hint says that it is not certain.
+        """
+        try:
+            done = self._take_back(prepared)
+        except MemctlError:
+            raise StorageError(problem.message, hint=UNFINISHED) from None
+        if not done:
+            hint = TAKEN_BACK if problem.hint == atomic.UNSURE else problem.hint
+            raise StorageError(problem.message, hint=hint) if isinstance(problem, StorageError) else problem
+        atomic.confirm(self.folder.memory_file)
+
+    def _take_back(self, prepared: _Prepared) -> bool:
+        """A write failed half-way while we live: put back what was written, so that "nothing was changed" is true.
+
+        Returns:
+            whether all had been written after all: then the change has succeeded.
+        """
+        if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
+            return True
+        for file in prepared.change.texts:
+            if recovery.read_text(self.folder, file.name) == file.after and file.before != file.after:
+                recovery.write_text(self.folder, file.name, file.before, file.after)
+        recovery.write_lines(self.folder, [replace(line, added=not line.added) for line in prepared.change.lines])
+        journal.finish(self.folder, prepared.operation, journal.DROPPED)
+        return False
+
+    def _index(self, prepared: _Prepared) -> None:
+        """Index what was just written. The change has succeeded: if this fails, the next sync heals it."""
+        try:
+            if prepared.content is not None and prepared.clean:
+                self._index_memory(prepared, prepared.content)
+            transcribed = any(transcripts.is_transcript(line.log) for line in prepared.change.lines)
+            if prepared.change.texts or transcribed or not prepared.clean:
+                sync.sync(self.folder, self.index, self.embedder)
+            journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
+        except (MemctlError, apsw.Error, OSError):
+            return
+
+    def _index_memory(self, prepared: _Prepared, content: bytes) -> None:
+        """Spare the next sync the parse: since `prepared.base` nothing but our own records has changed."""
+        found = self.folder.memory_file.stat()
+        if found.st_size != len(content) or found.st_ino == (prepared.base.inode if prepared.base else -1):
+            return
+        stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        state = FileState(document.FILE_NAME, *stamp, seen_ns=sync.OWN_WRITE)
+        entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
+        header = prepared.operation.header[1] if prepared.operation.header else None
+        if prepared.before is None:
+            header = document.parse(content).header
+        vectors = sync.embed_entries(entries, self.embedder, self.index)
+        update = FileUpdate(
+            document.FILE_NAME,
+            *(prepared.base, state, entries, prepared.change.removes, header),
+            logged=prepared.operation.op,
+        )
+        self.index.update([update], vectors)
+
+    # Purging
+
+    def purge(self, decide: Callable[[View], tuple[Erasure, T]], now: datetime) -> T:
+        """Erase memories from every file. The intent holds ids alone, enough to finish after a crash.
+
+        Returns:
+            what was decided.
+        """
+        from memctl.storage.files.erase import erase  # it knows every kind of file, which no other change needs
+
+        with self.locked():
+            what, value = decide(self.view())
+            intent = Operation(_operation_id(now), times.to_text(now), "purge", (), (), erases=(what.ids, what.files))
+            intent = journal.write_intent(self.folder, intent)
+            try:
+                erase(self.folder, what)
+            except StorageError as problem:
+                raise StorageError(problem.message, hint=UNFINISHED) from None
+            journal.finish(self.folder, intent)
+            return value
+
+
+@dataclass(frozen=True)
+class _Prepared:
+    """A change worked out: what will be written, against which state of the index (`base`), and whether every record of
+    the file is known by its bytes (`clean`)."""
+
+    change: Change
+    operation: Operation
+    base: FileState | None
+    before: bytes | None
+    content: bytes | None
+    texts: Mapping[str, bytes]
+    clean: bool
+
+
+class _Locked:
+    """Context manager: the lock, then recovery."""
+
+    def __init__(self, gateway: Gateway) -> None:
+        self._gateway = gateway
+        self._lock = lock.exclusive(gateway.folder.lock, timeout=gateway.lock_timeout)
+
+    def __enter__(self) -> None:
+        self._lock.__enter__()
+        try:
+            _refuse_tracked(self._gateway.folder)
+            if local_state.suspicious(self._gateway.folder):
+                self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
+                _take_back(self._gateway)
+            recovery.recover(self._gateway.folder)
+        except BaseException as problem:
+            self._lock.__exit__(type(problem), problem, problem.__traceback__)
+            raise
+
+    def __exit__(self, *error: Any) -> None:
+        self._lock.__exit__(*error)
+
+
+def recover_if_free(gateway: Gateway) -> None:
+    """Mend after a crash where nobody else is at work; readers call this and never wait."""
+    try:
+        if journal.unfinished(gateway.folder) is None:
+            return
+        _refuse_tracked(gateway.folder)
+        with lock.exclusive(gateway.folder.lock, timeout=0):
+            recovery.recover(gateway.folder)
+    except MemctlError:
+        return
+
+
+def _refuse_repeated(parsed: document.Document, removes: Sequence[str]) -> None:
+    """Go on only if no record that goes stands there again with another text: that one would go with it, and nothing
+    would bring it back."""
+    repeated = document.repeated(parsed) & set(removes)
+    if repeated:
+        name = min(repeated)
+        raise RefusedError(
+            f"{name} is the id of several records in memory.json: removing one would remove them all",
+            hint="`memctl doctor --fix` gives the others ids of their own; nothing was changed.",
+        )
+
+
+def _take_back(gateway: Gateway) -> None:
+    """What another user of the folder moved aside, and is this one's, comes back."""
+    if gateway.folder.unverified.is_dir():
+        from memctl.storage.files import adopting  # only where somebody else has written
+
+        adopting.take_back(gateway.folder, session_timeout=gateway.lock_timeout)
+
+
+def _refuse_tracked(folder: UserFolder) -> None:
+    """Go on only if git does not track what memctl keeps for itself."""
+    from memctl.git import tracking  # questions do not need it
+
+    tracking.refuse_tracked(folder)
+
+
+def _dump(memory: Memory) -> bytes:
+    try:
+        return codec.dump(codec.encode(memory)).encode()
+    except codec.RecordError as problem:
+        raise InvalidDataError(f"memory {memory.memory_id}: {problem}") from None
+
+
+LARGEST_FILE = 512 * 1024 * 1024
+
+
+def _check_size(content: bytes) -> None:
+    if len(content) > LARGEST_FILE:
+        raise InvalidDataError(
+            "memory.json would grow past 512 MiB", hint="Put large texts into files below knowledge/."
+        )
+
+
+def _record_steps(
+    texts: Mapping[str, bytes], known: Mapping[str, bytes], removes: Sequence[str]
+) -> tuple[RecordStep, ...]:
+    before = {memory_id: raw.decode() for memory_id, raw in known.items()}
+    puts = [RecordStep(mid, before.get(mid), text.decode()) for mid, text in texts.items()]
+    return (*puts, *(RecordStep(mid, before[mid], None) for mid in removes if mid in before))
+
+
+def _place(data: bytes, raw: bytes) -> tuple[int, int] | None:
+    start = data.rfind(raw)
+    if start < 0 or data.find(raw, 0, start + len(raw) - 1) >= 0:
+        return None
+    return start, start + len(raw)
+
+
+def _seconds(moment: datetime | None) -> float | None:
+    return moment.timestamp() if moment else None
+
+
+def _operation_id(now: datetime) -> str:
+    return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
+
+
+def _same_file(found: os.stat_result, known: FileState) -> bool:
+    """Whether a displaced file is the one that was read (its ctime tells of the renaming only)."""
+    return (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.mtime_ns, known.inode)
+
+
+def _check_files(folder: UserFolder, files: Sequence[TextEdit]) -> None:
+    """Each file must still be what the decision saw."""
+    for file in files:
+        if recovery.read_text(folder, file.name) != file.before:
+            raise ConflictError(
+                f"{file.name} was changed by someone else in the meantime", hint="Run the command again."
+            )

@@ -1,0 +1,543 @@
+"""Making the index say what the files say: look at every file, read what is different, keep what cannot be read.
+
+Nothing here writes a file of the user's.
+"""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from memctl.core import kept
+from memctl.core.formats import codec, document, knowledge, reflections
+from memctl.core.formats.document import tombstones
+from memctl.core.models import IndexState
+from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
+from memctl.providers.base import Embedder
+from memctl.storage.files import atomic, journal, transcripts
+from memctl.storage.files.journal import Operation
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder.entries import message_entries, passage_entries, record_entry, reflection_entry, text_of
+from memctl.storage.index.protocol import Entry, FileState, FileUpdate
+from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.index.vectors import Packed, pack
+
+SUSPECT_NS = 2_000_000_000
+"""A file changed this shortly before it was read may change again without its times showing it."""
+
+OWN_WRITE = 2**62
+"""`seen_ns` of a file we wrote ourselves under the lock: never suspect."""
+
+FUSE_SHARE, FUSE_LEAST = 0.25, 20
+
+EMBED_BATCH = 256
+
+Progress = Callable[[str, int, int], None]
+"""Called with what is going on, how many are done, how many there are."""
+
+
+@dataclass(frozen=True)
+class SyncReport:
+    """What a sync did.
+
+    Args:
+        changed: entries added or changed; `removed`: entries taken out.
+        notes: sentences on what is wrong with the files; the index keeps the last good state of those.
+        blocked: an error every write must raise, because the truth cannot be read.
+        pending: entries without a vector, and why.
+    """
+
+    changed: int = 0
+    removed: int = 0
+    notes: tuple[str, ...] = ()
+    blocked: MemctlError | None = None
+    pending: int = 0
+    pending_reason: str = ""
+
+    @property
+    def index_state(self) -> IndexState:
+        if self.blocked:
+            return IndexState("stale", self.notes)
+        if self.pending:
+            return IndexState(
+                "pending", (*self.notes, f"{self.pending} entries have no vector yet: {self.pending_reason}")
+            )
+        return IndexState("fresh", self.notes)
+
+
+def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
+    """The files that can be found in, as the directory shows them now. None is opened.
+
+    Returns:
+        their states, and the folders that cannot be listed: what is known below those is taken as it was.
+    """
+    states: dict[str, FileState] = {}
+    closed: list[str] = []
+    for path in _paths(folder, closed):
+        try:
+            found = os.lstat(folder.root / path)
+        except FileNotFoundError:
+            continue
+        state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        problem = _unfit(path, found)
+        states[path] = replace(state, problem=problem, readable=False) if problem else state
+    return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
+
+
+def _named_in_unicode(name: str) -> bool:
+    """A file with another name cannot stand in an index, nor in `summary_md_ref`; it costs only itself."""
+    try:
+        name.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
+
+
+def _unfit(path: str, found: os.stat_result) -> str:
+    """Why a file is not to be opened, empty where it may be. Links may lead anywhere and pipes never end."""
+    if stat.S_ISREG(found.st_mode):
+        large = path.startswith(knowledge.FOLDER) and found.st_size > knowledge.LARGEST_FILE
+        return f"{path}: {knowledge.too_large()}" if large else ""
+    what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
+    return f"{path} is {what}, which memctl does not read; put the real file there"
+
+
+def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
+    yield document.FILE_NAME
+    yield from _below(folder.reflections, reflections.FOLDER, _is_reflection, closed)
+    yield from _below(folder.knowledge, knowledge.FOLDER, knowledge.is_document, closed)
+    yield from _flat(folder.transcripts, transcripts.FOLDER, transcripts.is_transcript, closed)
+
+
+def _flat(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
+    """As `_below`, without folders in it: attachments are thousands, and found through their messages."""
+    try:
+        names = sorted(entry.name for entry in os.scandir(directory))
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        closed.append(prefix)
+        return
+    yield from (prefix + name for name in names if _named_in_unicode(name) and wanted(prefix + name))
+
+
+def _is_reflection(path: str) -> bool:
+    return path.endswith(".md") and not path.endswith(".proposed.md")
+
+
+def _below(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
+    try:
+        entries = sorted(os.scandir(directory), key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError):
+        return
+    except OSError:
+        closed.append(prefix)
+        return
+    for entry in entries:
+        if entry.name.startswith(".") or not _named_in_unicode(entry.name):
+            continue
+        if entry.is_dir(follow_symlinks=False):
+            yield from _below(Path(entry.path), f"{prefix}{entry.name}/", wanted, closed)
+        elif wanted(prefix + entry.name):
+            yield prefix + entry.name
+
+
+def sync(
+    folder: UserFolder,
+    index: SqliteIndex,
+    embedder: Embedder | None,
+    *,
+    deep: bool = False,
+    allow_mass_change: bool = False,
+    progress: Progress | None = None,
+) -> SyncReport:
+    """Bring the index up to date with the files.
+
+    Args:
+        deep: hash every file, whatever its times say.
+        allow_mass_change: accept that more than a quarter of the records went away.
+        progress: told how many entries are indexed.
+    """
+    index.drop_if_damaged()
+    outcomes, notes = _outcomes(folder, index, deep)
+    blocked = None if allow_mass_change else _accident(index, outcomes)
+    if blocked and _take_over_log(folder, index, embedder):
+        outcomes, notes = _outcomes(folder, index, deep)
+        blocked = _accident(index, outcomes)
+    accepted = [outcome for outcome in outcomes if not (blocked and outcome.path == document.FILE_NAME)]
+    if accepted and not index.meta("model") and embedder and not index.total():
+        index.forget_vectors(embedder.identity)
+    if accepted:
+        _write(index, accepted, embedder, progress)
+    return _report(index, accepted, blocked, notes)
+
+
+def _outcomes(folder: UserFolder, index: SqliteIndex, deep: bool) -> tuple[list[_Outcome], list[str]]:
+    """What became of the files that are not as the index knows them, and notes on folders that cannot be listed."""
+    known = index.files()
+    present, closed = sweep(folder)
+    looked = (_look(folder, index, state, known.get(path), deep) for path, state in present.items())
+    outcomes = [outcome for outcome in looked if outcome is not None]
+    outcomes += [
+        _gone(index, path, known[path]) for path in known if path not in present and not path.startswith(tuple(closed))
+    ]
+    return outcomes, [f"{prefix} cannot be listed; what was known of it is kept" for prefix in closed]
+
+
+@dataclass(frozen=True)
+class _Outcome:
+    """What became of one file."""
+
+    update: FileUpdate
+    changed: bool = True
+
+    @property
+    def path(self) -> str:
+        return self.update.path
+
+
+def _look(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
+) -> _Outcome | None:
+    """None where the file is known to be the same."""
+    if before and before.stamp == now.stamp and not deep and not _suspect(before):
+        return None
+    if now.readable and transcripts.is_transcript(now.path):
+        return _look_at_transcript(folder, index, now, before, deep)
+    seen = time.time_ns()
+    logged = _newest_logged(folder) if now.path == document.FILE_NAME else ""
+    if not now.readable:
+        return None if before and before.stamp == now.stamp else _unreadable(now, before, located(now.problem))
+    try:
+        data = _read(folder, now.path)
+    except MemctlError as problem:
+        return _unreadable(replace(now, seen_ns=seen), before, problem)
+    if data is None:
+        return _gone(index, now.path, before) if before else None
+    state = replace(now, hash=codec.digest(data), seen_ns=seen)
+    if before and before.hash == state.hash:
+        return _Outcome(
+            FileUpdate(now.path, before, replace(state, problem=before.problem, readable=before.readable)),
+            changed=False,
+        )
+    try:
+        return _read_entries(index, state, before, data, logged)
+    except InvalidDataError as problem:
+        return _unreadable(state, before, problem)
+
+
+def _look_at_transcript(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, deep: bool
+) -> _Outcome | None:
+    """A file that only grew is read from where it ended; any other as a whole."""
+    full, seen = folder.resolve(now.path), time.time_ns()
+    try:
+        if before and not deep and before.hash and before.inode == now.inode and now.size >= before.size:
+            start = max(0, before.size - transcripts.TAIL)
+            data = transcripts.read_from(full, start)[: now.size - start]
+            if transcripts.tail_digest(data[: before.size - start]) == before.hash:
+                if now.size == before.size and before.stamp == now.stamp:
+                    return None
+                if now.size > before.size:
+                    return _grown(folder, index, replace(now, seen_ns=seen), before, data[before.size - start :], data)
+        data = transcripts.read_from(full, 0)[: now.size]
+    except MemctlError as problem:
+        return _unreadable(replace(now, seen_ns=seen), before, problem)
+    return _read_transcript(folder, index, replace(now, seen_ns=seen), before, data)
+
+
+def _grown(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState, new: bytes, data: bytes
+) -> _Outcome:
+    return _Outcome(transcript_update(folder, index, before, replace(now, problem=before.problem), new, data))
+
+
+def transcript_update(
+    folder: UserFolder, index: SqliteIndex, before: FileState | None, now: FileState, new: bytes, tail: bytes
+) -> FileUpdate:
+    """What lines at the end of a transcript change.
+
+    Args:
+        new: the lines.
+        tail: what the file ends with, by which it is known again; the lines where they are longer.
+    """
+    entries, gone, broken = _message_entries(folder, new, now.size - len(new), now.path)
+    removed = [ref for message_id in gone for ref in index.refs_of_message(now.path, message_id)]
+    digest = transcripts.tail_digest(tail) if new.endswith(b"\n") else ""  # an unfinished line is read again
+    state = replace(now, hash=digest, problem=now.problem or _unreadable_lines(broken))
+    return FileUpdate(now.path, before, state, entries, removed)
+
+
+def _message_entries(folder: UserFolder, data: bytes, offset: int, path: str) -> tuple[list[Entry], list[str], int]:
+    """The entries of a part of a transcript, the ids of messages that were deleted, and how many lines are broken. Of
+    two lines with one id the last one holds; what was deleted stays so, wherever its line stands."""
+    last: dict[str, kept.Line] = {}
+    deleted: dict[str, None] = {}
+    broken = 0
+    for line in kept.lines(data, offset):
+        if line is None:
+            broken += 1
+        elif line.message is None:
+            deleted[line.deleted] = None
+        else:
+            last[line.message.message_id] = line
+    held = [line for message_id, line in last.items() if message_id not in deleted]
+    entries = [entry for line in held for entry in message_entries(line, path, _whole_text(folder, line))]
+    return entries, [*deleted], broken
+
+
+def _whole_text(folder: UserFolder, line: kept.Line) -> str:
+    return transcripts.whole(folder, line.message).text if line.message else ""
+
+
+def _unreadable_lines(broken: int) -> str:
+    many = "1 line" if broken == 1 else f"{broken} lines"
+    return f"{many} cannot be read as a message (`memctl doctor`)" if broken else ""
+
+
+def _read_transcript(
+    folder: UserFolder, index: SqliteIndex, now: FileState, before: FileState | None, data: bytes
+) -> _Outcome:
+    update = transcript_update(folder, index, before, replace(now, problem=""), data, data)
+    known = index.hashes(now.path)
+    moved = _moved(update.entries, index.lines(now.path))
+    fresh = [entry for entry in update.entries if known.get(entry.ref) != entry.hash]
+    removed = known.keys() - {entry.ref for entry in update.entries}
+    return _Outcome(replace(update, entries=fresh, removed=sorted(removed), lines=moved))
+
+
+def _newest_logged(folder: UserFolder) -> str:
+    """The newest finished operation, asked before the file is read: so the file holds all up to it."""
+    try:
+        return journal.newest(folder)
+    except MemctlError:
+        return ""
+
+
+def _suspect(state: FileState) -> bool:
+    return state.seen_ns - max(state.mtime_ns, state.ctime_ns) < SUSPECT_NS
+
+
+def _read(folder: UserFolder, path: str) -> bytes | None:
+    full = folder.resolve(path)
+    return atomic.read(full)
+
+
+def _unreadable(state: FileState, before: FileState | None, problem: MemctlError) -> _Outcome:
+    same = before is not None and before.problem == problem.message
+    return _Outcome(
+        FileUpdate(state.path, before, replace(state, problem=problem.message, readable=False)), changed=not same
+    )
+
+
+def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
+    header: Mapping[str, object] | None = {} if path == document.FILE_NAME else None
+    return _Outcome(FileUpdate(path, before, None, removed=tuple(index.hashes(path)), header=header))
+
+
+def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes, logged: str) -> _Outcome:
+    known = index.hashes(state.path)
+    header: Mapping[str, object] | None = None
+    lines: Mapping[str, int] = {}
+    if state.path == document.FILE_NAME:
+        doc = document.parse(data, state.path)
+        entries, problem = record_entries(doc)
+        header = doc.header
+    elif knowledge.is_document(state.path):
+        entries, problem = passage_entries(data, state.path), ""
+        lines = _moved(entries, index.lines(state.path))
+    else:
+        entries, problem = [reflection_entry(reflections.parse(data, state.path), data)], ""
+    fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
+    removed = known.keys() - {entry.ref for entry in entries}
+    new = replace(state, problem=problem)
+    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header, lines, logged))
+
+
+def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
+    """Where passages that were known stand now, if elsewhere than before."""
+    return {entry.ref: entry.line for entry in entries if known.get(entry.ref, entry.line) != entry.line}
+
+
+def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
+    """Entries of the readable records, and a sentence on the others. What was purged stays purged."""
+    entries: dict[str, Entry] = {}
+    buried = tombstones(parsed.header)
+    broken = 0
+    for record in parsed.records:
+        if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in buried:
+            broken += 1
+        else:
+            entries[record.memory.memory_id] = record_entry(record.memory, record.raw)
+    many = "1 record is" if broken == 1 else f"{broken} records are"
+    problem = f"{many} left out: unreadable, with a repeated id, or purged (`memctl doctor`)" if broken else ""
+    return list(entries.values()), problem
+
+
+def _accident(index: SqliteIndex, outcomes: Sequence[_Outcome]) -> MemctlError | None:
+    """Why `memory.json` looks like an accident; None where it does not."""
+    return next((error for outcome in outcomes if (error := _fuse(index, outcome))), None)
+
+
+def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
+    if outcome.path != document.FILE_NAME or not outcome.update.removed:
+        return None
+    before, going = len(index.hashes(document.FILE_NAME)), len(outcome.update.removed)
+    if outcome.update.state is None:
+        return RefusedError(
+            "memory.json is gone: that looks like an accident, so the last good state is kept",
+            hint="Bring it back (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
+        )
+    if before < FUSE_LEAST or going <= FUSE_SHARE * before:
+        return None
+    what = f"holds {before - going} of the {before} memories it had"
+    return RefusedError(
+        f"memory.json {what}: that looks like an accident, so the last good state is kept",
+        hint="Bring the file back (git, backup), or accept it with `memctl sync --allow-mass-change`.",
+    )
+
+
+def _take_over_log(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> bool:
+    """Take into the index what the log says memctl did to `memory.json` since: what memctl removed is no accident.
+
+    A process that died between its write and the index's leaves the index behind the file. Where a record is not what
+    an operation found, somebody else has changed it since: that step is left out.
+
+    Returns:
+        whether the index was behind the log.
+    """
+    base = index.files().get(document.FILE_NAME)
+    try:
+        update = _logged_update(index, base, journal.since(folder, index.logged()))
+    except (InvalidDataError, StorageError):
+        return False
+    if not (update.entries or update.removed):
+        return False
+    _write(index, [_Outcome(replace(update, logged=_newest_logged(folder)))], embedder)
+    return True
+
+
+def _logged_update(index: SqliteIndex, base: FileState | None, operations: Sequence[Operation]) -> FileUpdate:
+    """What the operations made of the records the index knows. The file's state stays: it is looked at again."""
+    steps = [step for operation in operations for step in operation.records]
+    erased = [memory_id for operation in operations for memory_id in (operation.erases or ((), ()))[0]]
+    before = index.raws(document.FILE_NAME, list(dict.fromkeys([*(step.memory_id for step in steps), *erased])))
+    now: dict[str, bytes | None] = dict(before)
+    for step in steps:
+        if now.get(step.memory_id) == _encoded(step.before):
+            now[step.memory_id] = _encoded(step.after)
+    now |= dict.fromkeys(erased)
+    puts = [raw for ref, raw in now.items() if raw is not None and raw != before.get(ref)]
+    entries = [record_entry(document.decode_raw(raw), raw) for raw in puts]
+    removed = [ref for ref, raw in now.items() if raw is None and ref in before]
+    return FileUpdate(document.FILE_NAME, base, base, entries, removed, _logged_header(index.header(), operations))
+
+
+def _encoded(text: str | None) -> bytes | None:
+    return None if text is None else text.encode("utf-8", "surrogatepass")
+
+
+def _logged_header(header: Mapping[str, Any], operations: Sequence[Operation]) -> Mapping[str, Any]:
+    for before, after in (operation.header for operation in operations if operation.header):
+        header = after if header == before else header
+    return header
+
+
+def last_good(folder: UserFolder, index: SqliteIndex) -> bytes:
+    """A `memory.json` of what the index knows of it: the fields beside the memories, and these byte for byte."""
+    start = document.empty(folder.name, index.header())
+    lines = index.lines(document.FILE_NAME)
+    raws = index.raws(document.FILE_NAME, sorted(lines, key=lambda ref: lines[ref]))
+    return document.apply_splices(start, [document.fill(document.parse(start).array, [*raws.values()])])
+
+
+def _write(
+    index: SqliteIndex, outcomes: Sequence[_Outcome], embedder: Embedder | None, progress: Progress | None = None
+) -> None:
+    entries = [entry for outcome in outcomes for entry in outcome.update.entries]
+    vectors = embed_entries(entries, embedder, index, progress)
+    index.update([outcome.update for outcome in outcomes], vectors)
+
+
+def embed_entries(
+    entries: Sequence[Entry], embedder: Embedder | None, index: SqliteIndex, progress: Progress | None = None
+) -> dict[tuple[str, str], Packed]:
+    """Vectors of new entries where the model is fast enough to wait for; slow ones are made later, outside of locks."""
+    if embedder is None or embedder.slow or index.meta("model") != embedder.identity:
+        return {}
+    packed: dict[tuple[str, str], Packed] = {}
+    for start in range(0, len(entries), EMBED_BATCH):
+        batch = entries[start : start + EMBED_BATCH]
+        if progress:
+            progress("indexing", start, len(entries))
+        vectors = embedder.embed([entry.text for entry in batch])
+        packed |= {(e.path, e.ref): pack(vector) for e, vector in zip(batch, vectors, strict=True)}
+    return packed
+
+
+def _report(
+    index: SqliteIndex, outcomes: Sequence[_Outcome], blocked: MemctlError | None, notes: list[str]
+) -> SyncReport:
+    broken = [state for state in index.files().values() if state.problem]
+    notes += [s.problem if s.problem.startswith(s.path) else f"{s.path}: {s.problem}" for s in broken]
+    unreadable = next((s for s in index.files().values() if s.path == document.FILE_NAME and not s.readable), None)
+    if unreadable and not blocked:
+        marked = document.MARKED in unreadable.problem
+        hint = document.MARKED_HINT if marked else "Mend it by hand, then run `memctl doctor`. Nothing was changed."
+        closed = unreadable.problem.startswith("cannot read ")
+        blocked = (
+            StorageError(unreadable.problem, hint="Check its permissions.")
+            if closed
+            else located(unreadable.problem, hint)
+        )
+    if blocked and not unreadable:
+        notes.append(blocked.message)
+    return SyncReport(
+        changed=sum(len(outcome.update.entries) for outcome in outcomes),
+        removed=sum(len(outcome.update.removed) for outcome in outcomes),
+        notes=tuple(notes),
+        blocked=blocked,
+    )
+
+
+def embed_pending(
+    index: SqliteIndex, embedder: Embedder | None, progress: Progress | None = None, *, at_most: int | None = None
+) -> tuple[int, str]:
+    """Make the vectors that are missing, batch by batch; what is done stays done when it is interrupted.
+
+    Args:
+        at_most: make none if a slow model would have to make more than this.
+
+    Returns:
+        how many are still missing, and why.
+    """
+    if embedder is None:
+        return 0, ""
+    ready = index.meta("model") == embedder.identity
+    missing = index.pending_count() if ready else index.total()
+    if ready and not missing:
+        return 0, ""
+    if embedder.slow and at_most is not None and missing > at_most:
+        return missing, "`memctl sync` makes them"
+    try:
+        if not ready:
+            index.forget_vectors(embedder.identity)
+        _embed_batches(index, embedder, progress, missing)
+    except ProviderError as problem:
+        return index.pending_count(), problem.message
+    return 0, ""
+
+
+def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | None, total: int) -> None:
+    done = 0
+    while batch := index.pending(EMBED_BATCH):
+        if progress:
+            progress("embedding", done, max(done + len(batch), total))
+        vectors = embedder.embed([text_of(found) for found in batch])
+        index.put_vectors(zip(batch, map(pack, vectors), strict=True))
+        done += len(batch)

@@ -1,0 +1,358 @@
+"""Searching the index: full text, vectors, and the filters on both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from hashlib import blake2b
+from typing import Any
+
+import apsw
+
+from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED, Filters
+from memctl.core.text import terms
+from memctl.storage.index import database as db
+from memctl.storage.index import vectors
+from memctl.storage.index.protocol import Found, Neighbours, Said, Scored, Vector
+
+EXACT_SCAN_LIMIT = 400
+"""Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
+
+SKETCH_CANDIDATES, SKETCHES_A_HIT = 400, 2
+"""At least so many candidates, and so many times the wanted number."""
+
+_FEW_TIMES, _OVERFETCH = 2, 1_000
+
+FOUND = "rowid, path, ref, raw, line, memory_id, layer, category, problem, hash"
+
+
+_PATHS = {
+    DOCUMENTS: ("knowledge/", "knowledge0"),
+    MEMORIES: ("memory.json", "transcripts/"),  # and reflections between them
+    MESSAGES: ("transcripts/", "transcripts0"),
+}
+"""From which path to before which one the entries of each part of an answer stand."""
+
+
+def within(part: str, table: str = "e") -> str:
+    """The condition that the path of a row of a table is one of this part."""
+    low, high = _PATHS[part]
+    return f"({table}.path >= '{low}' AND {table}.path < '{high}')"
+
+
+@dataclass(frozen=True)
+class Where:
+    """A condition on `entries e` with its arguments; `by_path`: the rows it holds for are quickly listed by path."""
+
+    condition: str
+    arguments: tuple[Any, ...]
+    selective: bool = True
+    by_path: bool = False
+
+
+_BELIEVED = """(e.path = 'memory.json' OR e.layer = 'MSG') AND e.problem = '' AND e.status != 'candidate'
+    AND e.begins <= ?
+    AND (e.expires IS NULL OR e.expires > ?)
+    AND coalesce((SELECT s.begins FROM entries s WHERE e.status = 'superseded' AND s.path = 'memory.json'
+                  AND s.ref = e.superseded_by), e.ends, 1e12) > ?"""
+"""What took another's place says when: `valid_to` of the old one is about the world, not about what was known."""
+
+_VALID = """e.path = 'memory.json' AND e.problem = '' AND e.valid_from <= ?
+    AND CASE WHEN coalesce((SELECT CASE WHEN s.begins <= ? THEN min(coalesce(e.valid_to, 1e12), s.valid_from)
+                            ELSE coalesce(e.expires, 1e12) END FROM entries s
+                            WHERE e.status = 'superseded' AND s.path = 'memory.json' AND s.ref = e.superseded_by),
+                           e.valid_to, 1e12) > ?
+    THEN NOT EXISTS (WITH RECURSIVE later (ref) AS (
+                         SELECT e.superseded_by WHERE e.status = 'superseded'
+                         UNION SELECT n.superseded_by FROM later CROSS JOIN entries n INDEXED BY entries_path
+                         WHERE n.path = 'memory.json' AND n.ref = later.ref AND n.status = 'superseded')
+                     SELECT 1 FROM later CROSS JOIN entries s INDEXED BY entries_path
+                     WHERE s.path = 'memory.json' AND s.ref = later.ref AND s.begins <= ? AND s.valid_from <= ?)
+    END"""
+"""From when on something was so, and until when; takes the time, when it was known, and both again. What was replaced
+ended where what replaced it begins, or what replaced that, if it was known; a date of beginning that nobody gave is
+that of the event, else of the writing. The way to what came later is long: it is gone only where the rest holds."""
+
+_KNOWN = "e.status != 'candidate' AND e.begins <= ? AND (e.status != 'archived' OR e.ends > ?)"
+"""What was known at a time, also of what was over by then."""
+
+_ALWAYS = 1e12
+
+
+def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
+    """The conditions about time and readability."""
+    known = filters.as_of.timestamp() if filters.as_of else _ALWAYS
+    if filters.valid_at:
+        valid = filters.valid_at.timestamp()
+        told = [_VALID, _KNOWN] if filters.as_of else [_VALID]
+        return told, [valid, known] * 2 + [valid] + ([known] * 2 if filters.as_of else [])
+    if filters.as_of:
+        return [_BELIEVED], [known] * 3
+    if filters.expired:
+        return ["e.problem = ''"], []
+    return ["(e.expires IS NULL OR e.expires > ?)", "e.problem = ''"], [now.timestamp()]
+
+
+def _statuses(filters: Filters) -> Sequence[str]:
+    """What was so once may have been superseded since."""
+    if filters.as_of:
+        return ()
+    return (ACTIVE, SUPERSEDED) if filters.valid_at and filters.statuses == (ACTIVE,) else filters.statuses
+
+
+def where(filters: Filters, now: datetime, *, few: bool = False) -> Where:
+    """Filters as SQL. What has expired is never found.
+
+    Args:
+        few: the part of the answer that the filters name is a small one, so that its rows are quickly listed.
+    """
+    if filters in (Filters(only=DOCUMENTS), Filters(only=MESSAGES)) and few:
+        # They are active and do not expire: without a look at these columns, an index answers alone.
+        return Where(within(filters.only), (), by_path=True)
+    parts, arguments = _in_time(filters, now)
+    for column, wanted in (
+        ("category", filters.categories),
+        ("kind", filters.kinds),
+        ("status", _statuses(filters)),
+    ):
+        if wanted:
+            parts.append(f"e.{column} IN ({_marks(wanted)})")
+            arguments += wanted
+    if filters.only:
+        parts.append(within(filters.only))
+    for tag in filters.tags:
+        parts.append("EXISTS (SELECT 1 FROM tags t WHERE t.tag = ? AND t.entry = e.rowid)")
+        arguments.append(tag)
+    for condition, moment in (("e.happened >= ?", filters.since), ("e.happened < ?", filters.until)):
+        if moment:
+            parts.append(condition)
+            arguments.append(moment.timestamp())
+    for column, flag in (("pinned", filters.pinned), ("needs_revision", filters.needs_revision)):
+        if flag is not None:
+            parts.append(f"e.{column} = ?")
+            arguments.append(int(flag))
+    plain = filters == Filters(only=filters.only) and not few
+    return Where(" AND ".join(parts), tuple(arguments), selective=not plain, by_path=few)
+
+
+def _marks(values: Sequence[Any]) -> str:
+    return ",".join("?" * len(values))
+
+
+def full_text(
+    connection: apsw.Connection, words: Sequence[str], condition: Where, limit: int, selection: str = ""
+) -> list[Scored]:
+    """Entries that hold any of the terms, best bm25 first.
+
+    Args:
+        selection: an expression for those that need to be scored, if they are enough; empty for all.
+    """
+    match = terms.match_expression(list(words))
+    if not match:
+        return []
+    if not condition.selective:
+        if selection and _more_than(connection, selection, limit - 1):
+            found = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
+            if len(found) >= limit:
+                return found
+        for depth in (_FEW_TIMES * limit, _OVERFETCH):
+            found = _first_passing(connection, _best(connection, match, depth), condition, limit)
+            if len(found) >= limit or not _more_than(connection, match, depth):
+                return found
+    sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
+    WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
+    if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
+        if not _any(connection, condition):
+            return []
+        sql = f"""SELECT f.rowid, -f.rank FROM full_text f WHERE full_text MATCH ? AND +f.rowid IN
+        (SELECT e.rowid FROM entries e WHERE {condition.condition}) ORDER BY f.rank, f.rowid LIMIT ?"""
+    return _scored(db.rows(connection, sql, (match, *condition.arguments, limit)))
+
+
+def _any(connection: apsw.Connection, condition: Where) -> bool:
+    sql = f"SELECT 1 FROM entries e WHERE {condition.condition} LIMIT 1"
+    return db.row(connection, sql, condition.arguments) is not None
+
+
+def _best(connection: apsw.Connection, match: str, depth: int) -> list[tuple[int, float]]:
+    """The best by bm25, whatever the filter."""
+    sql = "SELECT rowid, -rank FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT ?"
+    return _in_order(db.rows(connection, sql, (match, depth)))
+
+
+def _best_of(connection: apsw.Connection, match: str, selection: str) -> list[tuple[int, float]]:
+    """As `_best`, of the selected entries: to score one takes ten times as long as to find it."""
+    sql = """SELECT rowid, -score FROM (SELECT m.rowid, m.rank AS score FROM full_text m WHERE full_text MATCH ?
+    AND +m.rowid IN (SELECT rowid FROM full_text WHERE full_text MATCH ?)) ORDER BY score, rowid LIMIT ?"""
+    return _in_order(db.rows(connection, sql, (match, selection, _OVERFETCH)))
+
+
+def _in_order(found: Iterable[tuple[Any, ...]]) -> list[tuple[int, float]]:
+    """Rows with their scores, best first, equal ones in the order of their rows."""
+    return sorted([(row, score) for row, score in found], key=lambda one: (-one[1], one[0]))
+
+
+def _first_passing(
+    connection: apsw.Connection, best: Sequence[tuple[int, float]], condition: Where, limit: int
+) -> list[Scored]:
+    """The first that pass the filter. It is looked up for no more than that takes: nearly all pass."""
+    found: list[tuple[int, float]] = []
+    for start in range(0, len(best), limit):
+        part = best[start : start + limit]
+        allowed = passing(connection, [row for row, _ in part], condition)
+        found += [one for one in part if one[0] in allowed]
+        if len(found) >= limit:
+            break
+    return _scored(found[:limit])
+
+
+def _scored(found: Iterable[tuple[Any, ...]]) -> list[Scored]:
+    return [Scored(rowid, score) for rowid, score in found]
+
+
+def _more_than(connection: apsw.Connection, match: str, limit: int) -> bool:
+    sql = "SELECT 1 FROM full_text WHERE full_text MATCH ? LIMIT 1 OFFSET ?"
+    return db.row(connection, sql, (match, limit)) is not None
+
+
+def nearest(
+    connection: apsw.Connection,
+    vector: Vector,
+    condition: Where,
+    limit: int,
+    scanned: Callable[[bytes, int], Sequence[int] | None] = lambda sketch, wanted: None,
+) -> list[Scored]:
+    """Entries by cosine to the vector, nearest first.
+
+    Args:
+        scanned: gives what `nearest_sketches` would, where that is known already.
+    """
+    packed = vectors.packed_question(tuple(vector))
+    if not packed.vector:
+        return []
+    if db.row(connection, "SELECT 1 FROM vectors LIMIT 1 OFFSET ?", (EXACT_SCAN_LIMIT,)):
+        wanted = sketches_for(limit)
+        if not condition.selective:
+            rows = scanned(packed.sketch, wanted)
+            near = nearest_sketches(connection, packed.sketch, wanted) if rows is None else rows
+            scores = _cosines(connection, packed.vector, near)
+            found = _first_passing(connection, _in_order(scores.items()), condition, limit)
+            if len(found) >= limit:
+                return found
+        scores = _cosines(connection, packed.vector, _by_sketch(connection, packed.sketch, condition, wanted))
+        return _scored(_in_order(scores.items())[:limit])
+    return exactly_nearest(connection, packed.vector, condition, limit)
+
+
+def sketches_for(limit: int) -> int:
+    """How many of the nearest sketches are compared exactly to find so many entries."""
+    return max(SKETCH_CANDIDATES, SKETCHES_A_HIT * limit)
+
+
+def exactly_nearest(connection: apsw.Connection, packed: bytes, condition: Where, limit: int) -> list[Scored]:
+    """As `nearest`, comparing every vector with the int8 `packed`."""
+    sql = f"""SELECT v.entry, 1 - vec_distance_cosine(vec_int8(v.vector), vec_int8(?)) AS score
+    FROM vectors v JOIN entries e ON e.rowid = v.entry WHERE length(v.vector) AND {condition.condition}
+    ORDER BY score DESC, v.entry LIMIT ?"""
+    return _scored(db.rows(connection, sql, (packed, *condition.arguments, limit)))
+
+
+def nearest_sketches(connection: apsw.Connection, sketch: bytes, limit: int) -> list[int]:
+    """The entries with the nearest sketches, whatever the filter."""
+    sql = "SELECT entry FROM sketches ORDER BY vec_distance_hamming(vec_bit(sketch), vec_bit(?)) LIMIT ?"
+    return [row for (row,) in db.rows(connection, sql, (sketch, limit))]
+
+
+def _by_sketch(connection: apsw.Connection, sketch: bytes, condition: Where, limit: int) -> list[int]:
+    """Of the entries that pass the filter, those whose sketches are nearest."""
+    if condition.by_path:
+        sql = f"""SELECT s.entry FROM sketches s WHERE s.entry IN (SELECT e.rowid FROM entries e
+        WHERE {condition.condition}) ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
+    else:
+        sql = f"""SELECT s.entry FROM sketches s JOIN entries e ON e.rowid = s.entry WHERE {condition.condition}
+        ORDER BY vec_distance_hamming(vec_bit(s.sketch), vec_bit(?)) LIMIT ?"""
+    return [rowid for (rowid,) in db.rows(connection, sql, (*condition.arguments, sketch, limit))]
+
+
+def cosines(connection: apsw.Connection, vector: Vector, entries: Iterable[int]) -> dict[int, float]:
+    """Cosine of the vector to each of the entries that have one."""
+    packed = vectors.packed_question(tuple(vector))
+    return _cosines(connection, packed.vector, list(entries)) if packed.vector else {}
+
+
+def _cosines(connection: apsw.Connection, packed: bytes, entries: Sequence[int]) -> dict[int, float]:
+    sql = f"""SELECT entry, 1 - vec_distance_cosine(vec_int8(vector), vec_int8(?)) FROM vectors
+    WHERE length(vector) AND entry IN {_GIVEN}"""
+    return dict(db.rows(connection, sql, (packed, _numbers(entries))))
+
+
+def passing(connection: apsw.Connection, entries: Iterable[int], condition: Where) -> set[int]:
+    """Those of the entries that fulfil the condition."""
+    sql = f"SELECT e.rowid FROM entries e WHERE e.rowid IN {_GIVEN} AND {condition.condition}"
+    return {row for (row,) in db.rows(connection, sql, (_numbers(entries), *condition.arguments))}
+
+
+_GIVEN = "(SELECT value FROM json_each(?))"
+"""Rows that are given as `_numbers`: the statement stays the same, so that it is not compiled each time."""
+
+
+def _numbers(rows: Iterable[int]) -> str:
+    return f"[{','.join(map(str, rows))}]"
+
+
+def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neighbours]:
+    """The entries right before and after each of these in its session, in the order of writing."""
+    beside = """(SELECT n.rowid FROM entries n WHERE n.session_id = e.session_id
+        AND (n.created, n.line, n.ref) {sign} (e.created, e.line, e.ref)
+        ORDER BY n.created {way}, n.line {way}, n.ref {way} LIMIT 1)"""
+    before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
+    sql = f"""SELECT e.rowid, e.asks, {before}, {after} FROM entries e
+    WHERE e.session_id IS NOT NULL AND e.rowid IN {_GIVEN}"""
+    found = db.rows(connection, sql, (_numbers(entries),))
+    return [Neighbours(row, bool(asks), *others) for row, asks, *others in found]
+
+
+def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> dict[str, list[int]]:
+    """The entries right behind each of these messages in its run, at most `count`, in order."""
+    sql = f"""SELECT e.ref, n.rowid FROM entries e JOIN entries n ON n.rowid IN (
+        SELECT a.rowid FROM entries a WHERE a.session_id = e.session_id
+        AND (a.created, a.line, a.ref) > (e.created, e.line, e.ref) ORDER BY a.created, a.line, a.ref LIMIT ?)
+    WHERE e.layer = 'MSG' AND e.session_id IS NOT NULL AND e.ref IN {_GIVEN}
+    ORDER BY n.created, n.line, n.ref"""
+    found: dict[str, list[int]] = {}
+    for ref, row in db.rows(connection, sql, (count, json.dumps([*refs]))):
+        found.setdefault(ref, []).append(row)
+    return found
+
+
+def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
+    """By whom, where and when each of the entries was said."""
+    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, path FROM entries
+    WHERE rowid IN {_GIVEN}"""
+    return {row: Said(*columns) for row, *columns in db.rows(connection, sql, (_numbers(entries),))}
+
+
+def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:
+    """The entries with these row numbers, in this order."""
+    sql = f"SELECT {FOUND} FROM entries WHERE rowid IN {_GIVEN}"
+    by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(entries),))}
+    return [by_row[rowid] for rowid in entries if rowid in by_row]
+
+
+def entry_of(connection: db.Connection, row: Sequence[Any]) -> Found:
+    """The entry in a row of the columns `FOUND`."""
+    *columns, digest = row
+    check_bytes(connection, columns[3], digest)
+    return Found(*columns)
+
+
+def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:
+    """Compare the bytes of a large entry with their hash: a page that was lost reads as zeros, whose checksum is zero.
+
+    Raises:
+        DamagedError: they are not what they were. (Other pages of zeros are none of SQLite's, and it says so.)
+    """
+    if len(raw) > db.MOST_IN_ITS_PAGE and blake2b(raw, digest_size=16).hexdigest() != digest:
+        raise connection.found_damaged("bytes of an entry were lost")
