@@ -174,7 +174,7 @@ def _bare_full_text(store: MemoryStore, question: str) -> object:
 
     match = terms.match_expression(terms.terms(question))
     sql = "SELECT rowid FROM full_text WHERE full_text MATCH ? ORDER BY rank LIMIT 10"
-    return store.engine.index.connection.execute(sql, (match,)).fetchall()
+    return store.engine.files.index.connection.execute(sql, (match,)).fetchall()
 
 
 def exactness(store: MemoryStore, count: int) -> Row:
@@ -189,8 +189,8 @@ def exactness(store: MemoryStore, count: int) -> Row:
         asked = _unit(embedder.embed_query(question))
         scores = {name: sum(map(mul, vector, asked)) for name, vector in vectors.items()}
         best = sorted(scores, key=lambda name: -scores[name])[:10]
-        rows = [hit.rowid for hit in store.engine.index.nearest(asked, Filters(), datetime.now(UTC), 10)]
-        found = {entry.memory_id for entry in store.engine.index.found(rows)}
+        rows = [hit.key for hit in store.engine.files.index.nearest(asked, Filters(), datetime.now(UTC), 10)]
+        found = {entry.memory_id for entry in store.engine.files.index.matches(rows)}
         shares.append(len(found & set(best)) / 10)
     share = statistics.mean(shares)
     return Row(f"vector top 10 against exact float search, {count:,}", f"{share:.3f}", "", "≥ 0.98", share >= 0.98)
@@ -228,8 +228,8 @@ def _copy(path: Path) -> None:
 
 def size(store: MemoryStore, count: int) -> Row:
     """Index bytes a memory."""
-    store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    each = store.engine.index.path.stat().st_size / count
+    store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    each = store.engine.files.index.path.stat().st_size / count
     return Row(f"index bytes a memory, {count:,}", f"{each:,.0f}", "", "≤ 2,000", each <= 2000)
 
 

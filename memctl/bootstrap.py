@@ -18,6 +18,7 @@ from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.providers.cache import CachedEmbedder
 from memctl.storage.files import layout, signing
 from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder.storage import FolderStorage
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.store import MemoryStore
 
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 INDEX_NAME = "index.sqlite"
 LLM_VARIABLE = "MEMCTL_LLM"
 LLM_URL_VARIABLE = "MEMCTL_LLM_URL"
+
+MEGABYTE = 1024 * 1024
 
 
 def open_store(
@@ -59,15 +62,20 @@ def open_store(
     if embedder is not None and embedder.slow:
         cache = index.path.with_name(EMBEDDINGS) if index.on_disk else Path(":memory:")
         embedder = CachedEmbedder(embedder, cache, folder.signer.secret(EMBEDDINGS))
-    spare = index_paths(folder, environment)
-    engine = Asking(
+    storage = FolderStorage(
         folder,
         index,
+        embedder,
+        lock_timeout=settings.lock_timeout,
+        log_limit=int(settings.log_limit_mb * MEGABYTE),
+        spare_indexes=index_paths(folder, environment),
+    )
+    engine = Asking(
+        storage,
         embedder,
         settings,
         embedder_problem=problem,
         untrusted=untrusted,
-        spare_indexes=spare,
         llm=lambda: need_llm(settings, environment),
         rerankers=lambda name: need_reranker(settings, name, environment),
     )

@@ -1,38 +1,30 @@
-"""What every use case stands on: an index kept in step with the files, and changes that are carried out whole."""
+"""What every feature stands on: one user's storage kept in step with its truth, the models, and the settings."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+import json
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property, lru_cache, wraps
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, Protocol, Self, TypeVar
 
 from memctl.config import Settings
 from memctl.core import ids, records, times
 from memctl.core.formats import document, knowledge
-from memctl.core.formats.document import tombstones
-from memctl.core.models import TRASH, Change, Memory
+from memctl.core.formats.document import RawRecord
+from memctl.core.models import Change, Memory
 from memctl.core.sensitive import ALLOW
-from memctl.errors import InvalidDataError, MemctlError, NotFoundError, ProviderError, StorageError, argument
-from memctl.providers import waiting
+from memctl.errors import InvalidDataError, NotFoundError, ProviderError, argument
 from memctl.providers.base import LLM, Embedder, Reranker
-from memctl.storage.files import journal, local_state, trash
-from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder import sync as syncing
-from memctl.storage.folder.gateway import Decision, Gateway, recover_if_free
-from memctl.storage.folder.view import View
-from memctl.storage.index.database import DAMAGE, HINDRANCE
-from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.folder.storage import FolderStorage, of_folder
+from memctl.storage.ports.search import Search
+from memctl.storage.ports.storage import Storage, SyncReport
+from memctl.storage.ports.view import Decision, View
 
 if TYPE_CHECKING:
     from memctl.conversations.service import Conversations
     from memctl.providers.asking import Answer
-    from memctl.storage.ports import SessionStorage
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -45,13 +37,8 @@ class Healing(Protocol):
     def healed(self, action: Callable[[], T]) -> T: ...
 
 
-MEGABYTE = 1024 * 1024
-INLINE_EMBEDDINGS = 64
-"""How many waiting vectors of a slow model a question makes before it is answered; with more, it goes without them."""
-
-
 def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E, P], T]:
-    """A question that is asked once more where the index turns out to be damaged: it is made anew in between."""
+    """A question that is asked once more where the index turns out to be damaged: it is rebuilt in between."""
 
     @wraps(question)
     def asked(self: E, /, *args: P.args, **options: P.kwargs) -> T:
@@ -61,38 +48,48 @@ def healing(question: Callable[Concatenate[E, P], T]) -> Callable[Concatenate[E,
 
 
 class Engine:
-    """One user's files and their index: what every feature stands on.
+    """One user's storage, models and settings: what every feature stands on.
 
     Attributes:
         reranker: gives the reranker of a name, None for `none`; ProviderError where it cannot be used.
-        spare_indexes: where an index of this folder may lie from another time (when it could not be written).
         untrusted: sentences on settings that are not in force, because this machine's user does not trust them.
-        report: what the last look at the files found; None before the first.
     """
 
     def __init__(
         self,
-        folder: UserFolder,
-        index: SqliteIndex,
+        storage: Storage,
         embedder: Embedder | None,
         settings: Settings | None = None,
         *,
         embedder_problem: str = "",
         untrusted: Sequence[str] = (),
-        spare_indexes: Sequence[Path] = (),
         llm: Callable[[], LLM | None] = lambda: None,
         rerankers: Callable[[str], Reranker | None] = lambda name: None,
     ) -> None:
-        self.folder, self.index, self.embedder = folder, index, embedder
+        self.storage, self.embedder = storage, embedder
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
         self.untrusted = tuple(untrusted)
-        self.spare_indexes = spare_indexes
         self._load_llm = llm
         self.reranker = lru_cache(maxsize=4)(rerankers)
-        limit = int(self.settings.log_limit_mb * MEGABYTE)
-        self.gateway = Gateway(folder, index, embedder, lock_timeout=self.settings.lock_timeout, log_limit=limit)
-        self.report: syncing.SyncReport | None = None
+
+    @property
+    def files(self) -> FolderStorage:
+        """The storage as a folder, for what is about files.
+
+        Raises:
+            UsageError: it is not a folder.
+        """
+        return of_folder(self.storage)
+
+    @property
+    def search(self) -> Search:
+        return self.storage.search
+
+    @property
+    def report(self) -> SyncReport | None:
+        """What the last look at the truth found; None before the first."""
+        return self.storage.report
 
     @cached_property
     def llm(self) -> LLM | None:
@@ -132,16 +129,8 @@ class Engine:
     def conversations(self) -> Conversations:
         """What was said to agents, word for word."""
         from memctl.conversations.service import Conversations
-        from memctl.storage.folder.messages import FileMessages
 
-        return Conversations(FileMessages(self), lambda: self.settings, lambda: self.view().all())
-
-    @cached_property
-    def session_storage(self) -> SessionStorage:
-        """The windows of agents' sessions, and what waits of them."""
-        from memctl.storage.folder.sessions import SessionFiles
-
-        return SessionFiles(self.gateway, self.settings.lock_timeout)
+        return Conversations(self.storage.messages, lambda: self.settings, lambda: self.view().all())
 
     def __enter__(self) -> Self:
         return self
@@ -150,33 +139,22 @@ class Engine:
         self.close()
 
     def close(self) -> None:
-        self.index.close()
+        self.storage.close()
 
     def another(self) -> Self:
-        """The same memories once more, for another thread: with a connection of its own, and the same models.
-
-        A connection is for one thread at a time. Whoever opens it closes it.
+        """The same memories once more, for another thread, with the same models; whoever opens it closes it.
 
         Raises:
-            StorageError: the index cannot be opened again.
+            StorageError: the storage cannot be opened again.
         """
         return type(self)(
-            self.folder, SqliteIndex(self.index.path, self.index.owner), self.embedder, self.settings,
-            embedder_problem=self.embedder_problem, untrusted=self.untrusted, spare_indexes=self.spare_indexes,
-            llm=lambda: self.llm, rerankers=self.reranker,
+            self.storage.another(), self.embedder, self.settings, embedder_problem=self.embedder_problem,
+            untrusted=self.untrusted, llm=lambda: self.llm, rerankers=self.reranker,
         )  # fmt: skip
-
-    @contextmanager
-    def all_locked(self) -> Iterator[None]:
-        """With nobody else writing to any file of the user's, sessions included."""
-        from memctl.storage.files import sessions
-
-        with self.gateway.locked(), sessions.all_locked(self.folder, timeout=self.settings.lock_timeout):
-            yield
 
     @property
     def user(self) -> str:
-        return self.folder.name
+        return self.storage.user
 
     def unready(self) -> str:
         """Why the embedder's vectors cannot be searched yet, empty where they can."""
@@ -185,78 +163,21 @@ class Engine:
         return f"full text only: the index has no vectors of {self.embedder.name} yet; `memctl sync` makes them"
 
     def ready_embedder(self) -> Embedder | None:
-        """The embedder, if the vectors in the index are its own."""
-        ready = self.embedder and self.index.meta("model") == self.embedder.identity
+        """The embedder, if the vectors that are searched are its own."""
+        ready = self.embedder and self.storage.model() == self.embedder.identity
         return self.embedder if ready else None
 
     def healed(self, action: Callable[[], T]) -> T:
-        """Do something with the index; if that turns out to be damaged, make it anew and do it again."""
-        try:
-            try:
-                return action()
-            except DAMAGE:
-                self.index.rebuild()
-                self._synced()
-                return action()
-        except HINDRANCE as problem:
-            raise StorageError(
-                f"the index cannot be used: {problem}", hint="Free some space, then try again."
-            ) from None
+        """See `Storage.healed`."""
+        return self.storage.healed(action)
 
-    def refresh(self, *, vectors: bool = False) -> syncing.SyncReport:
-        """See `MemoryStore.refresh`."""
-        recover_if_free(self.gateway)
+    def refresh(self, *, vectors: bool = False) -> SyncReport:
+        """See `Storage.refresh`."""
+        return self.storage.refresh(vectors=vectors)
 
-        def look() -> syncing.SyncReport:
-            report = syncing.sync(self.folder, self.index, self.embedder)
-            if self.embedder is not None and self.embedder.slow and not vectors:
-                self.report = report
-                return report
-            return self._with_vectors(report, False, None)
-
-        try:
-            return self.healed(look)
-        except StorageError as problem:
-            self.report = syncing.SyncReport(notes=(problem.message,), blocked=problem)
-            return self.report
-
-    def sync(
-        self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
-    ) -> syncing.SyncReport:
-        """See `MemoryStore.sync`."""
-        recover_if_free(self.gateway)
-        with waiting.at_most(math.inf):
-            return self.healed(lambda: self._synced(deep, allow_mass_change, progress))
-
-    def embed(self) -> syncing.SyncReport:
-        """See `MemoryStore.embed`."""
-        self.refresh()
-        return self.healed(self._synced)
-
-    def _synced(
-        self, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
-    ) -> syncing.SyncReport:
-        report = syncing.sync(
-            self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change, progress=progress
-        )
-        return self._with_vectors(report, True, progress)
-
-    def _with_vectors(
-        self, report: syncing.SyncReport, everything: bool, progress: syncing.Progress | None
-    ) -> syncing.SyncReport:
-        inline = 0 if waiting.in_a_hurry() else INLINE_EMBEDDINGS
-        pending, reason = syncing.embed_pending(
-            self.index, self.embedder, progress, at_most=None if everything else inline
-        )
-        self.report = replace(report, pending=pending, pending_reason=reason)
-        return self.report
-
-    def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
-        """See `MemoryStore.reindex`."""
-        if blocked := self.refresh().blocked:
-            raise blocked
-        self.index.rebuild()
-        return self.sync(progress=progress)
+    def new_id(self, created: datetime) -> str:
+        """An id for a memory of that time, drawn now."""
+        return self.storage.ids(created, datetime.now(UTC))
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
         """See `MemoryStore.change`."""
@@ -269,8 +190,8 @@ class Engine:
         return self.apply(same, now or times.utc_now())
 
     def view(self) -> View:
-        """The records and files as they are in the index now; without the lock, others may change them right after."""
-        return View(self.index, self.folder, self.gateway.ids)
+        """The memories as they are now; without the lock, others may change them right after."""
+        return self.storage.view()
 
     def completed(
         self, memory: Memory, now: datetime, given: Collection[str] = ("kind", "category", "importance")
@@ -283,7 +204,7 @@ class Engine:
         categories = self.settings.categories
         category = memory.category if memory.category in categories else categories[0]
         whole = replace(memory, category=category)
-        made = records.completed(whole, now, self.gateway.ids(now, datetime.now(UTC)), frozenset(given))
+        made = records.completed(whole, now, self.new_id(now), frozenset(given))
         return records.check(made, categories)
 
     def secret_policy(self, allow_secret: bool = False) -> str:
@@ -309,10 +230,7 @@ class Engine:
             self.refresh()
             return decide(self.view())[1]
 
-        def tidy(view: View) -> tuple[Change, None]:
-            return housekeeping.housekeeping(view, now), None
-
-        return self.healed(lambda: self.gateway.apply(decide, now, before=tidy))
+        return self.storage.apply(decide, now)
 
     def _looked_through(self, decide: Decision[T], on_secret: str) -> Decision[T]:
         policy = on_secret or self.settings.secrets
@@ -323,7 +241,7 @@ class Engine:
             from memctl.core import guarding
 
             change, value = decide(view)
-            return guarding.guarded_change(change, policy, lambda: _text(view.read(document.FILE_NAME))), value
+            return guarding.guarded_change(change, policy, lambda: _stored_text(view)), value
 
         return looked_through
 
@@ -337,9 +255,10 @@ class Engine:
             InvalidDataError: the one that fits cannot be read.
         """
         given = given.encode("utf-8", "replace").decode()
-        if given and self.index.raws(document.FILE_NAME, [given]):
+        view = self.view()
+        if given and view.raws([given]):
             return given
-        unreadable = self._unreadable() if given else {}
+        unreadable = self.storage.unreadable() if given else {}
         fitting = sorted(self._fitting(given, unreadable)) if given else []
         if len(fitting) == 1 or given in unreadable:
             return _readable(given if given in unreadable else fitting[0], unreadable)
@@ -351,58 +270,36 @@ class Engine:
         message = f"{given!r} fits several memories" if fitting else f"no memory {given!r}"
         raise NotFoundError(message, hint=self._near_ids(given, fitting))
 
-    def _fitting(self, given: str, unreadable: Mapping[str, document.RawRecord]) -> set[str]:
+    def _fitting(self, given: str, unreadable: Mapping[str, RawRecord]) -> set[str]:
         """The ids that begin so; where none does, those that end so, unless it is the whole id of what is gone."""
-        starting = {*self.index.ids_starting(given, 10_000), *(name for name in unreadable if name.startswith(given))}
+        starting = {*self.view().ids_starting(given, 10_000), *(name for name in unreadable if name.startswith(given))}
         if starting or len(given) < ids.SHORTEST_ENDING or self._is_gone(given):
             return starting
-        return {*self.index.ids_ending(given, 10_000), *(name for name in unreadable if name.endswith(given))}
+        return {*self.view().ids_ending(given, 10_000), *(name for name in unreadable if name.endswith(given))}
 
     def _is_gone(self, memory_id: str) -> bool:
         """Whether a memory was purged, or lies in the trash."""
-        return memory_id in tombstones(self.index.header()) or any(
-            trashed.memory.memory_id == memory_id for trashed in self.trashed()
+        return memory_id in self.view().tombstones or any(
+            trashed.memory.memory_id == memory_id for trashed in self.storage.trashed()
         )
-
-    def _unreadable(self) -> dict[str, document.RawRecord]:
-        """The records of `memory.json` that cannot be read, by their ids."""
-        state = self.index.files().get(document.FILE_NAME)
-        if not (state and state.problem):
-            return {}
-        try:
-            listed = document.parse(self.view().read(document.FILE_NAME) or b"").records
-        except MemctlError:
-            return {}  # as a whole: the look at the files says so
-        return {document.id_of(record): record for record in listed if record.memory is None}
 
     def _near_ids(self, given: str, starting: Sequence[str]) -> str:
         from difflib import get_close_matches
 
-        if given in tombstones(self.index.header()):
+        if given in self.view().tombstones:
             return "It was purged: only its id is left, and nothing brings it back."
-        if not starting and any(t.memory.memory_id == given for t in self.trashed()):
+        if not starting and any(t.memory.memory_id == given for t in self.storage.trashed()):
             return f"It is in the trash: `memctl restore {argument(given)}`."
-        if not starting and given and self.operations(given):
+        if not starting and given and self.storage.operations(given):
             name = argument(given)
             return f"It is gone; `memctl log --ids {name}` tells how, `memctl restore --from OP {name}` brings it back."
-        near = list(starting[:4]) or get_close_matches(given, self.index.ids_starting("", 20_000), 3, 0.7)
+        near = list(starting[:4]) or get_close_matches(given, self.view().ids_starting("", 20_000), 3, 0.7)
         more = f", or one of {len(starting) - 4} more" if len(starting) > 4 else ""
         return f"Did you mean {' or '.join(near)}{more}?" if near else "`memctl list` shows the ids."
 
-    def trashed(self) -> list[trash.Trashed]:
-        """What lies in the trash, the newest first."""
-        found = []
-        for path in self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ():
-            try:
-                data = self.view().read(TRASH + path.stem)
-                found += [trash.read_trashed(data, path.name)] if data is not None else []
-            except MemctlError:
-                continue
-        return sorted(found, key=lambda t: (t.trashed_at, t.memory.memory_id), reverse=True)
-
     def trashed_id(self, given: str) -> str:
         """The whole id of something in the trash for an unambiguous beginning or ending; else what was given."""
-        found = ids.fitting(given, [trashed.memory.memory_id for trashed in self.trashed()])
+        found = ids.fitting(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
         return found[0] if len(found) == 1 else given
 
     def findable(self, given: str) -> str:
@@ -412,12 +309,12 @@ class Engine:
         """
         self.refresh()
         given = given.encode("utf-8", "replace").decode()
-        if given and given in tombstones(self.index.header()):
+        if given and given in self.view().tombstones:
             raise NotFoundError(f"no memory {given!r}", hint=self._near_ids(given, ()))
-        if self.index.raws(document.FILE_NAME, [given]):
+        if self.view().raws([given]):
             return given
-        gone = {t.memory.memory_id for t in self.trashed()}
-        gone |= {step.memory_id for operation in self.operations() for step in operation.records}
+        gone = {t.memory.memory_id for t in self.storage.trashed()}
+        gone |= {step.memory_id for operation in self.storage.operations() for step in operation.records}
         if given in gone:
             return given
         try:
@@ -428,27 +325,8 @@ class Engine:
                 return fitting[0]
             raise
 
-    def operations(self, memory_id: str = "") -> list[journal.Operation]:
-        """What was done, oldest first; to one memory, or to all."""
-        found = journal.read(self.folder)
-        return [op for op in found if not memory_id or any(step.memory_id == memory_id for step in op.records)]
 
-    def unbelieved(self) -> str:
-        """A sentence on what somebody else wrote below `.memctl/`, and is ignored; empty where there is none."""
-        if moved := self.gateway.moved_aside:
-            return (
-                f"this user did not write {moved} entries below .memctl on this machine: they were moved aside, "
-                "and are ignored (`memctl state` shows them)"
-            )
-        return local_state.check(self.folder)
-
-    @property
-    def log_trimmed(self) -> bool:
-        """Whether the log once held older operations than it does."""
-        return journal.trimmed(self.folder)
-
-
-def _readable(memory_id: str, unreadable: Mapping[str, document.RawRecord]) -> str:
+def _readable(memory_id: str, unreadable: Mapping[str, RawRecord]) -> str:
     """The id, if its record can be read.
 
     Raises:
@@ -461,5 +339,7 @@ def _readable(memory_id: str, unreadable: Mapping[str, document.RawRecord]) -> s
     return memory_id
 
 
-def _text(data: bytes | None) -> str:
-    return (data or b"").decode("utf-8", "replace")
+def _stored_text(view: View) -> str:
+    """All that is stored of the memories, as one text."""
+    parts = [json.dumps(view.header, ensure_ascii=False).encode(), *view.raws().values()]
+    return b"\n".join(parts).decode("utf-8", "replace")

@@ -17,7 +17,7 @@ class LocalState:
 
     def unverified(self) -> Adopted:
         """What this machine's user did not write, and is not believed: what `adopt` would take, and what it cannot."""
-        return adopting.plan(self._engine.folder)
+        return adopting.plan(self._engine.files.folder)
 
     def adopt(self) -> Adopted:
         """Believe what this machine's user did not write: the log, receipts, the trash, drafts, sessions, queues.
@@ -28,9 +28,9 @@ class LocalState:
         Raises:
             LockedError, StorageError: something cannot be written; to adopt again goes on.
         """
-        with self._engine.gateway.locked():
-            done = adopting.adopt(self._engine.folder, session_timeout=self._engine.settings.lock_timeout)
-            recovery.recover(self._engine.folder)
+        with self._engine.storage.locked():
+            done = adopting.adopt(self._engine.files.folder, session_timeout=self._engine.settings.lock_timeout)
+            recovery.recover(self._engine.files.folder)
         Sessions(self._engine).keep_earlier(times.utc_now())
         self._engine.refresh()
         return done

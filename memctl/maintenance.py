@@ -10,14 +10,15 @@ from datetime import datetime, timedelta
 from memctl.consolidation.service import Consolidation
 from memctl.core import times
 from memctl.core.models import Change, Memory
+from memctl.core.names import MAINTENANCE
 from memctl.core.sensitive import ALLOW
 from memctl.decay import policies
 from memctl.decay.service import Decay
 from memctl.engine import Engine
 from memctl.errors import RefusedError, UsageError
 from memctl.sessions.service import Sessions
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
+from memctl.storage.trash import to_trash
 from memctl.tasks.service import Tasks
 
 SESSIONS, EXPIRY, DECAY, CONSOLIDATE, TRASH, TRANSCRIPTS, COMPACT = STEPS = (
@@ -105,9 +106,9 @@ class Maintenance:
     def _expire(self, dry_run: bool, now: datetime) -> list[str]:
         """What every write does first, told for once."""
         self._engine.refresh()
-        due = housekeeping.housekeeping(self._engine.view(), now)
+        due = self._engine.storage.due(now)
         if not dry_run:
-            self._engine.apply(lambda view: (Change(housekeeping.MAINTENANCE), None), now)
+            self._engine.apply(lambda view: (Change(MAINTENANCE), None), now)
         gone = [f"{memory_id} has expired: to the trash" for memory_id in due.removes]
         return gone + [f"{memory.summary_md_ref} is new: its record is {memory.memory_id}" for memory in due.puts]
 
@@ -140,7 +141,7 @@ class Maintenance:
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             gone = policies.long_archived(view.all(), now, days)
-            return housekeeping.to_trash("maintain", view, gone, LONG_ARCHIVED, now), gone
+            return to_trash("maintain", view, gone, LONG_ARCHIVED, now), gone
 
         self._engine.refresh()
         gone = self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
@@ -159,7 +160,7 @@ class Maintenance:
                 self._engine.conversations.delete(plan.due, now=now, command="maintain: delete old messages")
         done += self._clear_deleted(dry_run, now)
         if not dry_run:
-            with self._engine.gateway.locked():
+            with self._engine.storage.locked():
                 retention.announce(now)
         return Step(TRANSCRIPTS, tuple(done), announcement(plan, now))
 
@@ -167,7 +168,7 @@ class Maintenance:
         from memctl.conversations.retention import counted
 
         days = self._engine.settings.transcript_deleted_days
-        with nullcontext() if dry_run else self._engine.gateway.locked():
+        with nullcontext() if dry_run else self._engine.storage.locked():
             messages, attachments = self._engine.conversations.finish_deletions(
                 now - timedelta(days=days), dry_run=dry_run
             )
@@ -175,7 +176,7 @@ class Maintenance:
         return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
-        freed = 0 if dry_run else self._engine.healed(self._engine.index.compact)
+        freed = 0 if dry_run else self._engine.healed(self._engine.storage.compact)
         return [f"index: {freed:,} bytes freed"] if freed else []
 
 

@@ -11,10 +11,10 @@ from typing import Any
 
 from memctl.core.formats import reflections
 from memctl.core.models import ACTIVE, IndexState, Memory, Reflection
+from memctl.core.operations import Operation
 from memctl.decay import policies
 from memctl.reflections.service import Stale
 from memctl.storage.files import transcripts
-from memctl.storage.files.journal import Operation
 from memctl.storage.files.layout import UserFolder
 from memctl.store import MemoryStore
 
@@ -73,13 +73,13 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
     active = [memory for memory in memories if memory.status == ACTIVE]
     dates = sorted(memory.when for memory in memories if memory.when)
     documents = [d for m in memories if m.summary_md_ref and (d := store.engine.readable_reflection(m)[0])]
-    passages = store.engine.index.passages()
+    passages = store.engine.search.documents()
     runs = store.conversations.runs()
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
         total=len(memories),
-        trashed=len(store.engine.trashed()),
+        trashed=len(store.engine.storage.trashed()),
         statuses=Counter(memory.status for memory in memories),
         categories=Counter(memory.category for memory in active),
         kinds=Counter(memory.kind for memory in active),
@@ -96,7 +96,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         runs=len(runs),
         sizes=_sizes(store.folder),
         index=report.index_state,
-        index_path=str(store.engine.index.path),
+        index_path=str(store.engine.files.index.path),
         model=store.engine.embedder.name if store.engine.embedder else "none",
         next_to_fade=policies.forecasts(active, now, store.decay.rules)[:5],
     )

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from memctl.context.service import ContextPack, Contexts
     from memctl.conversations.service import Conversations
     from memctl.core.models import Change, Memory, Query, QueryResult, Reflection
+    from memctl.core.operations import Operation
     from memctl.core.records import Added
     from memctl.core.selection import Selection
     from memctl.decay.service import Decay
@@ -36,14 +37,12 @@ if TYPE_CHECKING:
     from memctl.memories.adding import Adding
     from memctl.memories.assistant import Assistant
     from memctl.memories.changing import Changing
-    from memctl.purge import planning as purging
+    from memctl.purge.planning import PurgeReport
     from memctl.reflections.service import Reflections
     from memctl.sessions.service import Ended, Sessions
-    from memctl.storage.files.journal import Operation
     from memctl.storage.files.layout import UserFolder
-    from memctl.storage.folder import sync as syncing
-    from memctl.storage.folder.sync import Progress
-    from memctl.storage.folder.view import View
+    from memctl.storage.ports.storage import Progress, SyncReport
+    from memctl.storage.ports.view import View
     from memctl.strategies.service import Strategies
     from memctl.tasks.service import Tasks
     from memctl.transfer.archive import Archive
@@ -88,7 +87,7 @@ class MemoryStore:
 
     @property
     def folder(self) -> UserFolder:
-        return self.engine.folder
+        return self.engine.files.folder
 
     @property
     def settings(self) -> Settings:
@@ -294,9 +293,9 @@ class MemoryStore:
         *,
         dry_run: bool = False,
         look: bool = True,
-        expected: purging.PurgeReport | None = None,
+        expected: PurgeReport | None = None,
         now: datetime | None = None,
-    ) -> purging.PurgeReport:
+    ) -> PurgeReport:
         """Really forget: remove memories, what was made from them, and every trace in the user's files. No way back.
 
         Args:
@@ -307,9 +306,11 @@ class MemoryStore:
         Raises:
             ConflictError: more would go than `expected` says.
         """
-        return self._changing.purge(ids, dry_run=dry_run, look=look, expected=expected, now=now)
+        from memctl.purge.service import Purging
 
-    def refresh(self, *, vectors: bool = False) -> syncing.SyncReport:
+        return Purging(self.engine).run(ids, dry_run=dry_run, look=look, expected=expected, now=now)
+
+    def refresh(self, *, vectors: bool = False) -> SyncReport:
         """Make the index say what the files say; part of every command.
 
         Args:
@@ -318,22 +319,22 @@ class MemoryStore:
         return self.engine.refresh(vectors=vectors)
 
     def sync(
-        self, *, deep: bool = False, allow_mass_change: bool = False, progress: syncing.Progress | None = None
-    ) -> syncing.SyncReport:
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
         """As `refresh`, and make every vector that is missing, also by a server that did not answer lately."""
-        return self.engine.sync(deep=deep, allow_mass_change=allow_mass_change, progress=progress)
+        return self.engine.storage.sync(deep=deep, allow_mass_change=allow_mass_change, progress=progress)
 
-    def embed(self) -> syncing.SyncReport:
+    def embed(self) -> SyncReport:
         """As `refresh`, and make every vector that is missing, unless the model's server did not answer lately."""
-        return self.engine.embed()
+        return self.engine.storage.embed()
 
-    def reindex(self, progress: syncing.Progress | None = None) -> syncing.SyncReport:
+    def reindex(self, progress: Progress | None = None) -> SyncReport:
         """Delete the index and make it anew from the files.
 
         Raises:
             InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.
         """
-        return self.engine.reindex(progress)
+        return self.engine.storage.reindex(progress)
 
     def change(self, decide: Callable[[View], Change], now: datetime | None = None) -> Change:
         """Apply any change, decided on under the lock; what every other method does."""
@@ -403,7 +404,7 @@ class MemoryStore:
 
         from memctl.transfer import archive
 
-        with self.engine.all_locked():
+        with self.engine.files.all_locked():
             return archive.write(self.folder, Path(path).expanduser(), with_log=with_log)
 
     @cached_property

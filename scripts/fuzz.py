@@ -18,13 +18,13 @@ from pathlib import Path
 import atheris
 
 with atheris.instrument_imports(include=["memctl"]):
-    from memctl.core.formats import codec, document, reflections, safe_yaml
+    from memctl.core.formats import codec, document, reflections, safe_yaml, trash
     from memctl.core.formats.codec import RecordError
     from memctl.core.formats.safe_yaml import UnsafeYamlError
     from memctl.core.text import terms
     from memctl.errors import MemctlError
     from memctl.feedback import rules
-    from memctl.storage.files import journal, merge, sessions, trash
+    from memctl.storage.files import journal, merge, sessions
     from memctl.transfer import formats
 
 
@@ -58,7 +58,7 @@ def read_yaml(data: bytes) -> None:
 
 def read_logs(data: bytes) -> None:
     """What memctl keeps for itself, after somebody has been at it."""
-    journal._parse(data)
+    journal.parsed(data)
     rules.read(data)
     trash.read_trashed(data, "trash")
 

@@ -285,7 +285,7 @@ def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
     store.sync(allow_mass_change=True)
     fresh = rebuilt(store)
     try:
-        kept, anew = content_of(store.engine.index), content_of(fresh)
+        kept, anew = content_of(store.engine.files.index), content_of(fresh)
     finally:
         fresh.close()
     for path, (size, digest, *rest) in kept["files"].items():
@@ -293,7 +293,7 @@ def same_as_rebuilt(store: MemoryStore) -> dict[str, Any]:
             kept["files"][path] = (size, anew["files"][path][1], *rest)
     for table in anew:
         assert kept[table] == anew[table], f"{table}: the index differs from a rebuild"
-    assert store.engine.index.check() == ""
+    assert store.engine.files.index.check() == ""
     return kept
 
 

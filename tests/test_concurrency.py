@@ -24,8 +24,8 @@ from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
 from memctl.storage.files import atomic, journal, layout, receipts, recovery
-from memctl.storage.folder.view import View
 from memctl.storage.index import database
+from memctl.storage.ports.view import View
 
 Opener = Callable[..., MemoryStore]
 EACH = 400 if TORTURE else 100
@@ -91,7 +91,7 @@ def _first(root: Path, name: str, count: str) -> str:
 
 def _holder(root: Path, name: str, count: str) -> None:
     """Hold the lock until told otherwise."""
-    with open_store(root, user="alice", environment=_environment(root)) as store, store.engine.gateway.locked():
+    with open_store(root, user="alice", environment=_environment(root)) as store, store.engine.files.gateway.locked():
         print("held", flush=True)
         sys.stdin.readline()
 
@@ -172,7 +172,9 @@ def test_writers_that_change_and_forget(tmp_path: Path) -> None:
     expected = {mid: content for mine in done for mid, content in mine.items()}
     with open_store(root, user="alice", environment=_environment(root)) as store:
         assert {m.memory_id: m.content for m in store.all()} == {mid: c for mid, c in expected.items() if c is not None}
-        assert {t.memory.memory_id for t in store.engine.trashed()} == {mid for mid, c in expected.items() if c is None}
+        assert {t.memory.memory_id for t in store.engine.storage.trashed()} == {
+            mid for mid, c in expected.items() if c is None
+        }
         assert all(store.engine.reflection_of(m) is not None for m in store.all() if m.summary_md_ref)
         same_as_rebuilt(store)
 
@@ -201,7 +203,7 @@ def test_a_damaged_index_opened_by_all_at_once(tmp_path: Path) -> None:
     root = tmp_path / "store"
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
         store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(100)])
-        path = store.engine.index.path
+        path = store.engine.files.index.path
     for junk in (b"junk" * 9000, b"", b"SQLite format 3\0" + b"\xff" * 9000):
         database.delete(path)
         path.write_bytes(junk)
@@ -343,10 +345,10 @@ def test_a_slow_reader_cannot_spoil_the_index(opener: Opener) -> None:
     writer, reader = opener(), opener()
     memory = writer.add("X first").memory
     write_by_hand(writer.folder.memory_file, writer.folder.memory_file.read_text().replace("X first", "X second"))
-    update, waiting = reader.engine.index.update, []
-    reader.engine.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
+    update, waiting = reader.engine.files.index.update, []
+    reader.engine.files.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
     reader.refresh()
-    reader.engine.index.update = update  # type: ignore[method-assign]
+    reader.engine.files.index.update = update  # type: ignore[method-assign]
     assert waiting
     writer.put(replace(writer.get(memory.memory_id), content="X third"))
     with interrupted(atomic, "replace", is_memory, lambda: [update(*given) for given in waiting], after=True):
@@ -365,10 +367,10 @@ def test_a_slow_reader_cannot_bring_back_what_is_gone(opener: Opener, change: st
     data = json.loads(file.read_text())
     data["memories"].append({"memory_id": "m1", "content": "by hand"})
     write_by_hand(file, json.dumps({**data, "conflicts": [{"a": "b"}]}))
-    update, waiting = reader.engine.index.update, []
-    reader.engine.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
+    update, waiting = reader.engine.files.index.update, []
+    reader.engine.files.index.update = lambda *given: waiting.append(given)  # type: ignore[method-assign]
     reader.refresh()
-    reader.engine.index.update = update  # type: ignore[method-assign]
+    reader.engine.files.index.update = update  # type: ignore[method-assign]
     assert waiting
     write_by_hand(file, json.dumps(data))
     if change == "forget":
@@ -382,7 +384,7 @@ def test_a_slow_reader_cannot_bring_back_what_is_gone(opener: Opener, change: st
         update(*given)
     for store in (reader, writer):
         assert {m.content for m in store.all()} == {"Y", *(["newer"] if change == "edit" else [])}
-        assert "conflicts" not in store.engine.index.header()
+        assert "conflicts" not in store.engine.files.index.header()
         same_as_rebuilt(store)
 
 
@@ -606,7 +608,7 @@ def test_an_id_that_is_taken_is_not_used_again(opener: Opener, write: str) -> No
     first, second = store.add("First").memory, store.add("Second").memory
     free = (f"mem_20250101_{n:012x}" for n in range(1, 100))
     drawn = iter([first.memory_id, first.memory_id, second.memory_id])
-    store.engine.gateway.ids = lambda created, moment: next(drawn, None) or next(free)  # type: ignore[assignment]
+    store.engine.files.gateway.ids = lambda created, moment: next(drawn, None) or next(free)  # type: ignore[assignment]
     if write == "adopt":
         write_by_hand(store.folder.reflections / "mine.md", "# Third\n")
     acts: dict[str, Callable[[], object]] = {

@@ -27,6 +27,7 @@ import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
 
 from memctl import MemoryStore, open_store
+from memctl.core import operations
 from memctl.core.models import Memory
 from memctl.errors import ConflictError
 from memctl.storage.files import atomic, journal, layout
@@ -159,7 +160,7 @@ def _watch(frame: Any, event: str, argument: Any) -> None:
 def _new_ids(store: MemoryStore) -> None:
     """Ids that are the same in every run."""
     numbers = iter(range(1, 1000))
-    store.engine.gateway.ids = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment]
+    store.engine.files.gateway.ids = lambda created, moment: f"mem_20250601_f{next(numbers):011x}"  # type: ignore[assignment]
 
 
 def _child_operation(order: dict[str, Any], out: int) -> None:
@@ -246,7 +247,7 @@ def _child_loop(order: dict[str, Any], out: int) -> None:
             say(begin=what, id=chosen)
             store.forget([chosen])
             say(id=chosen)
-        elif what == "restore" and (trashed := store.engine.trashed()):
+        elif what == "restore" and (trashed := store.engine.storage.trashed()):
             chosen = dice.choice(sorted(t.memory.memory_id for t in trashed))
             if chosen not in ids:
                 say(begin=what, id=chosen)
@@ -515,7 +516,7 @@ def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: P
     count_cases("tests/test_crash.py::test_a_killed_purge_leaves_no_word", len(places))
 
 
-def _history(root: Path) -> list[journal.Operation]:
+def _history(root: Path) -> list[operations.Operation]:
     return journal.read(layout.UserFolder(root / "alice"))
 
 
@@ -578,7 +579,7 @@ class Ledger:
 
     def _settle(self, now: dict[str, Memory], store: MemoryStore) -> None:
         """From here on, what is there is known."""
-        trashed = {t.memory.memory_id for t in store.engine.trashed()}
+        trashed = {t.memory.memory_id for t in store.engine.storage.trashed()}
         assert not trashed & now.keys(), "in the file and in the trash"
         self.gone = (self.contents.keys() | self.gone) - now.keys()
         self.contents.update({memory_id: memory.content for memory_id, memory in now.items()})

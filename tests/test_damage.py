@@ -67,10 +67,12 @@ class Spoiled:
         """After a case that dropped the index: note the new one, whose bytes are another file's."""
         self.index.unlink(missing_ok=True)
         with self.opened() as store:
-            assert store.engine.index.path == self.index
+            assert store.engine.files.index.path == self.index
             store.sync()
-            with db.transaction(store.engine.index.connection):  # leaves free pages
-                store.engine.index.connection.execute("CREATE TABLE gone AS SELECT raw FROM entries; DROP TABLE gone")
+            with db.transaction(store.engine.files.index.connection):  # leaves free pages
+                store.engine.files.index.connection.execute(
+                    "CREATE TABLE gone AS SELECT raw FROM entries; DROP TABLE gone"
+                )
         self.whole = self.index.read_bytes()
 
 
@@ -86,8 +88,8 @@ def answers(store: MemoryStore) -> dict[str, Any]:
     said["tagged"] = store.select(Selection(Filters(tags=("tag3",))), now=NOW)
     said["all"] = store.all()
     said["documents"] = store.documents.all()
-    said["tags"] = store.engine.index.tag_counts()
-    said["header"] = store.engine.index.header()
+    said["tags"] = store.engine.files.index.tag_counts()
+    said["header"] = store.engine.files.index.header()
     said["context"] = store.build_context("harbour tea", budget=600, now=NOW).text
     glance = overview.of_store(store, NOW)
     said["inspect"] = (glance.total, glance.categories, glance.tags, glance.passages)
@@ -127,7 +129,7 @@ def spoiled(tmp_path_factory: pytest.TempPathFactory) -> Spoiled:
     environment = {"XDG_CACHE_HOME": str(root / "cache")}
     with open_store(root / "store", user="alice", create=True, environment=environment) as store:
         filled(store, 30)
-        path = store.engine.index.path
+        path = store.engine.files.index.path
     with open_store(root / "store", user="alice", environment=environment) as store:
         right = answers(store)
         assert set(right["states"]) == {"fresh"}
@@ -307,7 +309,7 @@ def test_the_log_beside_it_is_damaged(whole: Spoiled, tmp_path: Path) -> None:
 def index_of(folder: Path, environment: Mapping[str, str], user: str, many: int) -> bytes:
     with open_store(folder, user=user, create=True, environment=environment) as store:
         filled(store, many)
-        path = store.engine.index.path
+        path = store.engine.files.index.path
     return path.read_bytes()
 
 
@@ -319,7 +321,7 @@ def test_replaced(whose: str, how: str, whole: Spoiled, tmp_path: Path) -> None:
         data = whole.whole
         with whole.opened() as store:
             added = store.add("Something about the harbour since.", now=NOW).memory
-            store.engine.index.compact()
+            store.engine.files.index.compact()
     elif whose == "another database":
         _sql(tmp_path / "other", "CREATE TABLE entries (a, b); PRAGMA user_version = 10")
         data = (tmp_path / "other").read_bytes()
@@ -371,7 +373,7 @@ def test_an_older_one_beside_a_newer_log(whole: Spoiled) -> None:
     with whole.opened() as store:
         first = store.add("An early thing about the harbour.", now=NOW).memory
         store.forget(["m1"], now=NOW)
-        store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         second = store.add("A late thing about the harbour.", now=NOW).memory
         log = Path(f"{whole.index}-wal").read_bytes()
         assert log

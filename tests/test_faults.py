@@ -37,15 +37,16 @@ from conftest import (
 )
 
 from memctl import MemoryStore, bootstrap, doctor, open_store
+from memctl.core import json_merge as merge_values
 from memctl.core import records
 from memctl.core.models import Change, Filters, Memory, Query, TextEdit
+from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
-from memctl.storage.files import atomic, journal, layout, lock, merge_values
-from memctl.storage.files.journal import Operation, RecordStep, TextStep
-from memctl.storage.folder.view import View
+from memctl.storage.files import atomic, journal, layout, lock
 from memctl.storage.index import database
+from memctl.storage.ports.view import View
 
 Opener = Callable[..., MemoryStore]
 
@@ -179,7 +180,7 @@ def test_a_read_only_folder_answers_and_refuses_to_change(shared: Path, public: 
         no_rights(),
         open_store(shared, user="alice", environment={"XDG_CACHE_HOME": str(public / "cache")}) as store,
     ):
-        assert store.engine.index.path.is_relative_to(public / "cache")
+        assert store.engine.files.index.path.is_relative_to(public / "cache")
         assert found(store, "tea")[0] == "Alice likes tea."
         assert found(store, "Yirgacheffe")[0] == "With detail"
         assert store.query("tea").index.state == "fresh"
@@ -689,7 +690,7 @@ def test_a_writer_mends_first_what_came_between_its_look_and_its_lock(filled: Me
         seen.append(view.get("n1"))
         return Change("nothing"), None
 
-    filled.engine.gateway.apply(decide, datetime(2025, 1, 1, tzinfo=UTC))
+    filled.engine.files.gateway.apply(decide, datetime(2025, 1, 1, tzinfo=UTC))
     assert [memory and memory.content for memory in seen] == ["From the intent."]
 
 
@@ -783,7 +784,7 @@ def test_junk_in_the_private_folder(filled: MemoryStore, name: str) -> None:
             lambda: filled.add("new"),
             filled.decay.run,
             lambda: filled.forget(["m3"]),
-            filled.engine.trashed,
+            filled.engine.storage.trashed,
             filled.history.operations,
         ):
             with suppress(MemctlError):
@@ -903,7 +904,7 @@ def test_a_reflection_that_is_no_file(filled: MemoryStore, tmp_path: Path, kind:
     with _not_for_ever(path):
         result = filled.query("xyzzy")
         assert not any("xyzzy" in hit.memory.content for hit in result.hits)
-        assert filled.engine.index.term_counts(["xyzzi", "xyzzy"]) == {"xyzzi": 0, "xyzzy": 0}
+        assert filled.engine.files.index.term_counts(["xyzzi", "xyzzy"]) == {"xyzzi": 0, "xyzzy": 0}
         filled.add("Everything else goes on.")
         filled.write_reflection(filled.get("m1"), "# Tea")
         filled.forget(["m1"])
@@ -1076,11 +1077,11 @@ def _heals(opener: Opener, how: str, many: int) -> None:
     alice.write_reflection(alice.get("m1"), "# One\n\nYirgacheffe")
     bob.add_many([Memory(f"b{n}", f"Bob's secret number {n}") for n in range(many)])
     before = alice.query("thing number 2", top=5).hits
-    path = alice.engine.index.path
+    path = alice.engine.files.index.path
     for store in (alice, bob):
-        store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
         store.close()
-    _damage(path, how, bob.engine.index.path)
+    _damage(path, how, bob.engine.files.index.path)
     store = opener(create=False)
     result = store.query("thing number 2", top=5)
     assert [hit.memory for hit in result.hits] == [hit.memory for hit in before]
@@ -1097,8 +1098,8 @@ def _heals(opener: Opener, how: str, many: int) -> None:
 def test_an_index_damaged_while_it_is_open(opener: Opener, how: str) -> None:
     store = opener()
     store.add_many([Memory(f"m{n}", f"Thing number {n}") for n in range(60)])
-    store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-    _damage(store.engine.index.path, how, store.engine.index.path)
+    store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+    _damage(store.engine.files.index.path, how, store.engine.files.index.path)
     assert found(store, "thing number 7")
     assert len(store.all()) == 60
     store.add("new")
@@ -1110,7 +1111,7 @@ def test_an_index_damaged_while_it_is_open(opener: Opener, how: str) -> None:
 def test_an_index_deleted_while_it_is_open(opener: Opener) -> None:
     store, other = opener(), opener()
     store.add("one")
-    database.delete(other.engine.index.path)
+    database.delete(other.engine.files.index.path)
     other.add("two")
     assert contents(store) == ["one", "two"]
     store.add("three")
@@ -1123,7 +1124,7 @@ def test_an_index_deleted_while_it_is_open(opener: Opener) -> None:
 def test_a_folder_where_the_index_should_be(opener: Opener) -> None:
     store = opener()
     store.add("one")
-    path = store.engine.index.path
+    path = store.engine.files.index.path
     store.close()
     database.delete(path)
     path.mkdir()
@@ -1172,7 +1173,7 @@ def test_a_hand_edit_within_a_grain_of_the_clock(opener: Opener) -> None:
     write_by_hand(file, data.replace(b"tea", b"rum"), in_place=True)
     now = file.stat()
     stamp = (now.st_mtime_ns, now.st_ctime_ns, now.st_ctime_ns + 1_000_000)  # as if the first save had had these times
-    store.engine.index.connection.execute("UPDATE files SET mtime_ns = ?, ctime_ns = ?, seen_ns = ?", stamp)
+    store.engine.files.index.connection.execute("UPDATE files SET mtime_ns = ?, ctime_ns = ?, seen_ns = ?", stamp)
     assert contents(store) == ["Alice likes rum."]
     same_as_rebuilt(store)
 
@@ -1205,7 +1206,7 @@ def test_expired_is_hidden_when_read_and_moved_when_written(opener: Opener) -> N
     assert store.folder.memory_file.read_bytes() == before
     store.add("Something else", now=later)
     assert contents(store) == ["Pinned ticket", "Something else"]
-    assert [t.reason for t in store.engine.trashed()] == ["expired"]
+    assert [t.reason for t in store.engine.storage.trashed()] == ["expired"]
 
 
 SECRET = "qwertzuiop"
@@ -1233,7 +1234,7 @@ def test_what_is_purged_is_nowhere(store: MemoryStore, tmp_path: Path) -> None:
     store.feedback(memory.memory_id, "down", reason=f"There is no {SECRET}.")
     receipts = store.folder.receipts
     receipts.with_suffix(".old.jsonl").write_bytes(receipts.read_bytes())
-    vectors = [path.with_name(EMBEDDINGS) for path in store.engine.spare_indexes]
+    vectors = [path.with_name(EMBEDDINGS) for path in store.engine.files.spare_indexes]
     for path in vectors:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(b"of the model that was used before")
@@ -1332,7 +1333,7 @@ def test_whatever_is_made_is_private(opener: Opener) -> None:
         modes = {path: path.stat().st_mode & 0o777 for path in [store.folder.root, *store.folder.root.rglob("*")]}
     finally:
         os.umask(before)
-    assert store.engine.index.path in modes
+    assert store.engine.files.index.path in modes
     assert {str(path): oct(mode) for path, mode in modes.items() if mode & 0o077} == {}
 
 
@@ -1350,7 +1351,9 @@ def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
 def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
     """An entry that is not what the file says, while everything about the file looks the same."""
     filled.refresh()
-    filled.engine.index.connection.execute("UPDATE entries SET hash = 'x' WHERE ref = (SELECT min(ref) FROM entries)")
+    filled.engine.files.index.connection.execute(
+        "UPDATE entries SET hash = 'x' WHERE ref = (SELECT min(ref) FROM entries)"
+    )
     assert [problem for problem in doctor.examine(filled) if problem.code == codes.INDEX] == []
     (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX)
     assert problem.message.startswith("1 entries differ from the files")
@@ -1392,8 +1395,8 @@ def test_the_id_of_what_is_gone_is_not_given_again(how: str, opener: Opener) -> 
 
 def _drawing_low(store: MemoryStore, now: datetime, monkeypatch: pytest.MonkeyPatch) -> MemoryStore:
     """A store that draws the first id of the second, each time: what makes ids differ is that they are looked up."""
-    low = records.same_second(store.engine.gateway.ids(now, now))[0]
-    monkeypatch.setattr(store.engine.gateway, "ids", lambda created, moment: low)
+    low = records.same_second(store.engine.files.gateway.ids(now, now))[0]
+    monkeypatch.setattr(store.engine.files.gateway, "ids", lambda created, moment: low)
     return store
 
 

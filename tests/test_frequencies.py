@@ -81,26 +81,26 @@ def all_matches(store: MemoryStore, words: list[str], limit: int) -> list[tuple[
     """The plain way to ask: everything is scored, everything is filtered."""
     sql = """SELECT f.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND e.status = 'active' ORDER BY f.rank, e.rowid LIMIT ?"""
-    return store.engine.index.connection.execute(sql, (terms.match_expression(words), limit)).fetchall()
+    return store.engine.files.index.connection.execute(sql, (terms.match_expression(words), limit)).fetchall()
 
 
 @cases(40)
 @given(st.lists(st.sampled_from(WORDS), min_size=1, max_size=5, unique=True), st.integers(1, 40))
 def test_the_best_by_words_are_those_of_all(large: MemoryStore, asked: list[str], limit: int) -> None:
     words = terms.terms(" ".join(asked))
-    found = large.engine.index.full_text(words, Filters(), NOW, limit)
+    found = large.engine.files.index.full_text(words, Filters(), NOW, limit)
 
-    assert [(one.rowid, one.score) for one in found] == all_matches(large, words, limit)
+    assert [(one.key, one.score) for one in found] == all_matches(large, words, limit)
 
 
 def test_many_that_do_not_pass_the_filter_hide_none(large: MemoryStore) -> None:
     """Wherever the looked-up part of the best holds too few, more are looked at."""
     words = terms.terms("tea lisbon 10 20 30 40 50 60 70 80 90")
-    found = large.engine.index.full_text(words, Filters(), NOW, 5)
+    found = large.engine.files.index.full_text(words, Filters(), NOW, 5)
 
-    assert [(one.rowid, one.score) for one in found] == all_matches(large, words, 5)
-    archived = large.engine.index.full_text(words, Filters(statuses=("archived",)), NOW, 9)
-    assert {entry.memory_id for entry in large.engine.index.found([one.rowid for one in archived])} == {
+    assert [(one.key, one.score) for one in found] == all_matches(large, words, 5)
+    archived = large.engine.files.index.full_text(words, Filters(statuses=("archived",)), NOW, 9)
+    assert {entry.memory_id for entry in large.engine.files.index.matches([one.key for one in archived])} == {
         f"m{number:04}" for number in range(10, 100, 10)
     }
 
@@ -111,8 +111,8 @@ def test_the_nearest_by_sketches_are_the_nearest(large: MemoryStore, asked: str)
     assert large.engine.embedder is not None
     vector = large.engine.embedder.embed_query(asked)
     condition = search.where(Filters(), NOW)
-    exact = search.exactly_nearest(large.engine.index.connection, vectors.pack(vector).vector, condition, 10)
-    found = search.nearest(large.engine.index.connection, vector, condition, 10)
+    exact = search.exactly_nearest(large.engine.files.index.connection, vectors.pack(vector).vector, condition, 10)
+    found = search.nearest(large.engine.files.index.connection, vector, condition, 10)
 
     assert [one.score for one in found] == pytest.approx([one.score for one in exact], abs=0.02)
 
@@ -132,7 +132,7 @@ def test_counts_follow_every_change(opener: Callable[..., MemoryStore]) -> None:
 
     def counts() -> tuple[dict[str, int], int]:
         store.refresh()
-        return store.engine.index.term_counts(["tea", "milk"]), store.engine.index.total()
+        return store.engine.files.index.term_counts(["tea", "milk"]), store.engine.files.index.total()
 
     assert counts() == ({"tea": 0, "milk": 0}, 0)
     first = store.add("Alice drinks tea").memory
@@ -146,14 +146,14 @@ def test_counts_follow_every_change(opener: Callable[..., MemoryStore]) -> None:
     other.reindex()
     assert counts() == ({"tea": 2, "milk": 1}, 2)
     with pytest.raises(RuntimeError):
-        empty_and_fail(store.engine.index)
+        empty_and_fail(store.engine.files.index)
     assert counts() == ({"tea": 2, "milk": 1}, 2)
 
 
 def test_a_copied_index_has_its_own_counts(opener: Callable[..., MemoryStore], tmp_path: Path) -> None:
     store = opener()
     store.add("Alice drinks tea")
-    copy = store.engine.index.copied()
+    copy = store.engine.files.index.copied()
     store.add("Bob drinks tea")
 
-    assert (store.engine.index.term_counts(["tea"]), copy.term_counts(["tea"])) == ({"tea": 2}, {"tea": 1})
+    assert (store.engine.files.index.term_counts(["tea"]), copy.term_counts(["tea"])) == ({"tea": 2}, {"tea": 1})

@@ -25,12 +25,12 @@ from memctl import MemoryStore, open_store, trust
 from memctl.cli.main import main
 from memctl.core import times
 from memctl.core.models import ACTIVE, CANDIDATE, SUPERSEDED, Filters, Memory, Query
+from memctl.core.operations import Operation, RecordStep
 from memctl.core.selection import Selection
 from memctl.errors import ConflictError, NotFoundError, RefusedError, UsageError
 from memctl.git import revisions
 from memctl.history import past, stacks
 from memctl.history.past import RECORD, Key, Point
-from memctl.storage.files.journal import Operation, RecordStep
 
 START = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -108,10 +108,10 @@ class Stacks(RuleBasedStateMachine):
     def forget(self, number: int) -> None:
         self.change(lambda now: self.store.forget([self.pick(number).memory_id], now=now))
 
-    @precondition(lambda self: self.store.engine.trashed())
+    @precondition(lambda self: self.store.engine.storage.trashed())
     @rule()
     def restore(self) -> None:
-        gone = self.store.engine.trashed()[0].memory.memory_id
+        gone = self.store.engine.storage.trashed()[0].memory.memory_id
         self.change(lambda now: self.store.restore([gone], now=now))
 
     @precondition(lambda self: self.store.all())
@@ -242,14 +242,14 @@ def test_what_another_writer_does_between_two_steps_is_not_taken_back(store: Mem
     for text in ("One", "Two", "Three"):
         store.add(text, now=START)
     other = open_store(store.folder.root.parent, "alice")
-    real = store.engine.gateway.apply
+    real = store.engine.files.gateway.apply
 
     def interrupted(*given, **more):
         done = real(*given, **more)
         other.add("By somebody else", now=START)
         return done
 
-    store.engine.gateway.apply = interrupted  # type: ignore[method-assign]
+    store.engine.files.gateway.apply = interrupted  # type: ignore[method-assign]
     taken = store.history.undo(3, now=START)
     other.close()
     assert len(taken.done) == 1
@@ -356,12 +356,12 @@ def test_the_log_is_bounded_and_says_what_fell_out(tmp_path: Path) -> None:
     (tmp_path / "s" / "memctl.yaml").write_text("model: none\nlog_limit_mb: 1\n")
     trust.add_value(trust.value_of(tmp_path / "s", "log_limit_mb", 1.0), os.environ)
     with open_store(tmp_path / "s", "alice", create=True) as store:
-        assert not store.engine.log_trimmed
+        assert not store.engine.storage.operations_trimmed
         largest = 0
         for number in range(30):
             store.add(f"{number} {'x' * 100_000}", now=day(number))
             largest = max(largest, store.folder.operations.stat().st_size)
-        assert store.engine.log_trimmed
+        assert store.engine.storage.operations_trimmed
         assert largest <= 1_048_576
         held = len(store.history.operations())
         assert 3 <= held < 10
@@ -382,7 +382,7 @@ def test_the_last_change_can_be_undone_however_much_it_was(tmp_path: Path) -> No
         store.add("x" * 300_000, now=day(0))
         before = truth(store.folder.root)
         store.add_many([Memory("", f"{number} {'y' * 1000}") for number in range(700)], now=day(1))
-        assert store.engine.log_trimmed
+        assert store.engine.storage.operations_trimmed
         assert store.undo(now=day(2)).command == "import"
         assert truth(store.folder.root) == before
         store.add_many([Memory("", f"{number} {'z' * 1500}") for number in range(700)], now=day(3))
@@ -759,7 +759,7 @@ def test_restore_from_takes_it_out_of_the_trash(store: MemoryStore) -> None:
     store.forget([one.memory_id], now=day(1))
     store.history.restore(one.memory_id, at, now=day(2))
     assert truth(store.folder.root) == then
-    assert store.engine.trashed() == []
+    assert store.engine.storage.trashed() == []
 
 
 def test_restore_from_is_refused_where_it_would_do_harm(store: MemoryStore) -> None:

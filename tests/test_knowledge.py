@@ -265,7 +265,9 @@ def places(store: MemoryStore, question: str, top: int = 10) -> list[str]:
 
 def texts(store: MemoryStore) -> set[str]:
     return {
-        found.raw.decode() for path in store.engine.index.passages() for found in store.engine.index.passages_of(path)
+        found.raw.decode()
+        for path in store.engine.files.index.documents()
+        for found in store.engine.files.index.document(path)
     }
 
 
@@ -382,10 +384,10 @@ def test_a_word_that_every_passage_repeats_still_tells_memories_apart(store: Mem
 def test_only_changed_passages_are_indexed_again(store: MemoryStore) -> None:
     path = put(store, "pump.md")
     store.sync()
-    before = {found.ref: found.rowid for found in store.engine.index.passages_of("knowledge/pump.md")}
+    before = {found.ref: found.key for found in store.engine.files.index.document("knowledge/pump.md")}
     write_by_hand(path, "New first lines\n\nof the file.\n\n" + RUNBOOK.replace("Ottilie", "Paul"))
     report = store.sync()
-    after = {found.ref: found.rowid for found in store.engine.index.passages_of("knowledge/pump.md")}
+    after = {found.ref: found.key for found in store.engine.files.index.document("knowledge/pump.md")}
 
     assert (report.changed, report.removed) == (2, 1)
     assert len(before.items() & after.items()) == 3

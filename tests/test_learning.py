@@ -127,7 +127,7 @@ def test_confirm_and_reject(store: MemoryStore):
     assert store.get("oslo").supersedes == (known.memory_id,)
     assert store.get(known.memory_id).superseded_by == "oslo"
     store.candidates.reject(["bonn"], now=NOW)
-    assert [(t.memory.memory_id, t.reason) for t in store.engine.trashed()] == [("bonn", "rejected")]
+    assert [(t.memory.memory_id, t.reason) for t in store.engine.storage.trashed()] == [("bonn", "rejected")]
     store.undo()
     store.undo()
     assert store.all() == before

@@ -21,12 +21,13 @@ from conftest import elements, tracked
 
 from memctl import MemoryStore
 from memctl.agent.memory import AgentMemory
+from memctl.core.formats import trash
 from memctl.core.models import LogLine, Memory
+from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.storage.files import atomic, journal, local_state, queue, receipts, recovery, signing, trash, watermark
+from memctl.storage.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
 from memctl.storage.files import sessions as session_files
-from memctl.storage.files.journal import Operation, RecordStep, TextStep
 from memctl.storage.files.layout import COUNTED, TRASH, path_of
 from memctl.storage.index import database
 
@@ -343,7 +344,7 @@ def older(filled: MemoryStore) -> MemoryStore:
 def test_an_upgrade_loses_nothing(older: MemoryStore, opener: Opener) -> None:
     store = opener()
     assert store.refresh().blocked is None
-    assert store.engine.unbelieved()
+    assert store.engine.storage.unbelieved()
     store.add("Written by the new version")
     assert [op.command for op in store.history.operations()] == ["add"]
     kinds = {entry.kind for entry in store.local_state.unverified().entries}
@@ -435,9 +436,9 @@ def test_a_planted_place_in_the_trash_is_not_restored_and_not_overwritten(filled
     place.write_text(planted)
     with pytest.raises((NotFoundError, RefusedError)):
         filled.restore(["m1"])
-    assert filled.engine.trashed() == []
+    assert filled.engine.storage.trashed() == []
     filled.forget(["m1"])
-    assert [t.memory.content for t in filled.engine.trashed()] == ["Alice likes tea."]
+    assert [t.memory.content for t in filled.engine.storage.trashed()] == ["Alice likes tea."]
     assert planted in [path.read_text() for path in filled.folder.unverified.rglob("*") if path.is_file()]
     assert filled.restore(["m1"])
 
@@ -537,7 +538,7 @@ def test_after_adopting_it_is_learned_from(stranger: MemoryStore) -> None:
 def test_an_index_and_a_cache_that_came_with_a_folder_are_not_believed(filled: MemoryStore, opener: Opener) -> None:
     """Not even one that knows the folder's place: nobody else can make the name that it must bear."""
     filled.refresh()
-    path = filled.engine.index.path
+    path = filled.engine.files.index.path
     filled.close()
     with apsw.Connection(str(path), vfs=database.CHECKING) as connection:
         (owner,) = connection.execute("SELECT value FROM meta WHERE name = 'owner'").fetchone()

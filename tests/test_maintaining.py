@@ -45,8 +45,8 @@ def store(tmp_path: Path) -> MemoryStore:
 def accounted(store: MemoryStore) -> dict[str, str]:
     """Where every memory is, by its id."""
     found = {memory.memory_id: memory.status for memory in store.all()}
-    assert not set(found) & {t.memory.memory_id for t in store.engine.trashed()}
-    return found | {t.memory.memory_id: "trash" for t in store.engine.trashed()}
+    assert not set(found) & {t.memory.memory_id for t in store.engine.storage.trashed()}
+    return found | {t.memory.memory_id: "trash" for t in store.engine.storage.trashed()}
 
 
 @settings(max_examples=25, deadline=None)
@@ -93,7 +93,7 @@ def test_each_step(store: MemoryStore):
     assert any("merged into" in line for line in done["consolidate"])
     assert any("knowledge of 3 episodes" in line for line in done["consolidate"])
     assert done["trash"] == ("long archived for 180 days: to the trash",)
-    assert {t.memory.memory_id: t.reason for t in store.engine.trashed()} == {
+    assert {t.memory.memory_id: t.reason for t in store.engine.storage.trashed()} == {
         "expired": "expired",
         "long": "long archived",
     }

@@ -11,11 +11,12 @@ from conftest import cases, count_cases
 from hypothesis import given
 from hypothesis import strategies as st
 
+from memctl.core import json_merge as merge_values
 from memctl.core.formats import codec, document, reflections
 from memctl.core.models import Memory
 from memctl.errors import InvalidDataError
 from memctl.git import merging
-from memctl.storage.files import edit, merge, merge_texts, merge_values, succession
+from memctl.storage.files import edit, merge, merge_texts, succession
 
 START = datetime(2026, 3, 1, 9, tzinfo=UTC)
 

@@ -11,8 +11,8 @@ import pytest
 
 from memctl import open_store
 from memctl.core.kept import KeptMessage, Paused
-from memctl.storage.folder.messages import FileMessages
-from memctl.storage.messages import Messages
+from memctl.storage.folder.messages import FolderMessages
+from memctl.storage.ports.messages import Messages
 
 NOW = datetime(2026, 11, 1, 9, tzinfo=UTC)
 LONG = "A heron stands in the reeds. " * 400
@@ -113,9 +113,9 @@ class MessagesContract:
         assert messages.paused() == Paused()
 
 
-class TestFileMessages(MessagesContract):
+class TestFolderMessages(MessagesContract):
     @pytest.fixture
     def messages(self, tmp_path: Path) -> Iterator[Messages]:
         environment = {"XDG_CACHE_HOME": str(tmp_path)}
         with open_store(tmp_path / "store", "alice", create=True, environment=environment) as store:
-            yield FileMessages(store.engine)
+            yield FolderMessages(store.engine.files)

@@ -22,7 +22,7 @@ from memctl.retrieval.rank import (
     lifted,
     most,
 )
-from memctl.storage.index.protocol import Neighbours, Said
+from memctl.storage.ports.search import Neighbours, Said
 
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
@@ -38,7 +38,7 @@ asked = st.builds(Asked, st.booleans(), st.sampled_from((frozenset(), frozenset(
 @given(signals, stands, st.data(), asked)
 def test_bounds(blended: dict[int, Signals], beside: list[Neighbours], data: st.DataObject, question: Asked):
     said = {row: data.draw(origins) for row in blended}
-    known = [one for one in beside if one.rowid in said and said[one.rowid].session]
+    known = [one for one in beside if one.key in said and said[one.key].session]
     found = favoured(gathered(lifted(blended, said, known), said), said, question)
     assert found.keys() == blended.keys()
     limit = most(found, said, question)

@@ -89,7 +89,7 @@ def test_any_word_goes_through_every_command(found: list[dict[str, Any]]) -> Non
             assert len(before) + len([p for p in doctor.examine(store) if p.code == codes.BAD_RECORD]) == len(found)
             each_written(store)
             after = {m.memory_id: m for m in store.all()} | {
-                t.memory.memory_id: t.memory for t in store.engine.trashed()
+                t.memory.memory_id: t.memory for t in store.engine.storage.trashed()
             }
             for name, memory in before.items():
                 assert (after[name].kind, after[name].layer, after[name].category) == (

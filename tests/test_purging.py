@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.cli.main import main
+from memctl.core import naming
 from memctl.core.formats import reflections
 from memctl.core.models import Change, TextEdit
 from memctl.core.session import Queued
 from memctl.errors import ConflictError, NotFoundError
 from memctl.purge.planning import Phrases
-from memctl.storage.files import journal, naming, queue, receipts, sessions
+from memctl.storage.files import journal, queue, receipts, sessions
 from memctl.storage.files.layout import UserFolder
 
 Opener = Callable[..., MemoryStore]
@@ -149,7 +150,7 @@ def test_what_is_in_the_trash_stays_without_the_reference(store: MemoryStore) ->
     filled(store, [record("m1", "Tea."), record("m2", "Coffee.", supersedes=["m1", "m3"]), record("m3", "Milk.")])
     store.forget(["m2"], now=NOW)
     store.purge(["m1"], now=NOW)
-    [trashed] = store.engine.trashed()
+    [trashed] = store.engine.storage.trashed()
     assert (trashed.memory.memory_id, trashed.memory.supersedes) == ("m2", ("m3",))
     store.restore(["m2"], now=NOW)
     assert store.get("m2").content == "Coffee."

@@ -449,7 +449,7 @@ def test_an_edit_of_a_reflection_is_found_at_once(store: MemoryStore) -> None:
     path = own(store, memory.memory_id)
     write_by_hand(path, path.read_text().replace("Darjeeling", "Ceylonteee"), in_place=True, keep_mtime=True)
     assert [hit.memory.memory_id for hit in store.query("Ceylonteee").hits] == [memory.memory_id]
-    assert store.engine.index.term_counts(["darjeel"]) == {"darjeel": 0}
+    assert store.engine.files.index.term_counts(["darjeel"]) == {"darjeel": 0}
 
 
 def test_a_hand_edit_that_breaks_an_adopted_file_is_kept(store: MemoryStore) -> None:
@@ -492,7 +492,7 @@ def test_a_reflection_comes_back_beside_what_was_written_in_its_place(memory_id:
     same_as_rebuilt(store)
     store.undo()
     assert not (store.folder.root / back.summary_md_ref).exists()
-    assert [t.reflection for t in store.engine.trashed()] == [own]
+    assert [t.reflection for t in store.engine.storage.trashed()] == [own]
     assert memory_id == "" or (store.folder.root / held.summary_md_ref).read_bytes() == other
 
 

@@ -38,12 +38,12 @@ def vector(store: MemoryStore, asked: str = "tea in lisbon") -> list[float]:
 def nearest(store: MemoryStore, *, ahead: bool) -> list[tuple[int, float]]:
     asked = vector(store)
     if ahead:
-        store.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
-    return [(one.rowid, one.score) for one in store.engine.index.nearest(asked, Filters(), NOW, 10)]
+        store.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
+    return [(one.key, one.score) for one in store.engine.files.index.nearest(asked, Filters(), NOW, 10)]
 
 
 def scans(store: MemoryStore) -> bool:
-    return store.engine.index._scanner is not None
+    return store.engine.files.index._scanner is not None
 
 
 def test_it_finds_what_is_found_without_it(large: MemoryStore) -> None:
@@ -56,43 +56,43 @@ def test_it_finds_what_is_found_without_it(large: MemoryStore) -> None:
 
 
 def test_the_rows_are_those_of_the_same_question(large: MemoryStore) -> None:
-    scanner = Scanner(large.engine.index.path, large.engine.index.meta("owner"))
+    scanner = Scanner(large.engine.files.index.path, large.engine.files.index.meta("owner"))
     sketch = pack(vector(large)).sketch
     scanner.begin(sketch, 20)
 
-    assert scanner.found(sketch, 20) == search.nearest_sketches(large.engine.index.connection, sketch, 20)
+    assert scanner.found(sketch, 20) == search.nearest_sketches(large.engine.files.index.connection, sketch, 20)
     assert scanner.found(sketch, 10) is None
     assert scanner.found(pack(vector(large, "violin")).sketch, 20) is None
     scanner.close()
 
 
 def test_small_indexes_and_narrow_questions_need_no_thread(large: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
-    large.engine.index.expect_nearest(vector(large), [Filters(tags=("tea",))], NOW, 10)
-    large.engine.index.expect_nearest([], [Filters()], NOW, 10)
+    large.engine.files.index.expect_nearest(vector(large), [Filters(tags=("tea",))], NOW, 10)
+    large.engine.files.index.expect_nearest([], [Filters()], NOW, 10)
     monkeypatch.setattr(sqlite, "LARGE", 5_000)
-    large.engine.index.expect_nearest(vector(large), [Filters()], NOW, 10)
+    large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
     assert not scans(large)
 
 
 def test_what_is_being_written_is_seen(large: MemoryStore) -> None:
     """Another connection sees nothing of a write that is not done yet."""
-    with search.db.transaction(large.engine.index.connection):
-        large.engine.index.connection.execute("DELETE FROM sketches WHERE entry % 2")
-        large.engine.index.expect_nearest(vector(large), [Filters()], NOW, 10)
+    with search.db.transaction(large.engine.files.index.connection):
+        large.engine.files.index.connection.execute("DELETE FROM sketches WHERE entry % 2")
+        large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
         assert not scans(large)
 
 
 def test_a_row_that_was_deleted_meanwhile_is_not_found(large: MemoryStore) -> None:
     asked = vector(large)
-    large.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
+    large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
     best, *others = nearest(large, ahead=False)
-    large.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
-    large.engine.index._scanner._finish()  # type: ignore[union-attr]
-    (entry,) = large.engine.index.found([best[0]])
+    large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
+    large.engine.files.index._scanner._finish()  # type: ignore[union-attr]
+    (entry,) = large.engine.files.index.matches([best[0]])
     large.forget([entry.memory_id])
     large.refresh()
 
-    found = [(one.rowid, one.score) for one in large.engine.index.nearest(asked, Filters(), NOW, 10)]
+    found = [(one.key, one.score) for one in large.engine.files.index.nearest(asked, Filters(), NOW, 10)]
     assert found[:9] == others
 
 
@@ -101,14 +101,14 @@ def test_an_index_that_is_not_this_one_is_not_used(large: MemoryStore, tmp_path:
     asked = pack(vector(large)).sketch
     path = tmp_path / "copy.db"
     if harm != "gone":
-        large.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        shutil.copy(large.engine.index.path, path)
+        large.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        shutil.copy(large.engine.files.index.path, path)
     if harm == "damaged":
         data = bytearray(path.read_bytes())
         for at in range(8 * 4096, len(data), 4096):
             data[at + 100 : at + 164] = bytes(64)
         path.write_bytes(data)
-    identity = "somebody else's" if harm == "another" else large.engine.index.meta("owner")
+    identity = "somebody else's" if harm == "another" else large.engine.files.index.meta("owner")
     scanner = Scanner(path, identity)
     scanner.begin(asked, 20)
 
@@ -119,19 +119,19 @@ def test_an_index_that_is_not_this_one_is_not_used(large: MemoryStore, tmp_path:
 
 def test_questions_are_answered_where_the_thread_fails(large: MemoryStore) -> None:
     plain = nearest(large, ahead=False)
-    large.engine.index.expect_nearest(vector(large), [Filters()], NOW, 10)
-    assert large.engine.index._scanner is not None
-    large.engine.index._scanner._finish()
-    large.engine.index._scanner._identity = "of an index that was put in this one's place"
+    large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
+    assert large.engine.files.index._scanner is not None
+    large.engine.files.index._scanner._finish()
+    large.engine.files.index._scanner._identity = "of an index that was put in this one's place"
 
     assert nearest(large, ahead=True) == plain
 
 
 def test_a_store_can_be_closed_and_rebuilt_while_it_scans(large: MemoryStore) -> None:
     asked = vector(large)
-    large.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
-    large.engine.index.rebuild()
+    large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
+    large.engine.files.index.rebuild()
     large.refresh()
     assert len(nearest(large, ahead=True)) == 10
-    large.engine.index.expect_nearest(asked, [Filters()], NOW, 10)
+    large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
     large.close()

@@ -227,7 +227,7 @@ def test_what_was_insisted_on_may_be_changed_and_one_more_may_not(store: MemoryS
 
 def with_settings(store: MemoryStore, settings: config.Settings) -> MemoryStore:
     """The same memories under other settings."""
-    return MemoryStore(Asking(store.folder, store.engine.index, store.engine.embedder, settings))
+    return MemoryStore(Asking(store.engine.storage, store.engine.embedder, settings))
 
 
 def test_masked_by_setting(store: MemoryStore) -> None:

@@ -387,7 +387,7 @@ def test_no_transaction_is_open_while_the_question_is_embedded(embedded: MemoryS
     server.go.set()
     embedded.sync()
     seen: list[bool] = []
-    server.held_by = lambda: seen.append(embedded.engine.index.connection.in_transaction)
+    server.held_by = lambda: seen.append(embedded.engine.files.index.connection.in_transaction)
     embedded.query("green tea")
     assert seen == [False, False], "for the vector, and for the reranker"
 

@@ -21,13 +21,13 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
 
 from memctl import MemoryStore, open_store
-from memctl.core.formats import codec, reflections
+from memctl.core.formats import codec, reflections, trash
 from memctl.core.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
+from memctl.core.naming import unlinked
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.reflections.scope import made_from_others
-from memctl.storage.files import receipts, trash
+from memctl.storage.files import receipts
 from memctl.storage.files.layout import path_of
-from memctl.storage.files.naming import unlinked
 
 
 def trash_path(memory_id: str) -> str:
@@ -487,7 +487,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule(number=picks)
     def restore(self, number: int) -> None:
-        trashed = {t.memory.memory_id for t in self.store.engine.trashed()}
+        trashed = {t.memory.memory_id for t in self.store.engine.storage.trashed()}
         archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
         ids = [mid for mid in self.order if mid in trashed | archived]
         if ids:
@@ -495,7 +495,7 @@ class StoreMachine(RuleBasedStateMachine):
 
     def _restore(self, mid: str) -> None:
         now = self.tick()
-        trashed = {t.memory.memory_id: t for t in self.store.engine.trashed()}
+        trashed = {t.memory.memory_id: t for t in self.store.engine.storage.trashed()}
         archived = {mid for mid, m in self.lasting.items() if m.status == ARCHIVED}
         memory = self.world.memory(mid)
         if memory is None:
@@ -1000,10 +1000,10 @@ class StoreMachine(RuleBasedStateMachine):
 
     @rule()
     def reopen(self) -> None:
-        before = content_of(self.store.engine.index)
+        before = content_of(self.store.engine.files.index)
         self.store.close()
         self.store = self._open()
-        assert content_of(self.store.engine.index) == before
+        assert content_of(self.store.engine.files.index) == before
         self.settle()
 
 

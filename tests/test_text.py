@@ -76,8 +76,8 @@ SENTENCES = {
 
 def lexical(store: MemoryStore, question: str) -> list[str]:
     """Ids found by full text alone, best first."""
-    rows = [scored.rowid for scored in store.engine.index.full_text(terms.terms(question), Filters(), NOW, 50)]
-    return [found.memory_id for found in store.engine.index.found(rows)]
+    rows = [scored.key for scored in store.engine.files.index.full_text(terms.terms(question), Filters(), NOW, 50)]
+    return [found.memory_id for found in store.engine.files.index.matches(rows)]
 
 
 FOUND = [
@@ -157,8 +157,8 @@ def test_every_sentence_finds_itself_first(library: MemoryStore, name: str) -> N
 def test_parts_of_words_do_not_match(library: MemoryStore, question: str, not_there: str) -> None:
     """A pair must be whole; a syllable of Hindi is not the word."""
     whole = [word for word in terms.terms(question) if len(word) > 1] or terms.terms(question)
-    rows = [scored.rowid for scored in library.engine.index.full_text(whole, Filters(), NOW, 50)]
-    assert not_there not in [found.memory_id for found in library.engine.index.found(rows)]
+    rows = [scored.key for scored in library.engine.files.index.full_text(whole, Filters(), NOW, 50)]
+    assert not_there not in [found.memory_id for found in library.engine.files.index.matches(rows)]
 
 
 @pytest.mark.parametrize(
@@ -217,7 +217,7 @@ def test_any_text_elsewhere(library: MemoryStore, given_text: str) -> None:
             library.get(f"{given_text}?")
     odd = Filters(categories=(given_text,), tags=(given_text,), kinds=(given_text,), statuses=(given_text,))
     assert library.query(Query("tea", filters=odd)).hits == ()
-    assert library.engine.index.ids_starting(f"{given_text}*") == []
+    assert library.engine.files.index.ids_starting(f"{given_text}*") == []
 
 
 @cases(60)
@@ -226,7 +226,7 @@ def test_any_memory_is_found_by_its_own_words(tmp_path_factory: pytest.TempPathF
     index = SqliteIndex(Path(":memory:"))
     from memctl.core.formats import codec
     from memctl.storage.folder.entries import record_entry
-    from memctl.storage.index.protocol import FileUpdate
+    from memctl.storage.index.rows import FileUpdate
 
     memory = Memory("m", content)
     entry = record_entry(memory, codec.dump(codec.encode(memory)).encode())

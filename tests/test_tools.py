@@ -262,7 +262,7 @@ def test_forgetting_goes_to_the_trash_and_all_or_nothing(box: Toolbox, store: Me
     assert box.answer("forget_memory", {"ids": [ids[0], "nope"]}).failed
     assert len(store.all()) == 2
     assert "moved to the trash" in box.call("forget_memory", {"ids": [ids[0]], "reason": "she asked"})
-    assert [(t.memory.memory_id, t.reason) for t in store.engine.trashed()] == [(ids[0], "she asked")]
+    assert [(t.memory.memory_id, t.reason) for t in store.engine.storage.trashed()] == [(ids[0], "she asked")]
     assert len(store.restore([ids[0]])) == 1
     same_as_rebuilt(store)
 

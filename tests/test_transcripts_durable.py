@@ -276,7 +276,7 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     assert b"{broken" in file.read_bytes(), "left as it is"
     assert file.read_bytes().count(b'"One."') == 2, "the copy is gone, and the line of another month stays"
     store.sync()
-    assert len(store.engine.index.messages(json.loads(third)["id"])) == 1
+    assert len(store.engine.files.index.message(json.loads(third)["id"])) == 1
 
 
 def test_an_attachment_that_is_being_added_is_not_removed(tmp_path: Path) -> None:
@@ -316,7 +316,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         doctor.examine(store)
         store.history.differences()
         assert file.read_bytes() == before, "these only look"
-        ids = [json.loads(found.raw)["id"] for found in store.engine.index.all_messages()]
+        ids = [json.loads(found.raw)["id"] for found in store.engine.files.index.all_messages()]
         for act in (
             lambda: store.sessions.conversation().add("Another one.", now=NOW),
             lambda: store.conversations.delete(ids[:1], now=NOW),

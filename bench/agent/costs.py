@@ -139,10 +139,10 @@ def heard(folder: Path, tries: int) -> list[Row]:
 
             def hear() -> None:
                 message = agent.on_user_message(f"New: {next(said)}")
-                found.append(bool(reader.engine.index.messages(message.id)))
+                found.append(bool(reader.engine.files.index.message(message.id)))
 
             whole = taken(hear, tries)
-            looked = taken(lambda: reader.engine.index.messages("msg_0000000000000001"), tries)
+            looked = taken(lambda: reader.engine.files.index.message("msg_0000000000000001"), tries)
         line = b"x" * 300 + b"\n"
         bare = taken(lambda: _append(folder / "bare.jsonl", line), tries)
     alone = Taken(whole.wall - looked.wall, whole.processor - looked.processor)
@@ -225,8 +225,8 @@ def sizes(folder: Path, total: int, said: Sequence[str]) -> list[Row]:
     """Bytes on disk for a message."""
     with open_store(folder, user="bench") as store:
         store.refresh()
-        store.engine.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
-        index = store.engine.index.path.stat().st_size / total
+        store.engine.files.index.connection.execute("PRAGMA wal_checkpoint(TRUNCATE)")
+        index = store.engine.files.index.path.stat().st_size / total
         transcripts = sum(path.stat().st_size for path in (store.folder.root / "transcripts").glob("*.jsonl")) / total
     text = sum(len(each.encode()) for each in said) / len(said)
     beside = f"its text: {text:,.0f}, its line: {transcripts:,.0f}"

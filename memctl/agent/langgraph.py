@@ -33,13 +33,12 @@ from langgraph.store.base import (
 )
 
 from memctl.core import records, times
-from memctl.core.formats import document
+from memctl.core.formats import document, trash
 from memctl.core.models import ACTIVE, Change, Filters, Memory
 from memctl.core.turns import Turn
 from memctl.errors import InvalidDataError
-from memctl.storage.files import trash
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
+from memctl.storage.trash import to_trash
 from memctl.store import MemoryStore
 
 SOURCE = "langgraph"
@@ -92,7 +91,7 @@ class MemctlStore(BaseStore):
         self.memory, self.fields, self.ttl_config = memory, tuple(fields), ttl
         self._category, self._clock = category, clock or _present
         self._turn = Turn()
-        self._decoded = lru_cache(DECODED)(document.decode_raw)
+        self._decoded = lru_cache(DECODED)(lambda text: document.decode_raw(text.encode()))
 
     def batch(self, ops: Iterable[Op]) -> list[Result]:
         """Carry out operations in one go.
@@ -140,10 +139,9 @@ class MemctlStore(BaseStore):
 
     def _items(self, prefix: Path, now: datetime) -> list[Memory]:
         """The items below a namespace, the latest written first."""
-        entries = self.memory.engine.index.matching(_below(prefix), now)
-        found = (self._decoded(entry.raw) for entry in entries if entry.path == document.FILE_NAME)
         latest: dict[Path, Memory] = {}
-        for memory in sorted(found, key=_age):
+        matches = self.memory.engine.search.matching(_below(prefix), now)
+        for memory in sorted((self._decoded(match.text) for match in matches if match.is_record), key=_age):
             path = _path(memory)
             if path and path[: len(prefix)] == prefix and len(path) > len(prefix):
                 latest[path] = memory
@@ -180,7 +178,7 @@ class MemctlStore(BaseStore):
         own = {name: given for name, given in told if given is not None}
         path = (*op.namespace, op.key)
         memory = Memory(
-            self.memory.engine.gateway.ids(now, datetime.now(UTC)),
+            self.memory.engine.new_id(now),
             text_of(value, self.fields if op.index is None else op.index or ()) or f"item {'.'.join(path)}",
             category=self._category,
             tags=_tags(path),
@@ -283,7 +281,7 @@ def _change(view: View, writes: Mapping[Path, Memory | None], read: Mapping[str,
             puts.append(_overwritten(held, written))
     done = {memory.memory_id for memory in (*puts, *gone)}
     puts += [longer for mid in read if mid not in done and (longer := _refreshed(view.get(mid), now))]
-    moving = housekeeping.to_trash(SOURCE, view, gone, trash.FORGOTTEN, now)
+    moving = to_trash(SOURCE, view, gone, trash.FORGOTTEN, now)
     return replace(moving, puts=(*puts, *view.unused(fresh)))
 
 

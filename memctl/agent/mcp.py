@@ -121,7 +121,7 @@ def _resources(shared: Shared) -> list[types.Resource]:
 
 def _reflections(store: MemoryStore) -> list[types.Resource]:
     store.refresh()
-    paths = sorted(path for path in store.engine.index.files() if reflections.is_reference(path))
+    paths = sorted(path for path in store.engine.view().texts((reflections.FOLDER,)) if reflections.is_reference(path))
     return [_resource(store, path, path.removeprefix(reflections.FOLDER)) for path in paths]
 
 

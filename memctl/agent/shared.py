@@ -94,7 +94,7 @@ class Shared:
             RefusedError: the user is not granted.
         """
         user, slash, memory_id = name.partition("/")
-        is_own = name.startswith(knowledge.FOLDER) or self.own.engine.index.ids_starting(name, 1)
+        is_own = name.startswith(knowledge.FOLDER) or self.own.engine.view().ids_starting(name, 1)
         if not slash or (user not in self.stores and is_own):
             return self.own, name
         return self.store_of(user), memory_id

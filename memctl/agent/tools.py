@@ -12,12 +12,12 @@ from memctl.agent import answers, arguments, schemas
 from memctl.agent.shared import Shared
 from memctl.context import fence
 from memctl.core.formats import knowledge
+from memctl.core.formats.trash import FORGOTTEN
 from memctl.core.models import Filters
 from memctl.core.recalled import without_recalled
 from memctl.errors import LockedError, MemctlError, RefusedError, StorageError, UsageError
 from memctl.memories.assistant import Meant, Saved
 from memctl.sessions.windows import MAIN
-from memctl.storage.files.trash import FORGOTTEN
 from memctl.store import MemoryStore
 
 SOURCE = "agent"

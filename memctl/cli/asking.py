@@ -281,7 +281,7 @@ def _print_list(store: MemoryStore, found: Sequence[Owned], limit: int | None, o
 
 
 def _list_trash(store: MemoryStore) -> None:
-    found = store.engine.trashed()
+    found = store.engine.storage.trashed()
     if current.json:
         render.as_json(
             [{"memory": shapes.memory_json(t.memory), "trashed_at": t.trashed_at, "reason": t.reason} for t in found]

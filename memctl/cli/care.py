@@ -13,7 +13,7 @@ from memctl.cli.options import AllowSecret, Category, DryRun, Kind, Tag, current
 from memctl.present import plain, shapes
 
 if TYPE_CHECKING:
-    from memctl.storage.folder.sync import SyncReport
+    from memctl.storage.ports.storage import SyncReport
 
 
 def sync(

@@ -14,7 +14,7 @@ from memctl.present import plain, reports
 if TYPE_CHECKING:
     from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
     from memctl.core.models import Memory
-    from memctl.storage.files.transcript_scan import Place, Repeated
+    from memctl.storage.ports.messages import Differing
 
 SHOWN = 110
 """Characters of a text in the list; `memctl show` prints all of it."""
@@ -44,7 +44,7 @@ def _page(open_ones: OpenConflicts) -> None:
     for message in open_ones.messages:
         render.say(f"message  {message.message_id} was changed on both sides of a merge")
         for place in message.versions:
-            render.say(f"  {place}  {plain.one_line(_said(place), SHOWN)}")
+            render.say(f"  {place.path}:{place.line}  {plain.one_line(place.text, SHOWN)}")
     merges = [entry for entry in open_ones.noted if entry.get("type") == "merge"]
     total = len(open_ones.found) + len(open_ones.noted) + len(open_ones.messages)
     if not total:
@@ -62,13 +62,9 @@ def _page(open_ones: OpenConflicts) -> None:
         render.say("the last line of a message is in answers: delete the line that is wrong, in an editor")
 
 
-def _message_json(message: Repeated) -> dict[str, Any]:
-    versions = [{"path": place.path, "line": place.number, "text": _said(place)} for place in message.versions]
+def _message_json(message: Differing) -> dict[str, Any]:
+    versions = [{"path": place.path, "line": place.line, "text": place.text} for place in message.versions]
     return {"message_id": message.message_id, "versions": versions}
-
-
-def _said(place: Place) -> str:
-    return place.read.message.text if place.read and place.read.message else ""
 
 
 def _marks(memory: Memory) -> str:

@@ -13,11 +13,11 @@ from memctl.present import answer, plain, shapes
 from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
+    from memctl.core.operations import Operation
     from memctl.history.differences import FileChange, MessageChange, RecordChange
     from memctl.history.restoring import Restored
     from memctl.history.service import Differences
     from memctl.history.undoing import Taken
-    from memctl.storage.files.journal import Operation
 
 SHOWN_LINES, SHOWN_NEW = 20, 5
 """How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`

@@ -73,9 +73,9 @@ def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) 
         numbered(store, ids)
     if not render.on_terminal():
         return list(ids)
-    index = store.engine.index
-    ends = shortened([*index.ids_around(ids, SHOWN), *ids])
-    return [name if len(ends[name]) > SHOWN and index.ids_starting(ends[name], 1) else ends[name] for name in ids]
+    view = store.engine.view()
+    ends = shortened([*view.ids_around(ids, SHOWN), *ids])
+    return [name if len(ends[name]) > SHOWN and view.ids_starting(ends[name], 1) else ends[name] for name in ids]
 
 
 def complete_id(incomplete: str) -> Offered:
@@ -92,7 +92,10 @@ def complete_trashed(incomplete: str) -> Offered:
     """Ids of what can be restored, for the shell."""
 
     def restorable(store: MemoryStore) -> Offered:
-        found = [*(t.memory for t in store.engine.trashed()), *(m for m in store.all() if m.status == "archived")]
+        found = [
+            *(t.memory for t in store.engine.storage.trashed()),
+            *(m for m in store.all() if m.status == "archived"),
+        ]
         gone = {memory.memory_id: memory for memory in found}
         return _chosen(gone.get, list(gone), incomplete)
 
@@ -112,7 +115,7 @@ def _completed(answer: Callable[[MemoryStore], Offered]) -> Offered:
 def _like(store: MemoryStore, incomplete: str) -> Offered:
     if incomplete.startswith("@"):
         return _rows(store)
-    return _chosen(store.engine.view().get, store.engine.index.ids_starting("", _EVERY), incomplete)
+    return _chosen(store.engine.view().get, store.engine.view().ids_starting("", _EVERY), incomplete)
 
 
 def _chosen(get: Callable[[str], Memory | None], ids: Sequence[str], incomplete: str) -> Offered:

@@ -13,7 +13,7 @@ from memctl.present import reports, shapes
 from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
-    from memctl.storage.files.journal import Operation
+    from memctl.core.operations import Operation
 
 
 def inspect(
@@ -79,7 +79,7 @@ def log(
     with options.opened() as store:
         found = store.history.operations(store.engine.findable(memory_id) if memory_id else "")
         undone = store.history.undone()
-        trimmed = store.engine.log_trimmed
+        trimmed = store.engine.storage.operations_trimmed
     limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
     wanted = [op for op in reversed(found) if after is None or past.made(op) >= after]
     shown = wanted[: limit or None]

@@ -226,7 +226,7 @@ def _use_embedder(name: str) -> None:
     for user in [current.user] if current.user else layout.users(root):
         with bootstrap.open_store(root, user) as store:
             store.sync(progress=progress.working)
-            done[user] = store.engine.index.total()
+            done[user] = store.engine.search.total()
     if current.json:
         render.as_json({"model": name, "embedded": done})
     entries = f"{sum(done.values())} entries of {len(done)} users"

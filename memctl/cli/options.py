@@ -218,7 +218,7 @@ def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
         yield store
         if not quiet:
             render.stale_notice(store)
-            if note := store.engine.unbelieved():
+            if note := store.engine.storage.unbelieved():
                 render.warn(note)
 
 
@@ -441,7 +441,7 @@ def complete_tag(incomplete: str) -> list[str]:
     try:
         with opened(quiet=True) as store:
             store.refresh()
-            return [tag for tag in store.engine.index.tag_counts() if tag.startswith(incomplete)]
+            return [tag for tag in store.engine.view().tag_counts() if tag.startswith(incomplete)]
     except Exception:
         return []
 

@@ -221,7 +221,7 @@ def stale_notice(store: MemoryStore) -> None:
     if report is None:
         return
     state = report.index_state
-    if report.blocked and store.engine.index.total():
+    if report.blocked and store.engine.search.total():
         warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
     elif report.blocked:
         warn(f"stale: {report.blocked.message}; there is no earlier state to answer from, and nothing can be changed")

@@ -11,6 +11,7 @@ import typer
 
 from memctl.cli import options, render
 from memctl.cli.options import DryRun, current
+from memctl.core import operations
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
@@ -98,7 +99,7 @@ def _end_of(entry: Entry) -> str:
     from memctl.storage.files.local_state import OPERATIONS
 
     found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
-    return str(found["op"]) if found and found["phase"] != journal.INTENT else ""
+    return str(found["op"]) if found and found["phase"] != operations.INTENT else ""
 
 
 def _described(entry: Entry, finished: set[str] | None = None) -> str:
@@ -106,7 +107,7 @@ def _described(entry: Entry, finished: set[str] | None = None) -> str:
     from memctl.storage.files.local_state import OPERATIONS
 
     found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
-    if not found or found["phase"] != journal.INTENT:
+    if not found or found["phase"] != operations.INTENT:
         return plain.one_line(entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH)
     cut = "" if finished is None or found["op"] in finished else _CUT_OFF
     return plain.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut

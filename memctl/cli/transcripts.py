@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from memctl.conversations.service import Summary
     from memctl.core.kept import KeptMessage
     from memctl.core.models import Memory
-    from memctl.storage.messages import Run
+    from memctl.storage.ports.messages import Run
     from memctl.store import MemoryStore
 
 MANY = 20

@@ -9,16 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.core import records, times
 from memctl.core.formats import codec
+from memctl.core.json_merge import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
 from memctl.engine import Engine
 from memctl.errors import NotFoundError, RefusedError, UsageError, argument
 from memctl.retrieval import retrieve
-from memctl.storage.files import transcript_scan
-from memctl.storage.files.merge_values import CONFLICTS, MERGE, json_text, put_at, value_at
-from memctl.storage.files.transcript_scan import Repeated
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.messages import Differing
+from memctl.storage.ports.view import View
+from memctl.storage.trash import to_trash
 
 if TYPE_CHECKING:  # the finder's word lists cost a tenth of a cold start, which only this command should pay
     from memctl.conflicts.contradictions import Contradiction
@@ -43,7 +41,7 @@ class OpenConflicts:
 
     found: tuple[Contradiction, ...] = ()
     noted: tuple[Mapping[str, Any], ...] = ()
-    messages: tuple[Repeated, ...] = ()
+    messages: tuple[Differing, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -86,8 +84,7 @@ class Conflicts:
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
         found = contradictions.find(view.all(), now or times.utc_now(), (self._engine.user,))
-        several = transcript_scan.repeated([*transcript_scan.places(self._engine.folder)])
-        messages = tuple(each for each in several if len(each.versions) > 1)
+        messages = tuple(self._engine.storage.messages.differing())
         return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
 
     def against(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
@@ -100,8 +97,8 @@ class Conflicts:
         now = now or times.utc_now()
         words = retrieve.telling_terms(memory.content)
         eligible = Filters(kinds=tuple(contradictions.ELIGIBLE))
-        entries = self._engine.index.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
-        near = [memory_of(entry) for entry in entries]
+        matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
+        near = [match.memory for match in matches]
         if memory.key:
             near += [
                 m
@@ -295,7 +292,7 @@ def _settle_merge(
     taken = [entry for entry, _ in decided]
     header[HEADER] = [each for each in header.get(HEADER, []) if each not in taken]
     gone = [old for name, old in before.items() if old is not None and after[name] is None]
-    change = housekeeping.to_trash("conflicts resolve", view, gone, "deleted in a merge", now)
+    change = to_trash("conflicts resolve", view, gone, "deleted in a merge", now)
     puts = tuple(new for name, new in after.items() if new is not None and new != before[name])
     changes = [(before[name], new) for name, new in after.items() if new != before[name]]
     return replace(change, puts=puts, header=header), changes

@@ -10,7 +10,7 @@ from memctl.consolidation import duplicates, summaries
 from memctl.consolidation.made import KNOWLEDGE, PARTS, Made, Rules, Written, marked, rewritten
 from memctl.consolidation.plan import Plan
 from memctl.consolidation.plan import plan as planned
-from memctl.core import records, times
+from memctl.core import fuse, records, times
 from memctl.core.formats import reflections
 from memctl.core.formats.document import tombstones
 from memctl.core.models import ACTIVE, Change, Memory, Reflection
@@ -21,8 +21,7 @@ from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.reflections.writing import PROPOSED, written
 from memctl.reflections.writing import Written as WrittenBody
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 
 @dataclass(frozen=True)
@@ -247,7 +246,7 @@ def _obstacle(kept: Memory, going: Memory, found: Plan) -> str:
 def _fuse(going: int, view: View) -> RefusedError | None:
     """Why so much must not be superseded at once without being told to."""
     active = sum(memory.status == ACTIVE for memory in view.all()) if going else 0
-    return housekeeping.fuse(going, active, "merged into others", "memctl consolidate")
+    return fuse.refusal(going, active, "merged into others", "memctl consolidate")
 
 
 def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:

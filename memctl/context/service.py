@@ -30,6 +30,7 @@ from memctl.context.shown import best_passage, with_reflection
 from memctl.context.tokens import Count
 from memctl.core import times
 from memctl.core.formats import reflections
+from memctl.core.messages import USER
 from memctl.core.models import (
     CANDIDATE,
     CONSTRAINT,
@@ -54,8 +55,7 @@ from memctl.retrieval import answer as answering
 from memctl.retrieval import rank, retrieve
 from memctl.retrieval.answer import Answer, Evidence
 from memctl.retrieval.gate import least
-from memctl.storage.files import receipts, sessions
-from memctl.storage.folder.entries import memory_of, message_memory
+from memctl.storage.ports.sessions import SessionStorage
 
 T = TypeVar("T")
 
@@ -67,7 +67,6 @@ MOST_COMPARED, FOLLOWING = 40, 4
 MOST_LOOKED_UP, RAREST, ALIKE = 5, 3, 8
 """Of how many of them what shares their rarest words is looked up, of how many words, and how much of it is read."""
 
-_USERS = b'"role": "user"'
 """In what the index holds of a message of the user's."""
 LEAST_CONFIDENCE = 0.6
 """Of facts of the profile."""
@@ -239,14 +238,14 @@ class Contexts:
 
     def _hits_for(self, room: int) -> int:
         """How many hits fill so many tokens, as far as the usual size of a message tells."""
-        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.index.usual_message(answering.MOST_BYTES)))
+        usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.search.usual_message(answering.MOST_BYTES)))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
     def _opens(self, found: Evidence, gate: bool | None) -> bool:
         """Whether what was found answers the question well enough to be put in."""
         settings = self._engine.settings
         gated = settings.context_gate if gate is None else gate
-        return not gated or found.strength >= least(settings.context_gate_strength, self._engine.index.total())
+        return not gated or found.strength >= least(settings.context_gate_strength, self._engine.search.total())
 
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
@@ -254,18 +253,19 @@ class Contexts:
         from memctl.core.text.language import language_of
 
         said = [question, *(text_of(m.get("content"))[:2_000] for m in messages[-20:] if m.get("role") == "user")]
-        kept = frozenset(sessions.offloaded(self._engine.folder, session)) if session else frozenset()
-        refer = (lambda text: _reference(session, text, kept)) if session else (lambda text: "")
+        stored = self._engine.storage.sessions
+        kept = frozenset(stored.offloaded(session)) if session else frozenset()
+        refer = (lambda text: _reference(stored, session, text, kept)) if session else (lambda text: "")
         return Cutter(count, refer, language_of(*said))
 
     def _lay_aside(self, session: str, offloads: Mapping[str, str], now: datetime) -> None:
         """Keep the whole of what was cut, where `read_offloaded` finds it; it goes with its session."""
-        store = self._engine
-        known = set(sessions.offloaded(store.folder, session)) if offloads else set()
+        stored = self._engine.storage.sessions
+        known = set(stored.offloaded(session)) if offloads else set()
         for ref, text in offloads.items():
-            if ref not in known and ref == sessions.reference(session, text):
-                with sessions.locked(store.folder, session, timeout=store.settings.lock_timeout):
-                    sessions.offload(store.folder, session, text)
+            if ref not in known and ref == stored.reference(session, text):
+                with stored.locked(session):
+                    stored.offload(session, text)
 
     # Finding
 
@@ -286,7 +286,7 @@ class Contexts:
                 answering.evidence(
                     asked,
                     recent,
-                    store.index,
+                    store.search,
                     embedder,
                     store.weights,
                     now,
@@ -305,7 +305,7 @@ class Contexts:
         given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
         ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
         used = {hit.memory.memory_id for hit in rank.used(found.hits)} if found.hits else set()
-        return receipts.write(self._engine.folder, question, ids, [i for i in ids if i in used], now)
+        return self._engine.storage.receipts.write(question, ids, [i for i in ids if i in used], now)
 
     # Pieces
 
@@ -324,7 +324,7 @@ class Contexts:
             return pieces
         always = self._always(now)
         hits = found.hits
-        profile = [memory_of(entry) for entry in self._engine.index.profile(LEAST_CONFIDENCE, MOST_PROFILE, now)]
+        profile = self._engine.view().profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
         )
@@ -343,35 +343,34 @@ class Contexts:
 
     def _following(self, shown: Sequence[Memory]) -> dict[str, list[Memory]]:
         """What was said right behind the messages that are shown, or that something shown was made from."""
-        index = self._engine.index
-        behind = index.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
-        rows = [*dict.fromkeys(row for rows in behind.values() for row in rows)]
-        own = (entry for entry in index.found(rows) if _USERS in entry.raw)
-        found = {entry.rowid: message_memory(entry.raw) for entry in own}
-        return {name: [found[row] for row in rows if row in found] for name, rows in behind.items()}
+        search = self._engine.search
+        behind = search.following({source for memory in shown if (source := corrections.source_of(memory))}, FOLLOWING)
+        keys = [*dict.fromkeys(key for keys in behind.values() for key in keys)]
+        own = {match.key: match.memory for match in search.matches(keys) if _is_users(match.memory)}
+        return {name: [own[key] for key in keys if key in own] for name, keys in behind.items()}
 
     def _sharing(self, shown: Sequence[Memory], now: datetime) -> list[Memory]:
         """Messages that share the rarest words with what is shown first: one of them may take it back, even where the
         question does not find it."""
-        if not self._engine.index.has(MESSAGES):
+        if not self._engine.search.has(MESSAGES):
             return []
         found: dict[str, Memory] = {}
         known = {memory.memory_id for memory in shown}
         first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
         for memory in first[:MOST_LOOKED_UP]:
             words = sorted(corrections.telling(memory.content))
-            index, only = self._engine.index, Filters(only=MESSAGES)
-            for entry in index.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
-                other = message_memory(entry.raw) if _USERS in entry.raw else None
-                if other is not None and other.memory_id not in known:
+            search, only = self._engine.search, Filters(only=MESSAGES)
+            for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
+                other = match.memory
+                if _is_users(other) and other.memory_id not in known:
                     found[other.memory_id] = other
         return [*found.values()]
 
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
-        index = self._engine.index
-        found = [*index.pinned(MOST_PINNED, now), *index.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
-        return [*{entry.memory_id: memory_of(entry) for entry in found}.values()]
+        view = self._engine.view()
+        always = [*view.pinned(MOST_PINNED, now), *view.tagged(CONSTRAINT, MOST_CONSTRAINTS, now)]
+        return [*{memory.memory_id: memory for memory in always}.values()]
 
     def _get(self, memory_id: str) -> Memory | None:
         return self._engine.view().get(memory_id)
@@ -382,9 +381,9 @@ class Contexts:
             return []
         filters = Filters(statuses=(SUPERSEDED, CANDIDATE), only=MEMORIES)
         words = retrieve.telling_terms(question)
-        index = self._engine.index
-        rows = [scored.rowid for scored in index.full_text(words, filters, now, MOST_CONSTRAINTS)]
-        return [memory_of(entry) for entry in index.found(rows)]
+        search = self._engine.search
+        keys = [scored.key for scored in search.full_text(words, filters, now, MOST_CONSTRAINTS)]
+        return [match.memory for match in search.matches(keys)]
 
     def _from_hits(self, question: str, found: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
         """What answers the question, each under its heading."""
@@ -551,10 +550,10 @@ def _assembled(
         over += excess
 
 
-def _reference(session: str, text: str, kept: Collection[str]) -> str:
+def _reference(stored: SessionStorage, session: str, text: str, kept: Collection[str]) -> str:
     """Where the whole of a text can be read: the reference in it, where the window has cut it already; else its own."""
     found = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
-    return next((ref for ref in found if ref in kept), sessions.reference(session, text))
+    return next((ref for ref in found if ref in kept), stored.reference(session, text))
 
 
 def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
@@ -563,3 +562,7 @@ def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:
         return ()
     window = f"the window of {allocation.total:,}"
     return (f"the tools' schemas take {schemas:,} tokens: this context does not fit beside them into {window}",)
+
+
+def _is_users(memory: Memory) -> bool:
+    return memory.metadata.get("role") == USER

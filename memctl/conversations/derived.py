@@ -7,17 +7,15 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.core.formats import document
+from memctl.core import naming
 from memctl.core.messages import Message
 from memctl.core.models import MEMORIES, MESSAGES, Filters, Memory
 from memctl.core.provenance import SAID
 from memctl.core.recalled import forgets
 from memctl.core.text.stopwords import is_stop
 from memctl.core.text.terms import terms
-from memctl.storage.files import naming
-from memctl.storage.folder.entries import memory_of, message_memory
-from memctl.storage.folder.view import View
-from memctl.storage.index.protocol import Found
+from memctl.storage.ports.search import Match
+from memctl.storage.ports.view import View
 
 USER = "user"
 
@@ -64,8 +62,8 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
         user: whose memory it is: "Alice likes tea" is what Alice said as "I like tea".
     """
     span = naming.listed(memory.metadata.get(SAID))
-    near = {entry.rowid: entry for entry in (*_near(view, memory.content, MESSAGES, now), *_requests(view, now))}
-    found = [message_memory(entry.raw) for entry in near.values()]
+    near = {match.key: match for match in (*_near(view, memory.content, MESSAGES, now), *_requests(view, now))}
+    found = [match.memory for match in near.values()]
     if span and span[0] != span[-1]:
         return [m.memory_id for m in found if repeats(memory.content, m.content)]
     wanted = _wanted(memory, user)
@@ -86,9 +84,9 @@ def _is_said_in(wanted: frozenset[str], message: Memory) -> bool:
 
 def echoes(view: View, message_id: str, now: datetime) -> list[str]:
     """The ids of the messages that repeat some words of one: the answer right behind it, and what asks to forget it."""
-    text = "\n".join(message_memory(entry.raw).content for entry in view.index.messages(message_id))
+    text = "\n".join(match.memory.content for match in view.search.message(message_id))
     wanted = _telling(text)
-    asking = (message_memory(entry.raw) for entry in _requests(view, now))
+    asking = (match.memory for match in _requests(view, now))
     asking = (m for m in asking if m.metadata.get("role") == USER and asks_to_forget(m.content))
     again = [m.memory_id for m in asking if wanted & frozenset(terms(m.content))]
     return [*dict.fromkeys((*_echoes(view, [message_id], wanted, ECHOED), *again))]
@@ -101,10 +99,10 @@ def _wanted(memory: Memory, user: str) -> frozenset[str]:
 
 def _echoes(view: View, message_ids: Iterable[str], wanted: frozenset[str], least: int) -> Iterator[str]:
     """The answers right behind the messages that repeat so many of the words."""
-    rows = [entry.rowid for message_id in message_ids for entry in view.index.messages(message_id)]
-    after = [one.after for one in view.index.neighbours(rows) if one.after is not None and one.after not in rows]
-    for entry in view.index.found(after):
-        answer = message_memory(entry.raw)
+    keys = [match.key for message_id in message_ids for match in view.search.message(message_id)]
+    after = [one.after for one in view.search.neighbours(keys) if one.after is not None and one.after not in keys]
+    for match in view.search.matches(after):
+        answer = match.memory
         if answer.metadata.get("role") != USER and len(wanted & frozenset(terms(answer.content))) >= least:
             yield answer.memory_id
 
@@ -185,11 +183,10 @@ def made_from(view: View, message_ids: Iterable[str], now: datetime) -> list[Mem
     """The memories that were made from one of these messages alone, and the episodes that repeat it."""
     going: dict[str, Memory] = {}
     for message_id in message_ids:
-        text = "\n".join(message_memory(entry.raw).content for entry in view.index.messages(message_id))
-        for entry in _near(view, text, MEMORIES, now) if text else ():
-            memory = memory_of(entry)
-            if entry.path == document.FILE_NAME and _is_of(memory, message_id, text):
-                going[memory.memory_id] = memory
+        text = "\n".join(match.memory.content for match in view.search.message(message_id))
+        for match in _near(view, text, MEMORIES, now) if text else ():
+            if match.is_record and _is_of(match.memory, message_id, text):
+                going[match.memory_id] = match.memory
     return [*going.values()]
 
 
@@ -205,15 +202,15 @@ def _is_of(memory: Memory, message_id: str, text: str) -> bool:
     return bool(span) and repeats(memory.content, text)
 
 
-def _near(view: View, text: str, part: str, now: datetime) -> list[Found]:
+def _near(view: View, text: str, part: str, now: datetime) -> Sequence[Match]:
     words, filters = sorted(_telling(text)), Filters(only=part, statuses=())
-    return view.index.sharing_rarest(words, filters, now, rarest=RAREST, limit=LOOKED_AT)
+    return view.search.sharing_rarest(words, filters, now, rarest=RAREST, limit=LOOKED_AT)
 
 
-def _requests(view: View, now: datetime) -> list[Found]:
+def _requests(view: View, now: datetime) -> Sequence[Match]:
     """Messages that may ask to forget something, by their words for that."""
     filters = Filters(only=MESSAGES, statuses=())
-    return view.index.sharing_rarest(_REQUESTS, filters, now, rarest=len(_REQUESTS), limit=LOOKED_AT)
+    return view.search.sharing_rarest(_REQUESTS, filters, now, rarest=len(_REQUESTS), limit=LOOKED_AT)
 
 
 def _telling(text: str) -> frozenset[str]:

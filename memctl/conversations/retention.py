@@ -13,7 +13,7 @@ from math import inf
 
 from memctl.config import Settings
 from memctl.core.models import Memory
-from memctl.storage.messages import Messages
+from memctl.storage.ports.messages import Messages
 
 KEEP, AT_SESSION_END = 0.0, -1.0
 """Values of the setting `transcript_days` that are no number of days."""

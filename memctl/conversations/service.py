@@ -14,7 +14,7 @@ from memctl.core import kept, provenance, times
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Memory
 from memctl.errors import NotFoundError, RefusedError
-from memctl.storage.messages import Messages, Place, Run
+from memctl.storage.ports.messages import Messages, Place, Run
 
 if TYPE_CHECKING:
     from memctl.conversations.retention import Plan, Retention

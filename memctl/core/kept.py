@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import json
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -35,6 +37,15 @@ FINAL = "final"
 _KNOWN = frozenset(
     ("id", "session", "run", "role", "name", "at", "received", "text", "content", "source", "metadata", DELETED)
 )
+
+
+_TRANSCRIPT = re.compile(r"transcripts/[^\W_][\w.-]*\.jsonl")
+
+
+@lru_cache(maxsize=4096)
+def is_transcript(name: str) -> bool:
+    """Whether this is the name of a transcript."""
+    return _TRANSCRIPT.fullmatch(name) is not None
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,12 @@ _RESERVED = {"con", "prn", "aux", "nul", *(f"com{n}" for n in range(10)), *(f"lp
 _LONGEST_SESSION_ID = 200
 """Bytes: a name in a folder may have 255, and the queue puts up to 40 behind it."""
 
+FEEDBACK = "feedback.jsonl"
+"""The log of what users and agents said of answers."""
+
+MAINTENANCE = "maintenance"
+"""Command name of changes that memctl makes by itself (moving what has expired); `undo` steps over them."""
+
 
 def check_user_name(name: str) -> str:
     """The name, normalised (NFC), if it can be a folder's name everywhere.

@@ -32,7 +32,7 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
 
 def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
     fix = "make the index anew"
-    if damage := store.engine.index.check():
+    if damage := store.engine.files.index.check():
         yield Problem("index", damage, 0, fix, INDEX)
     elif deep and (difference := _difference(store)):
         yield Problem("index", difference, 0, fix, INDEX)
@@ -49,11 +49,11 @@ def _difference(store: MemoryStore) -> str:
         fresh = SqliteIndex(Path(directory) / "index.sqlite")
         try:
             sync.sync(store.folder, fresh, None)
-            mine, theirs = _contents(store.engine.index), _contents(fresh)
+            mine, theirs = _contents(store.engine.files.index), _contents(fresh)
         finally:
             fresh.close()
     wrong = sorted(key for key in mine.keys() | theirs.keys() if mine.get(key) != theirs.get(key))
-    unreadable = {path for path, state in store.engine.index.files().items() if not state.readable}
+    unreadable = {path for path, state in store.engine.files.index.files().items() if not state.readable}
     wrong = [key for key in wrong if key[0] not in unreadable]
     return f"{len(wrong)} entries differ from the files, {wrong[0][1] or wrong[0][0]} first" if wrong else ""
 

@@ -22,7 +22,7 @@ from memctl.errors import InvalidDataError, MemctlError
 from memctl.storage.files import atomic, edit, journal, queue, sessions, signing
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.merge_sides import header_with_ids, with_ids
-from memctl.storage.folder.view import View
+from memctl.storage.folder.view import FolderView
 
 LITTER = re.compile(r"~$|^#.*#$|^4913$|___jb_(tmp|old)___$|\.(sw[a-p]|orig|bak|rej|tmp|save)$")
 """Names of files that editors and git leave for a while, or for ever."""
@@ -90,7 +90,7 @@ def _checked(text: str, memory: Memory) -> bytes:
     return codec.dump(codec.encode(memory)).encode()
 
 
-def plain_dates(view: View) -> tuple[list[Memory], dict[str, bytes]]:
+def plain_dates(view: FolderView) -> tuple[list[Memory], dict[str, bytes]]:
     """The records whose dates are in other forms, and how they are to stand in the file."""
     raws: dict[str, bytes] = {}
     memories = []
@@ -105,7 +105,7 @@ def plain_dates(view: View) -> tuple[list[Memory], dict[str, bytes]]:
 # Ids that stand twice
 
 
-def without_repeats(view: View, now: datetime) -> Change:
+def without_repeats(view: FolderView, now: datetime) -> Change:
     """Take out copies and what was purged; give a different record with a taken id a new one."""
     data = view.read(document.FILE_NAME) or b""
     parsed = document.parse(data)
@@ -154,7 +154,7 @@ class ChangedId:
     line: int
 
 
-def changed_ids(view: View, parsed: Document, gone: set[str]) -> list[ChangedId]:
+def changed_ids(view: FolderView, parsed: Document, gone: set[str]) -> list[ChangedId]:
     """Records that were called otherwise before, found by their reflection, else by what the log knows of the old id.
 
     Args:
@@ -170,7 +170,7 @@ def changed_ids(view: View, parsed: Document, gone: set[str]) -> list[ChangedId]
     return [ChangedId(old, new, lines[new]) for old, new in sorted(certain.items()) if new in once]
 
 
-def _named_by_reflections(view: View, memories: Mapping[str, Memory], gone: set[str]) -> dict[str, set[str]]:
+def _named_by_reflections(view: FolderView, memories: Mapping[str, Memory], gone: set[str]) -> dict[str, set[str]]:
     """Ids that are in no file, but in the front matter of a reflection that a record refers to."""
     found: dict[str, set[str]] = defaultdict(set)
     for memory in memories.values():
@@ -180,7 +180,7 @@ def _named_by_reflections(view: View, memories: Mapping[str, Memory], gone: set[
     return found
 
 
-def _owner(view: View, path: str) -> str:
+def _owner(view: FolderView, path: str) -> str:
     """The id in the front matter of a reflection; empty where there is none that can be read."""
     try:
         reflection = view.reflection(path)
@@ -200,7 +200,7 @@ def _missing(parsed: Document, gone: set[str]) -> set[str]:
     return named - memories.keys() - gone - {""}
 
 
-def _same_words(view: View, memories: Mapping[str, Memory], missing: set[str]) -> dict[str, set[str]]:
+def _same_words(view: FolderView, memories: Mapping[str, Memory], missing: set[str]) -> dict[str, set[str]]:
     """By what the log knows of the missing: records it does not know, with the same words and the same date."""
     last: dict[str, str] = {}
     for operation in journal.read(view.folder):
@@ -217,7 +217,7 @@ def _same_words(view: View, memories: Mapping[str, Memory], missing: set[str]) -
     return found
 
 
-def followed(view: View, changed: Sequence[ChangedId]) -> Change:
+def followed(view: FolderView, changed: Sequence[ChangedId]) -> Change:
     """Everything that names an old id names the new one: records, front matter, conflicts."""
     ids = {each.old: each.new for each in changed}
     puts, raws = [], {}
@@ -247,7 +247,7 @@ def _with_ids_in(raw: bytes, memory: Memory, ids: Mapping[str, str]) -> bytes:
         return _dump(memory)
 
 
-def _read(view: View, path: str) -> bytes | None:
+def _read(view: FolderView, path: str) -> bytes | None:
     try:
         return view.read(path)
     except MemctlError:
@@ -265,7 +265,7 @@ def user_name(folder: UserFolder, parsed: Document) -> Iterator[Problem]:
         yield Problem(document.FILE_NAME, message, 0, f"write {folder.name} into it", NAME)
 
 
-def renamed_user(view: View) -> Change:
+def renamed_user(view: FolderView) -> Change:
     """The folder's name written into the file, every other byte as it is."""
     data = view.read(document.FILE_NAME) or b""
     parsed = document.parse(data)

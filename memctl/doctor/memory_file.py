@@ -47,7 +47,7 @@ def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
         return
     changed = _changed_ids(store, parsed) if indexed else []
     yield from hand_edits.user_name(folder, parsed)
-    moved = housekeeping.relinks(store.engine.view()) if indexed else {}
+    moved = housekeeping.relinks(store.engine.files.view()) if indexed else {}
     yield from _records(folder, parsed, {each.old for each in changed}, moved)
     yield from _circles(parsed)
     yield from _own_words(parsed, "kind", KINDS, f"a {DEFAULT_KIND}")
@@ -59,7 +59,7 @@ def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
 
 
 def _missing(store: MemoryStore) -> Problem:
-    many = len(store.engine.index.hashes(document.FILE_NAME))
+    many = len(store.engine.files.index.hashes(document.FILE_NAME))
     if not many:
         return Problem(document.FILE_NAME, "is missing", code=INCOMPLETE, fix="write an empty one")
     message = f"is gone; the index still knows its {'1 memory' if many == 1 else f'{many} memories'}"
@@ -67,7 +67,9 @@ def _missing(store: MemoryStore) -> Problem:
 
 
 def _changed_ids(store: MemoryStore, parsed: document.Document) -> list[ChangedId]:
-    return hand_edits.changed_ids(store.engine.view(), parsed, tombstones(parsed.header) | trashed_ids(store.folder))
+    return hand_edits.changed_ids(
+        store.engine.files.view(), parsed, tombstones(parsed.header) | trashed_ids(store.folder)
+    )
 
 
 def _records(

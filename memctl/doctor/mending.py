@@ -33,8 +33,7 @@ from memctl.doctor.memory_file import trashed_ids
 from memctl.storage.files import atomic, backups, layout
 from memctl.storage.files import transcripts as files
 from memctl.storage.folder import housekeeping, sync
-from memctl.storage.folder.gateway import Decision
-from memctl.storage.folder.view import View
+from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 _ROUNDS = 5
@@ -73,7 +72,7 @@ def _mend_once(store: MemoryStore, problems: Sequence[Problem], keep: backups.Ke
     codes = {problem.code for problem in fixable}
     for concerned, decide in _CHANGES:
         if codes & concerned:
-            store.engine.gateway.apply(_keeping(decide, keep, now), now)
+            store.engine.files.gateway.apply(_keeping(decide, keep, now), now)
     if codes & transcripts.REPAIRED:
         transcripts.repair(store.folder, codes, timeout=store.settings.lock_timeout)
     for problem in fixable:
@@ -88,10 +87,12 @@ _APART = {PERMISSION, LEFTOVER, INDEX, SESSION, *transcripts.REPAIRED}
 """Findings that can be repaired while `memory.json` cannot be read."""
 
 
-def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now: datetime) -> Decision[None]:
+def _keeping(
+    decide: Callable[[FolderView, datetime], Change], keep: backups.Keep, now: datetime
+) -> Callable[[FolderView], tuple[Change, None]]:
     """The decision, and copies of the files it concerns."""
 
-    def kept(view: View) -> tuple[Change, None]:
+    def kept(view: FolderView) -> tuple[Change, None]:
         change = decide(view, now)
         paths = {file.name: file.before for file in change.texts}
         if change.puts or change.removes or change.header is not None:
@@ -104,13 +105,13 @@ def _keeping(decide: Callable[[View, datetime], Change], keep: backups.Keep, now
     return kept
 
 
-def _followed(view: View, now: datetime) -> Change:
+def _followed(view: FolderView, now: datetime) -> Change:
     parsed = document.parse(view.read(document.FILE_NAME) or b"")
     gone = tombstones(parsed.header) | trashed_ids(view.folder)
     return hand_edits.followed(view, hand_edits.changed_ids(view, parsed, gone))
 
 
-def _completed(view: View, now: datetime) -> Change:
+def _completed(view: FolderView, now: datetime) -> Change:
     """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
     adopted, files = housekeeping.adoptions(view, now)
     moved, moves = housekeeping.followings(view, set())
@@ -127,12 +128,12 @@ def _completed(view: View, now: datetime) -> Change:
     return Change("doctor --fix", (*puts, *adopted), texts=(*files, *moves))
 
 
-def _plain_dates(view: View, now: datetime) -> Change:
+def _plain_dates(view: FolderView, now: datetime) -> Change:
     memories, raws = hand_edits.plain_dates(view)
     return Change("doctor --fix", tuple(memories), raws=raws)
 
 
-def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
+def _complete(view: FolderView, memory: Memory, dated: datetime) -> Memory:
     there = reflections.is_reference(memory.summary_md_ref) and (view.folder.root / memory.summary_md_ref).exists()
     return replace(
         memory,
@@ -143,8 +144,8 @@ def _complete(view: View, memory: Memory, dated: datetime) -> Memory:
 
 def _bring_back(store: MemoryStore) -> None:
     """Write `memory.json` from what the index knows of it, unless somebody brings it back in this moment."""
-    with store.engine.gateway.locked():
-        atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.engine.index))
+    with store.engine.files.gateway.locked():
+        atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.engine.files.index))
 
 
 def _make_private(store: MemoryStore, problem: Problem) -> None:
@@ -159,7 +160,7 @@ def _make_private(store: MemoryStore, problem: Problem) -> None:
 
 
 def _delete(store: MemoryStore, problem: Problem) -> None:
-    with store.engine.gateway.locked():
+    with store.engine.files.gateway.locked():
         atomic.remove(store.folder.root / problem.path)
 
 
@@ -169,7 +170,7 @@ _SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {
     INDEX: lambda store, problem: store.reindex(),
 }
 
-_CHANGES: tuple[tuple[set[str], Callable[[View, datetime], Change]], ...] = (
+_CHANGES: tuple[tuple[set[str], Callable[[FolderView, datetime], Change]], ...] = (
     ({REPEATED, PURGED}, hand_edits.without_repeats),
     ({CHANGED_ID}, _followed),
     ({FORM}, _plain_dates),

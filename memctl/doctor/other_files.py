@@ -17,7 +17,7 @@ from memctl.storage.files import local_state, lock, signing
 from memctl.storage.files.erase import temporary_files
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 
@@ -38,12 +38,12 @@ def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
 
 
 def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
-    for state in store.engine.index.files().values():
+    for state in store.engine.files.index.files().values():
         if state.path != document.FILE_NAME and not state.readable:
             line, reason = _place(state.path, state.problem)
             yield Problem(state.path, f"{reason} (left as it is, not in answers)", line, code=BAD_RECORD)
-    yield from _without_record(store.engine.view()) if orphans else ()
-    for found in store.engine.index.misnamed() if orphans else ():
+    yield from _without_record(store.engine.files.view()) if orphans else ()
+    for found in store.engine.files.index.misnamed() if orphans else ():
         if len(owners := store.engine.view().referring(found.path)) == 1:
             message = f"names {found.memory_id}, but it is {next(iter(owners))} that refers to it"
             yield Problem(found.path, message, 0, "let it follow its record", ORPHAN)
@@ -56,7 +56,7 @@ def _reflections(store: MemoryStore, *, orphans: bool) -> Iterator[Problem]:
         yield Problem(name, "is a proposal for a reflection you edited: merge it by hand, then delete it", code=WAITING)
 
 
-def _without_record(view: View) -> Iterator[Problem]:
+def _without_record(view: FolderView) -> Iterator[Problem]:
     """Reflections that no record refers to."""
     for orphan in view.orphans():
         if reason := housekeeping.obstacle(view, orphan, housekeeping.adopt(orphan, "mem", datetime.now(UTC))):

@@ -18,8 +18,7 @@ from memctl.documents.conversion import Skipped, Source
 from memctl.engine import healing
 from memctl.errors import NotFoundError, RefusedError, UsageError
 from memctl.memories.asking import Asking
-from memctl.storage.folder.entries import passage_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 T = TypeVar("T")
 
@@ -101,7 +100,7 @@ class Documents:
             raise UsageError("no file is named")
         given = Path(path).expanduser()
         self._engine.refresh()
-        sources, skipped = conversion.gather(given, self._engine.folder.root)
+        sources, skipped = conversion.gather(given, self._engine.files.folder.root)
         placed, unfit = _placed(sources, _base(given, as_name))
         if not placed:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")
@@ -124,9 +123,7 @@ class Documents:
         return self._documents()
 
     def _documents(self) -> list[Document]:
-        counts = self._engine.index.passages()
-        states = [s for path, s in sorted(self._engine.index.files().items()) if knowledge.is_document(path)]
-        return [Document(s.path, s.size, counts.get(s.path, 0), s.problem) for s in states]
+        return [Document(d.name, d.size, d.passages, d.problem) for d in self._engine.view().documents()]
 
     @healing
     def show(self, name: str) -> Excerpt:
@@ -154,12 +151,13 @@ class Documents:
         return found[1], int(found[2])
 
     def _passage(self, path: str, line: int) -> Excerpt:
-        chunks = [passage_of(found) for found in self._engine.index.passages_of(path)]
-        first = next((chunk for chunk in chunks if chunk.end_line >= line), None)
+        passages = [match.memory for match in self._engine.search.document(path)]
+        places = [passage.metadata for passage in passages]
+        first = next((place for place in places if place["end_line"] >= line), None)
         if first is None or line < 1:
             raise NotFoundError(f"{path} has no passage at line {line}")
-        text = "".join(chunk.text for chunk in chunks if chunk.line == first.line)  # a line that is parted
-        return Excerpt(path, first.line, first.end_line, first.heading_path, text)
+        text = "".join(p.content for p in passages if p.metadata["line"] == first["line"])  # a line that is parted
+        return Excerpt(path, first["line"], first["end_line"], first["heading"], text)
 
     def search(self, question: str, top: int | None = None, *, now: datetime | None = None) -> QueryResult:
         """Ask the documents alone. There is no receipt: passages are not judged."""
@@ -289,7 +287,6 @@ def _check_replaced(found: Sequence[AddedDocument], replace: bool) -> None:
 
 def _removable(view: View, document: Document) -> bytes:
     """The bytes that `undo` will need."""
-    path = view.folder.root / document.path
-    if path.is_symlink() or not path.is_file() or document.size > knowledge.LARGEST_FILE:
+    if not view.is_regular(document.path) or document.size > knowledge.LARGEST_FILE:
         raise RefusedError(f"{document.path} could not be brought back", hint="Remove it yourself with `rm`.")
     return view.read(document.path) or b""

@@ -9,18 +9,17 @@ from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from memctl.core import records, sensitive, times
-from memctl.core.formats import document
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
+from memctl.core.text.terms import terms
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.extraction import correcting
 from memctl.extraction.correcting import Denial, Meant
 from memctl.facts import rules
 from memctl.facts.candidates import REJECTED
-from memctl.retrieval import retrieve
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.extraction.extract import Extracted, ExtractReport, Proposal, Utterance
@@ -75,7 +74,7 @@ class Extraction:
         found, origin, notes = self._proposals(said, before, now, use_model)
         found, withheld = _guarded(found, self._engine.secret_policy(allow_secret))
         drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in found]
-        refused = {t.memory.content for t in self._engine.trashed() if t.reason == REJECTED} if found else set()
+        refused = {t.memory.content for t in self._engine.storage.trashed() if t.reason == REJECTED} if found else set()
 
         def decide(view: View) -> tuple[Change, list[Extracted]]:
             puts, result = learned(
@@ -255,7 +254,7 @@ def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memor
         same_key = [fact for fact in facts_in if (fact.category, fact.key) == (memory.category, memory.key)]
         return len(facts_in) == 1 and any(not correcting.same_value(fact.value, memory.value) for fact in same_key)
 
-    words = retrieve.question_terms(extract.CUES.get(memory.key, ""))
+    words = terms(extract.CUES.get(memory.key, ""))
     known = _holding(view, words, now) if words else []
     return [m for m in known if m.status == ACTIVE and not m.key and m.kind in ("fact", "preference") and other(m)]
 
@@ -270,8 +269,8 @@ def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:
 def _holding(view: View, words: Sequence[str], now: datetime, most: int = _RAREST) -> list[Memory]:
     """Memories that hold the rarest of the words."""
     only = Filters(only=MEMORIES)
-    found = view.index.sharing_rarest(words, only, now, rarest=most, limit=_LOOKED_AT)
-    return [document.decode_raw(each.raw) for each in found if each.path == document.FILE_NAME]
+    matches = view.search.sharing_rarest(words, only, now, rarest=most, limit=_LOOKED_AT)
+    return [match.memory for match in matches if match.is_record]
 
 
 def _same_fact(one: Memory, other: Memory) -> bool:
@@ -283,6 +282,6 @@ def _recalled(view: View, memory: Memory, now: datetime) -> bool:
     from memctl.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)
-    known = _holding(view, retrieve.question_terms(memory.content), now)
+    known = _holding(view, terms(memory.content), now)
     held = ([squashed(sentence) for sentence in split(one.content)] for one in known)
     return any(len(sentences) > 1 and wanted in sentences for sentences in held)

@@ -10,8 +10,8 @@ from memctl.core.models import CANDIDATE, Change, Memory
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.facts import rules
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
+from memctl.storage.trash import to_trash
 
 REJECTED = "rejected"
 """Reason in the trash of a candidate that a person said is not true."""
@@ -58,7 +58,7 @@ class Candidates:
 
         def decide(view: View) -> tuple[Change, list[Memory]]:
             gone = [_candidate(view, memory_id) for memory_id in wanted]
-            return housekeeping.to_trash("reject", view, gone, REJECTED, now), gone
+            return to_trash("reject", view, gone, REJECTED, now), gone
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 

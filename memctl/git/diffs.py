@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from memctl.core import json_merge as merge_values
 from memctl.core.formats import codec, document
-from memctl.storage.files import merge_values
 
 
 def readable(data: bytes) -> str:

@@ -6,11 +6,13 @@ import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
+from memctl.core import json_merge as merge_values
+from memctl.core import kept
 from memctl.core.formats import document
 from memctl.core.models import ACTIVE
 from memctl.errors import InvalidDataError, StorageError
 from memctl.git import asking, process
-from memctl.storage.files import merge, merge_texts, merge_transcripts, merge_values, transcripts
+from memctl.storage.files import merge, merge_texts, merge_transcripts
 
 
 def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, str]:
@@ -34,7 +36,7 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
     """The merged file, whether it holds a conflict, and what to tell."""
-    if transcripts.is_transcript("/".join(name.split("/")[-2:])):
+    if kept.is_transcript("/".join(name.split("/")[-2:])):
         return merge_transcripts.merged(base, ours, theirs), False, ""
     if name.endswith(".jsonl"):
         return merge_texts.log(base, ours, theirs), False, ""

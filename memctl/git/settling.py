@@ -6,10 +6,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from memctl.core import json_merge as merge_values
+from memctl.core import kept
 from memctl.core.formats import codec, document
 from memctl.errors import InvalidDataError
 from memctl.git import asking, merging, process
-from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, merge_values, transcripts
+from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, transcripts
 from memctl.storage.files.layout import UserFolder
 
 
@@ -92,7 +94,7 @@ def _settle_file(folder: UserFolder, name: str) -> str:
 
 def _settled_log(folder: UserFolder, name: str, marked: bytes) -> bytes:
     base, ours, theirs, _ = _sides(folder.root, name, marked)
-    return (merge_transcripts.merged if transcripts.is_transcript(name) else merge_texts.log)(base, ours, theirs)
+    return (merge_transcripts.merged if kept.is_transcript(name) else merge_texts.log)(base, ours, theirs)
 
 
 def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:

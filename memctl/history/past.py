@@ -9,8 +9,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from memctl.core import kept, times
-from memctl.storage.files import transcripts
-from memctl.storage.files.journal import Operation
+from memctl.core.operations import Operation
 
 RECORD, FILE, LINE, HEADER = "record", "file", "line", "header"
 
@@ -62,7 +61,7 @@ def messages(operation: Operation) -> list[str]:
 
 def message_of(path: str, line: bytes) -> str:
     """The message that a line of a transcript deletes; empty where it is none of the kind."""
-    found = next(kept.lines(line), None) if transcripts.is_transcript(path) else None
+    found = next(kept.lines(line), None) if kept.is_transcript(path) else None
     return found.deleted if found else ""
 
 

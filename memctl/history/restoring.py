@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memctl.core import ids, times
-from memctl.core.formats import document, reflections
+from memctl.core.formats import document, reflections, trash
 from memctl.core.formats.document import tombstones
 from memctl.core.models import ACTIVE, Change, Memory, TextEdit
 from memctl.core.sensitive import ALLOW
@@ -17,8 +17,7 @@ from memctl.history import differences
 from memctl.history.differences import FileChange, RecordChange
 from memctl.history.past import FILE, RECORD, Key
 from memctl.history.states import SHARED, Past, present_value
-from memctl.storage.files import trash
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 
 @dataclass(frozen=True)
@@ -37,7 +36,7 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
     if then.clamped:
         reason = f"the log goes back to {times.to_text(then.at)} only, and git has nothing of that time"
         raise NotFoundError(reason, hint="`memctl log --ids` lists what it holds.")
-    memory_id = _full_id(given, then, engine.index.header())
+    memory_id = _full_id(given, then, engine.view().header)
     raw = then.records[memory_id]
     memory = document.decode_raw(raw)
 

@@ -7,26 +7,22 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.core import times
-from memctl.core.formats import document
-from memctl.core.formats.document import tombstones
-from memctl.core.kept import KeptMessage
+from memctl.core import kept, times
 from memctl.core.models import Memory, Query, QueryResult
+from memctl.core.names import MAINTENANCE
+from memctl.core.operations import Operation
 from memctl.core.selection import Selection
-from memctl.errors import NotFoundError, RefusedError, UsageError
-from memctl.git import revisions
+from memctl.errors import NotFoundError, UsageError
 from memctl.history import as_of, differences, past, restoring, stacks, undoing
 from memctl.history.differences import FileChange, MessageChange, RecordChange
 from memctl.history.past import FILE, LINE, RECORD, Key, Point, Unsure
 from memctl.history.restoring import Restored
 from memctl.history.stacks import REDO, UNDO
-from memctl.history.states import FEEDBACK, SHARED, Past, present_value
+from memctl.history.states import SHARED, Past, present_value
 from memctl.history.undoing import Taken
 from memctl.memories.asking import Asking
-from memctl.storage.files import transcript_scan, transcripts
-from memctl.storage.files.journal import Operation
-from memctl.storage.folder.housekeeping import MAINTENANCE
-from memctl.storage.folder.view import View
+from memctl.storage.ports.storage import Revision
+from memctl.storage.ports.view import View
 
 LOG = "the log"
 
@@ -54,11 +50,11 @@ class History:
 
     def operations(self, memory_id: str = "") -> list[Operation]:
         """What was done, oldest first; to one memory, or to all."""
-        return self._engine.operations(memory_id)
+        return self._engine.storage.operations(memory_id)
 
     def undone(self) -> set[str]:
         """Ids of the operations that a person made and `undo` has taken back."""
-        found = stacks.stacks(self._engine.operations(), MAINTENANCE)
+        found = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
         return {step.origin.op for step in (*found.undone, *found.lost)}
 
     def undo(
@@ -111,43 +107,30 @@ class History:
         now = now or times.utc_now()
         self._engine.refresh()
         if not revision:
-            commit = self._head()
-            return self._git_past(commit) if commit else self._before_the_last()
+            head = self._engine.storage.revisions.head()
+            return self._kept_past(head) if head else self._before_the_last()
         if revision.startswith("op_"):
             return self._operation_past(revision)
         if (moment := _moment(revision, now)) is not None:
             return self._past_at(moment)
-        if (commit := revisions.find(self._engine.folder.root, revision)) is None:
+        if (state := self._engine.storage.revisions.find(revision)) is None:
             if re.match(r"\d+[-/.]\d", revision):
                 times.from_user(revision, now)  # it says what is wrong with a date
             hint = (
                 "Give a date, a span such as 3d, an operation (`memctl log --ids`), or a git revision such as HEAD~1."
             )
             raise UsageError(f"{revision!r} is no time, no operation, and no revision that git knows here", hint=hint)
-        return self._git_past(commit)
-
-    def _head(self) -> revisions.Commit | None:
-        """Git's HEAD; None where git may not be run here: the log answers without it."""
-        try:
-            return self._commit("HEAD")
-        except RefusedError:
-            return None
-
-    def _commit(self, revision: str) -> revisions.Commit | None:
-        """The commit, if it holds the user's memories."""
-        commit = revisions.find(self._engine.folder.root, revision)
-        holds = commit and revisions.tree(self._engine.folder.root, commit, [document.FILE_NAME])
-        return commit if holds else None
+        return self._kept_past(state)
 
     def _before_the_last(self) -> Past:
-        operations = self._engine.operations()
+        operations = self._engine.storage.operations()
         if not operations:
             raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
         last = len(operations) - 1
         return self._log_past(operations, Point(last, beside=last), past.made(operations[last]))
 
     def _operation_past(self, given: str) -> Past:
-        operations = self._engine.operations()
+        operations = self._engine.storage.operations()
         found = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
         if len(found) != 1:
             what = "several operations begin with" if found else "the log holds no operation"
@@ -156,12 +139,12 @@ class History:
 
     def _past_at(self, moment: datetime) -> Past:
         """From the log as far back as it goes, else from git."""
-        operations = self._engine.operations()
+        operations = self._engine.storage.operations()
         count = max((number for number, op in enumerate(operations, 1) if past.made(op) <= moment), default=0)
         if count:
             return self._log_past(operations, Point(count), moment)
-        if (commit := revisions.last_before(self._engine.folder.root, moment)) and self._commit(commit.name):
-            return self._git_past(commit)
+        if state := self._engine.storage.revisions.last_before(moment):
+            return self._kept_past(state)
         if not operations:
             raise NotFoundError("nothing was changed yet, so there is nothing to compare with")
         then = self._log_past(operations, Point(0, beside=0), past.made(operations[0]))
@@ -173,7 +156,7 @@ class History:
         view = self._engine.view()
         known = {part.key for operation in operations for part in past.parts(operation)}
         values, unsure = past.back_to(operations, point, {key: present_value(view, key) for key in known})
-        records = {found.ref: found.raw for found in self._engine.index.records()}
+        records = self._engine.view().raws()
         records |= {key.name: raw for key, raw in values.items() if key.kind == RECORD and raw is not None}
         for key, raw in values.items():
             if key.kind == RECORD and raw is None:
@@ -183,7 +166,7 @@ class History:
         deleted = {
             key: raw is not None
             for key, raw in values.items()
-            if key.kind == LINE and transcripts.is_transcript(key.name) and raw != present_value(view, key)
+            if key.kind == LINE and kept.is_transcript(key.name) and raw != present_value(view, key)
         }
         return Past(LOG, at, records, _files(view, values), _shown(unsure), deleted, notes)
 
@@ -192,38 +175,20 @@ class History:
         if self._engine.report and self._engine.report.blocked:
             raise self._engine.report.blocked
 
-    def _git_past(self, commit: revisions.Commit) -> Past:
-        root, source = self._engine.folder.root, f"git {commit.short}"
-        data = revisions.read(root, commit, document.FILE_NAME)
-        if data is None:
-            hint = "By then it was not in git, or its folder had another name."
-            raise NotFoundError(f"{source} holds no memory.json of {self._engine.user}", hint=hint)
-        parsed = document.parse(data, f"{source}:{document.FILE_NAME}")
-        buried = tombstones(self._engine.index.header())
-        found = {r.memory.memory_id: r.raw for r in reversed(parsed.records) if r.memory}
-        broken = sum(record.memory is None for record in parsed.records)
+    def _kept_past(self, revision: Revision) -> Past:
+        """A state that version control keeps, without what was purged since."""
+        records, broken = self._engine.storage.revisions.records(revision)
+        purged = self._engine.view().tombstones
+        left = {memory_id: raw for memory_id, raw in records.items() if memory_id not in purged}
+        texts = self._engine.storage.revisions.texts(revision, SHARED)
         notes = (f"{broken} records of it cannot be read",) if broken else ()
-        kept = {memory_id: raw for memory_id, raw in found.items() if memory_id not in buried}
-        return Past(source, commit.at, kept, self._git_files(commit), notes=notes)
-
-    def _git_files(self, commit: revisions.Commit) -> dict[str, bytes | None]:
-        """The other files that differ: those of the commit, and those that came since."""
-        view = self._engine.view()
-        named = revisions.tree(self._engine.folder.root, commit, SHARED)
-        now = {path: view.read(path) for path in {*named, *self._shared_files()}}
-        changed = {path: name for path, name in named.items() if _content_name(now[path], name) != name}
-        then: dict[str, bytes | None] = {path: None for path in now if path not in named}
-        return then | revisions.contents(self._engine.folder.root, changed)
-
-    def _shared_files(self) -> list[str]:
-        known = [path for path in self._engine.index.files() if path != document.FILE_NAME]
-        return [*known, *([FEEDBACK] if self._engine.folder.feedback_log.exists() else ())]
+        return Past(str(revision), revision.at, left, texts, notes=notes)
 
     def differences(self, revision: str = "", *, now: datetime | None = None) -> Differences:
         """What became of the memories since a revision; see `past`."""
         then = self.past(revision, now=now)
         self._need_readable()
-        records = {found.ref: found.raw for found in self._engine.index.records()}
+        records = self._engine.view().raws()
         unsure = [
             differences.record(key.name, one.before, one.after)
             for key, one in then.unsure.items()
@@ -241,10 +206,8 @@ class History:
     def _messages(self, deleted: Mapping[Key, bool]) -> Iterator[MessageChange]:
         """The messages that were deleted since, or brought back, with their text where it is there."""
         ids = {past.message_of(key.name, key.line): stood for key, stood in deleted.items()}
-        said: dict[str, KeptMessage] = {}
-        for place in transcript_scan.places(self._engine.folder, list(dict.fromkeys(key.name for key in deleted))):
-            if place.read and place.read.message and place.read.message.message_id in ids:
-                said[place.read.message.message_id] = place.read.message
+        messages = self._engine.storage.messages.of_logs(list(dict.fromkeys(key.name for key in deleted)), ids)
+        said = {message.message_id: message for message in messages}
         for message_id, stood in ids.items():
             message = said.get(message_id)
             outcome = differences.ADDED if stood else differences.REMOVED
@@ -255,20 +218,16 @@ def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | 
     """The files among what the log tells, and the logs with the lines they had."""
     found = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
     for key, line in values.items():
-        if key.kind == LINE and not transcripts.is_transcript(key.name) and line != present_value(view, key):
+        if key.kind == LINE and not kept.is_transcript(key.name) and line != present_value(view, key):
             data = found[key.name] if key.name in found else view.read(key.name)
-            kept = [each for each in (data or b"").splitlines(keepends=True) if each.strip() != key.line]
-            found[key.name] = b"".join([*kept, *([line + b"\n"] if line else ())]) or None
+            left = [each for each in (data or b"").splitlines(keepends=True) if each.strip() != key.line]
+            found[key.name] = b"".join([*left, *([line + b"\n"] if line else ())]) or None
     return found
 
 
 def _shown(unsure: Mapping[Key, Unsure]) -> dict[Key, Unsure]:
     """What concerns the user's own files; memctl's own (the trash) does not."""
     return {key: one for key, one in unsure.items() if key.kind == RECORD or key.name.startswith(SHARED)}
-
-
-def _content_name(data: bytes | None, like: str) -> str:
-    return "" if data is None else revisions.content_name(data, like)
 
 
 def _moment(text: str, now: datetime) -> datetime | None:

@@ -6,12 +6,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from memctl.core.formats import document
+from memctl.core.kept import is_transcript
 from memctl.core.models import Change, TextEdit
+from memctl.core.operations import Operation
 from memctl.errors import ConflictError, NotFoundError, RefusedError
 from memctl.history import differences, past
 from memctl.history.past import FILE, LINE, RECORD, Key, Part
-from memctl.storage.files.journal import Operation
-from memctl.storage.files.transcripts import is_transcript
 
 UNDO, REDO = "undo", "redo"
 

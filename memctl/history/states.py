@@ -7,14 +7,12 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from memctl.core import times
-from memctl.core.formats import document, knowledge, reflections
+from memctl.core.formats import knowledge, reflections
 from memctl.core.models import LogLine
+from memctl.core.names import FEEDBACK
 from memctl.history import past
 from memctl.history.past import HEADER, LINE, RECORD, Key, Unsure
-from memctl.storage.files import recovery
-from memctl.storage.folder.view import View
-
-FEEDBACK = "feedback.jsonl"
+from memctl.storage.ports.view import View
 
 SHARED = (reflections.FOLDER, knowledge.FOLDER, FEEDBACK)
 """Files beside `memory.json` that have a history: those that git may have."""
@@ -59,9 +57,9 @@ class Past:
 def present_value(view: View, key: Key) -> bytes | None:
     """What a part of an operation is now."""
     if key.kind == RECORD:
-        return view.index.raws(document.FILE_NAME, [key.name]).get(key.name)
+        return view.raws([key.name]).get(key.name)
     if key.kind == HEADER:
         return past.header_bytes(view.header.get(key.name))
     if key.kind == LINE:
-        return key.line if recovery.has_line(view.folder, LogLine(key.name, key.line)) else None
+        return key.line if view.has_line(LogLine(key.name, key.line)) else None
     return view.read(key.name)

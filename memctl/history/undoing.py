@@ -7,15 +7,15 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from memctl.core.models import Change
+from memctl.core.names import MAINTENANCE
+from memctl.core.operations import Operation
 from memctl.engine import Engine
 from memctl.errors import MemctlError, NotFoundError, RefusedError
 from memctl.history import past, stacks
 from memctl.history.past import Key
 from memctl.history.stacks import Step
 from memctl.history.states import present_value
-from memctl.storage.files.journal import Operation
-from memctl.storage.folder.housekeeping import MAINTENANCE
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.tasks import reopening
 
 
@@ -43,18 +43,18 @@ def take_back(engine: Engine, what: str, count: int, before_purge: bool, dry_run
     taken: list[Operation] = []
 
     def decide(view: View) -> tuple[Change, None]:
-        return walk.decide(view, engine.operations()), None
+        return walk.decide(view, engine.storage.operations()), None
 
     try:
         if dry_run:
             engine.refresh()
         while len(taken) < count:
-            decide(engine.view()) if dry_run else engine.healed(lambda: engine.gateway.apply(decide, now))
+            decide(engine.view()) if dry_run else engine.storage.apply(decide, now, tidy=False)
             taken.append(walk.taken(pretend=dry_run))
             if not dry_run:
-                reopening.follow(engine.session_storage, what, taken[-1], now)
+                reopening.follow(engine.storage.sessions, what, taken[-1], now)
     except NotFoundError as problem:
-        return Taken(tuple(taken), _at_the_end(problem, engine.log_trimmed))
+        return Taken(tuple(taken), _at_the_end(problem, engine.storage.operations_trimmed))
     except MemctlError as problem:
         return Taken(tuple(taken), problem)
     return Taken(tuple(taken))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import fields as dataclass_fields
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import Any
 
 from memctl.core import guarding, records, sensitive, times
@@ -16,8 +16,8 @@ from memctl.errors import RefusedError
 from memctl.facts import rules
 from memctl.reflections.service import with_detail
 from memctl.retrieval import answer as answering
-from memctl.storage.folder.sync import Progress
-from memctl.storage.folder.view import View
+from memctl.storage.ports.storage import Progress
+from memctl.storage.ports.view import View
 
 BULK = 20_000
 """Records in one operation of a bulk add; each is undone as one."""
@@ -49,7 +49,7 @@ class Adding:
         def decide(view: View) -> tuple[Change, Added]:
             puts, added = add_one(view, view.unused([memory])[0], frozenset(given), allow_duplicate, now, mode)
             near = answering.near_duplicates(
-                self._engine.index, memory.content, self._engine.settings.near_duplicate, now
+                self._engine.search, memory.content, self._engine.settings.near_duplicate, now
             )
             files: list[TextEdit] = []
             if detail is not None:
@@ -62,7 +62,7 @@ class Adding:
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now
-        memory = records.completed(memory, now, self._engine.gateway.ids(created, datetime.now(UTC)), given)
+        memory = records.completed(memory, now, self._engine.new_id(created), given)
         return records.check(memory, self._engine.settings.categories, memory if own else None)
 
     def add_many(

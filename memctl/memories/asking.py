@@ -10,11 +10,10 @@ from typing import Any
 
 from memctl.config import QUERY
 from memctl.core import times
-from memctl.core.formats import document, reflections
+from memctl.core.formats import reflections
 from memctl.core.models import (
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
-    MEMORIES,
     Hit,
     Memory,
     Query,
@@ -22,6 +21,7 @@ from memctl.core.models import (
     Reflection,
     Reranking,
 )
+from memctl.core.searchable import searchable
 from memctl.core.selection import Selection
 from memctl.core.selection import select as selected
 from memctl.core.text import terms
@@ -34,9 +34,7 @@ from memctl.retrieval import rank
 from memctl.retrieval import rerank as reranking
 from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
-from memctl.storage.files import receipts
-from memctl.storage.folder.entries import memory_of, searchable
-from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.search import Search
 
 NONE = "none"
 """Name of no reranker."""
@@ -62,19 +60,19 @@ class Asking(Engine):
         now = now or times.utc_now()
         then = query.filters.as_of or now
         report = self.refresh(vectors=True)
-        found, reranked, problem = self.answered(query, self.index, self.ready_embedder(), then)
+        found, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
         degraded = tuple(note for note in (self.embedder_problem, self.unready(), found.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
         hits = found.hits
-        written = receipts.write(self.folder, query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
+        written = self.storage.receipts.write(query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
         origin = RECORDS if query.filters.as_of else ""
         return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin, reranked)
 
     def answered(
         self,
         query: Query,
-        index: SqliteIndex,
+        index: Search,
         embedder: Embedder | None,
         then: datetime,
         weights: Weights | None = None,
@@ -163,19 +161,18 @@ class Asking(Engine):
         """See `MemoryStore.select`."""
         self.refresh()
         chosen = selection or Selection()
-        found = self.index.matching(replace(chosen.filters, only=MEMORIES), now or times.utc_now())
-        return selected((memory_of(entry) for entry in found if entry.path == document.FILE_NAME), chosen)
+        return selected(self.view().matching(chosen.filters, now or times.utc_now()), chosen)
 
     @healing
     def categories(self) -> set[str]:
         """Every category that a memory has."""
         self.refresh()
-        return self.index.categories()
+        return self.view().categories()
 
     def kinds(self) -> set[str]:
         """Every kind that a memory has."""
         self.refresh()
-        return self.index.kinds()
+        return self.view().kinds()
 
     @healing
     def all(self) -> list[Memory]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from memctl.conflicts.service import Conflicts
@@ -14,13 +14,13 @@ from memctl.core import guarding, records, sensitive, times
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
 from memctl.core.text.stopwords import is_stop
+from memctl.core.text.terms import terms
 from memctl.errors import UsageError
 from memctl.facts import rules
 from memctl.memories.asking import Asking
 from memctl.memories.changing import Changing
 from memctl.retrieval import answer as answering
-from memctl.retrieval import retrieve
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # the rules cost every command's start, if they are imported here
     from memctl.extraction.extract import Proposal
@@ -216,7 +216,7 @@ class Assistant:
         """With what says almost the same, and what it seems to contradict."""
         memory = saved.added.memory
         apart = {memory.memory_id, *(m.memory_id for m in (*saved.replaced, *saved.pinned))}
-        near = answering.near_duplicates(self._engine.index, memory.content, self._engine.settings.near_duplicate, now)
+        near = answering.near_duplicates(self._engine.search, memory.content, self._engine.settings.near_duplicate, now)
         added = replace(saved.added, near=tuple(each for each in near if each not in apart))
         against = Conflicts(self._engine).against(memory, now=now) if memory.status == ACTIVE else ()
         return replace(saved, added=added, against=tuple(m for m in against if m.memory_id not in apart))
@@ -256,7 +256,7 @@ class Assistant:
             memory = replace(memory, key=self._key(memory.category, meant.key), value=_value(meant))
         policy = self._engine.secret_policy()
         given = frozenset({"kind", "category", "confidence"})
-        memory = records.completed(memory, now, self._engine.gateway.ids(now, datetime.now(UTC)), given)
+        memory = records.completed(memory, now, self._engine.new_id(now), given)
         return records.check(guarding.guarded(memory, policy), self._engine.settings.categories)
 
     def _category(self, memory: Memory, meant: Meant) -> str:
@@ -325,12 +325,12 @@ def _is_own_statement(message: Memory) -> bool:
 
 
 def _words(text: str) -> frozenset[str]:
-    terms = retrieve.question_terms(text)
-    telling = frozenset(word for word in terms if not is_stop(word) and (len(word) > 1 or word.isascii()))
-    return telling or frozenset(terms)
+    words = terms(text)
+    telling = frozenset(word for word in words if not is_stop(word) and (len(word) > 1 or word.isascii()))
+    return telling or frozenset(words)
 
 
 def _share(wanted: frozenset[str], memory: Memory) -> float:
     """The share of some words that a memory holds, its key and value included."""
-    held = frozenset(retrieve.question_terms(f"{memory.content} {memory.key} {memory.value or ''}"))
+    held = frozenset(terms(f"{memory.content} {memory.key} {memory.value or ''}"))
     return len(wanted & held) / len(wanted) if wanted else 0.0

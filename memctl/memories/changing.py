@@ -8,23 +8,15 @@ from datetime import datetime
 
 from memctl.conversations import derived
 from memctl.core import guarding, records, sensitive, times
-from memctl.core.formats import reflections
+from memctl.core.formats import reflections, trash
 from memctl.core.models import ARCHIVED, Change, Memory, Reflection, TextEdit
 from memctl.decay import policies
 from memctl.errors import ConflictError, NotFoundError
 from memctl.memories.asking import Asking
-from memctl.providers.cache import FILE_NAME as EMBEDDINGS
-from memctl.purge import planning as purging
 from memctl.reflections.service import reflection_path, with_detail
 from memctl.sessions.service import Sessions
-from memctl.storage.files import trash
-from memctl.storage.files.erase import Erasure
-from memctl.storage.files.layout import path_of
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.entries import message_memory
-from memctl.storage.folder.messages import deletions
-from memctl.storage.folder.view import View
-from memctl.storage.index import database
+from memctl.storage.ports.view import View
+from memctl.storage.trash import to_trash
 
 
 class Changing:
@@ -99,7 +91,7 @@ class Changing:
         allowed = self._engine.settings.secrets == sensitive.ALLOW
         reason = sensitive.guarded(reason, sensitive.ALLOW if allowed else sensitive.MASK)
         self._engine.refresh()
-        given = [each for each in ids if self._engine.index.messages(each)]
+        given = [each for each in ids if self._engine.search.message(each)]
         wanted = [self._engine.full_id(each) for each in ids if each not in given]
         said = self.messages_saying(ids, now=now) if messages else []
         Sessions(self._engine).drop_messages([*given, *said], now)
@@ -113,8 +105,8 @@ class Changing:
             made = [m for m in derived.made_from(view, given, now) if derived.is_about(m, about)]
             once = {memory.memory_id: memory for memory in (*named, *same, *made)}
             gone = list(once.values())
-            moving = housekeeping.to_trash("forget", view, gone, reason, now)
-            return replace(moving, puts=(*moving.puts, *left), lines=deletions(view, [*given, *said], now)), gone
+            moving = to_trash("forget", view, gone, reason, now)
+            return replace(moving, puts=(*moving.puts, *left), lines=view.deletions([*given, *said], now)), gone
 
         return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
 
@@ -124,7 +116,7 @@ class Changing:
         view, now = self._engine.view(), now or times.utc_now()
         found: list[str] = []
         for given in ids:
-            if self._engine.index.messages(given):
+            if self._engine.search.message(given):
                 found += derived.echoes(view, given, now)
             else:
                 found += derived.sources(view, view.need(self._engine.full_id(given)), self._engine.user, now)
@@ -149,57 +141,12 @@ class Changing:
             raise NotFoundError(f"no memory {given!r}", hint=hint)
         in_trash = view.read(trash.name_of(given))
         if in_trash is not None and view.get(given) is None:
-            trashed = trash.read_trashed(in_trash, path_of(trash.name_of(given)))
+            trashed = trash.read_trashed(in_trash, trash.name_of(given))
             return trash.from_trash(trashed, in_trash, view.read)
         memory = view.need(self._engine.full_id(given))
         if memory.status != ARCHIVED:
             raise NotFoundError(f"{memory.memory_id} is not archived and not in the trash (it is {memory.status})")
         return policies.restored(memory, now), []
-
-    def purge(
-        self,
-        ids: Sequence[str],
-        *,
-        dry_run: bool = False,
-        look: bool = True,
-        expected: purging.PurgeReport | None = None,
-        now: datetime | None = None,
-    ) -> purging.PurgeReport:
-        """See `MemoryStore.purge`."""
-        now = now or times.utc_now()
-        self._engine.refresh()
-
-        def decide(view: View) -> tuple[Erasure, purging.Plan]:
-            said = [replace(m, session_id="") for m in self._named_messages(ids)]
-            made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            plan = purging.planned(view, [*ids, *made], [*(t.memory for t in self._engine.trashed()), *said])
-            if expected is not None:
-                purging.check_expected(plan.report(ids), expected)
-            return plan.erasure, plan
-
-        if dry_run:
-            plan = decide(self._engine.view())[1]
-            return self._purge_report(plan, ids, done=False) if look else plan.report(ids)
-        if said := [memory.memory_id for memory in self._named_messages(ids)]:
-            decide(self._engine.view())  # what is refused must take nothing out of a window
-            Sessions(self._engine).drop_messages(said, now)
-        plan = self._engine.healed(lambda: self._engine.gateway.purge(decide, now))
-        for path in self._engine.spare_indexes:
-            if path != self._engine.index.path:
-                database.delete(path)
-            database.delete(path.with_name(EMBEDDINGS))
-        self._engine.index.rebuild()
-        self._engine.sync()
-        return self._purge_report(plan, ids, done=True)
-
-    def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
-        """The messages among some ids, each passage of a long one by itself."""
-        return [message_memory(entry.raw) for given in ids for entry in self._engine.index.messages(given)]
-
-    def _purge_report(self, plan: purging.Plan, ids: Sequence[str], *, done: bool) -> purging.PurgeReport:
-        """What a purge did, or would do, and what it leaves in the files and in git."""
-        advice = purging.git_advice(self._engine.folder, plan.erasure.ids)
-        return plan.report(ids, purging.left(self._engine.folder, plan, done=done), advice)
 
 
 def check_body(view: View, memory: Memory, expected: str | None) -> None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from memctl.context.service import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
+    from memctl.core.operations import Operation
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.service import Answered, Evaluation, Figures
     from memctl.extraction.extract import Extracted, ExtractReport
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
     from memctl.sessions.window import Compacted
     from memctl.sessions.windows import SessionInfo
     from memctl.storage.files.adopting import Adopted
-    from memctl.storage.files.journal import Operation
     from memctl.storage.files.local_state import Entry
     from memctl.strategies.rules import Match, Strategy, Warned
     from memctl.strategies.service import Advice

@@ -12,8 +12,8 @@ from types import MappingProxyType
 from typing import Any
 
 from memctl.conversations import derived
-from memctl.core import kept
-from memctl.core.formats import codec, document, reflections
+from memctl.core import kept, naming
+from memctl.core.formats import codec, document, reflections, trash
 from memctl.core.kept import KeptMessage
 from memctl.core.models import Memory
 from memctl.core.provenance import SAID
@@ -22,11 +22,11 @@ from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import words
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
 from memctl.purge.telling import marks, passages, unescaped
-from memctl.storage.files import atomic, erase, layout, local_state, naming, sessions, transcripts, trash
+from memctl.storage.files import atomic, erase, layout, local_state, sessions, transcripts
 from memctl.storage.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure, FileChange
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.recovery import displaced_name
-from memctl.storage.folder.view import View
+from memctl.storage.folder.view import FolderView
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
 
@@ -92,7 +92,7 @@ class Plan:
 DELETED, CHANGED = "deleted", "changed"
 
 
-def planned(view: View, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
+def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     """What has to go: the memories, the summaries made from them, the reflections of both, and what tells of them.
 
     Raises:
@@ -129,7 +129,7 @@ def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dic
 # Reflections
 
 
-def _reflections(view: View, named: frozenset[str], gone: Sequence[Memory], kept: Sequence[Memory]) -> list[str]:
+def _reflections(view: FolderView, named: frozenset[str], gone: Sequence[Memory], kept: Sequence[Memory]) -> list[str]:
     """Reflections that name one of the memories, or that one of them refers to and no other memory; with proposals."""
     paths = sorted(path.relative_to(view.folder.root).as_posix() for path in view.folder.reflections.rglob("*.md"))
     naming_them = [path for path in paths if naming.in_reflection(view.read(path) or b"", named)]
@@ -142,7 +142,7 @@ def _reflections(view: View, named: frozenset[str], gone: Sequence[Memory], kept
     return [*own, *(path for path in proposals if path not in others and _record_of(view, path) not in ids)]
 
 
-def _record_of(view: View, path: str) -> str:
+def _record_of(view: FolderView, path: str) -> str:
     """The id a reflection names as its record; empty where it names none, or cannot be read."""
     try:
         found = view.reflection(path)
@@ -505,7 +505,7 @@ def still_mentioned(
         name = path.relative_to(folder.root).as_posix()
         data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
         if data is not None:
-            keeps_ids = path in (folder.memory_file, folder.operations) or transcripts.is_transcript(name)
+            keeps_ids = path in (folder.memory_file, folder.operations) or kept.is_transcript(name)
             some = frozenset() if keeps_ids else ids  # of what was purged
             found += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
     return found

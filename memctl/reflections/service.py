@@ -17,7 +17,7 @@ from memctl.reflections.extractive import Draft
 from memctl.reflections.extractive import draft as draft_of
 from memctl.reflections.scope import Scope, made_from_others, scope_of
 from memctl.reflections.writing import REFRESHED, WRITTEN, proposal_path, written
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 GENERATED_BY = "generated_by"
 

@@ -11,7 +11,7 @@ from memctl.core import records
 from memctl.core.formats import reflections
 from memctl.core.models import Memory, Reflection, TextEdit
 from memctl.errors import InvalidDataError
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 WRITTEN, REFRESHED, UNCHANGED, PROPOSED = "written", "refreshed", "unchanged", "proposed"
 

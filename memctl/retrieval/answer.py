@@ -9,7 +9,6 @@ from datetime import datetime
 from math import inf
 from typing import TypeVar
 
-from memctl.core.formats import document, knowledge
 from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -22,6 +21,7 @@ from memctl.core.models import (
     Query,
     Route,
 )
+from memctl.core.searchable import dated, searchable
 from memctl.core.text.terms import similarity, terms
 from memctl.providers.base import Embedder
 from memctl.retrieval import rank, retrieve
@@ -30,10 +30,7 @@ from memctl.retrieval.asked import asked as asked_of
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
 from memctl.retrieval.route import route as route_of
-from memctl.storage.files import transcripts
-from memctl.storage.folder.entries import PASSAGE_MARK, dated, memory_of, searchable
-from memctl.storage.index.protocol import Found, Said
-from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.search import Match, Said, Search
 
 T = TypeVar("T")
 
@@ -53,18 +50,18 @@ class Answer:
     degraded: str = ""
 
 
-def answer(query: Query, index: SqliteIndex, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
+def answer(query: Query, search: Search, embedder: Embedder | None, weights: rank.Weights, now: datetime) -> Answer:
     """The hits for a query, best first, all of one moment. No transaction is open while the embedder is asked."""
 
     def answered(question: Question, retrieved: Retrieved) -> Answer:
-        return _answer(query, index, question, retrieved, weights, now)
+        return _answer(query, search, question, retrieved, weights, now)
 
-    return _asked(query, index, embedder, now, answered)
+    return _asked(query, search, embedder, now, answered)
 
 
 def _asked(
     query: Query,
-    index: SqliteIndex,
+    search: Search,
     embedder: Embedder | None,
     now: datetime,
     answered: Callable[[Question, Retrieved], T],
@@ -72,46 +69,46 @@ def _asked(
     recent: str = "",
 ) -> T:
     """What `answered` makes of what is found for a question, in the same moment."""
-    with index.snapshot():
-        *narrow, whole = _questions(query, index)
-        before = _said_before(index, recent)
+    with search.snapshot():
+        *narrow, whole = _questions(query, search)
+        before = _said_before(search, recent)
     drawn = retrieve.vector_of(before, embedder)[0] if before else ()
     for question in narrow:
         vector, degraded = retrieve.vector_of(question, embedder)
         vector = retrieve.between(vector, drawn)
-        with index.snapshot():
-            found = retrieve.retrieved(index, vector, question, query.filters, now, limit, before)
+        with search.snapshot():
+            found = retrieve.retrieved(search, vector, question, query.filters, now, limit, before)
             if any(one.lexical > 0 or one.cosine > 0 for one in found):
                 return answered(question, Retrieved(found, vector, degraded))
     vector, degraded = retrieve.vector_of(whole, embedder)
     vector = retrieve.between(vector, drawn)
-    with index.snapshot():
-        found = retrieve.retrieved(index, vector, whole, query.filters, now, limit, before)
+    with search.snapshot():
+        found = retrieve.retrieved(search, vector, whole, query.filters, now, limit, before)
         return answered(whole, Retrieved(found, vector, degraded))
 
 
-def _said_before(index: SqliteIndex, recent: str) -> Question | None:
+def _said_before(search: Search, recent: str) -> Question | None:
     if not recent.strip():
         return None
-    counts = index.term_counts(set(retrieve.question_terms(recent)))
-    prepared = retrieve.prepare(recent, counts, index.total(), retrieve.frequent(index, counts))
+    counts = search.term_counts(set(terms(recent)))
+    prepared = retrieve.prepare(recent, counts, search.total(), retrieve.frequent(search, counts))
     return retrieve.rarest(prepared, counts, retrieve.RECENT_WORDS)
 
 
-def _questions(query: Query, index: SqliteIndex) -> Sequence[Question]:
+def _questions(query: Query, search: Search) -> Sequence[Question]:
     """The question without the words that are everywhere, if there are any; then with them, if nothing is found."""
-    counts = index.term_counts(retrieve.question_terms(query.text))
-    frequent = retrieve.frequent(index, counts)
-    whole = retrieve.prepare(query.text, counts, index.total())
-    return (retrieve.prepare(query.text, counts, index.total(), frequent), whole) if frequent else (whole,)
+    counts = search.term_counts(terms(query.text))
+    frequent = retrieve.frequent(search, counts)
+    whole = retrieve.prepare(query.text, counts, search.total())
+    return (retrieve.prepare(query.text, counts, search.total(), frequent), whole) if frequent else (whole,)
 
 
 def _answer(
-    query: Query, index: SqliteIndex, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
+    query: Query, search: Search, question: Question, retrieved: Retrieved, weights: rank.Weights, now: datetime
 ) -> Answer:
-    ranking = _ranked(index, query, retrieved, weights, now)
+    ranking = _ranked(search, query, retrieved, weights, now)
     route = route_of(query.text)
-    hits, entries = _hits(index, query, ranking, weights, now, route.present)
+    hits, entries = _hits(search, query, ranking, weights, now, route.present)
     ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
     ranked = rank.balanced(rank.spread(ranked, rank.document_of, query.top), query.top)
 
@@ -167,7 +164,7 @@ JUDGED = 12
 def evidence(
     query: Query,
     recent: str,
-    index: SqliteIndex,
+    search: Search,
     embedder: Embedder | None,
     weights: rank.Weights,
     now: datetime,
@@ -184,19 +181,19 @@ def evidence(
     """
 
     def gathered(question: Question, retrieved: Retrieved) -> Evidence:
-        ranking = _ranked(index, query, retrieved, weights, now)
+        ranking = _ranked(search, query, retrieved, weights, now)
         present = route_of(query.text).present
         decoded = replace(query, top=-(-query.top // DECODED))
-        hits, entries = _hits(index, decoded, ranking, weights, now, present, room)
+        hits, entries = _hits(search, decoded, ranking, weights, now, present, room)
         said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
         judged = _judged(ordered, question, entries, weights)
-        counts = index.term_counts(question.weights)
+        counts = search.term_counts(question.weights)
         found = strength(judged, question.weights, counts)
-        return Evidence(tuple(judged), _after(index, entries), found, present, retrieved.degraded)
+        return Evidence(tuple(judged), _after(search, entries), found, present, retrieved.degraded)
 
-    return _asked(query, index, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
+    return _asked(query, search, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
 
 
 def place_of(hit: Hit) -> str:
@@ -207,7 +204,7 @@ def place_of(hit: Hit) -> str:
 def _judged(
     hits: Sequence[Hit],
     question: Question,
-    entries: Mapping[tuple[str, str], tuple[Candidate, Found]],
+    entries: Mapping[tuple[str, str], tuple[Candidate, Match]],
     weights: rank.Weights,
 ) -> list[Hit]:
     """The hits, the first of each part with their relevance."""
@@ -223,15 +220,11 @@ def _judged(
     return found
 
 
-def _after(index: SqliteIndex, entries: Mapping[tuple[str, str], tuple[Candidate, Found]]) -> dict[str, str]:
+def _after(search: Search, entries: Mapping[tuple[str, str], tuple[Candidate, Match]]) -> dict[str, str]:
     """Of the messages found, which stands right after which in its run."""
-    rows = {
-        candidate.rowid: via or name
-        for (name, via), (candidate, found) in entries.items()
-        if transcripts.is_transcript(found.path)
-    }
-    beside = index.neighbours([*rows]) if rows else []
-    return {rows[one.rowid]: rows[one.after] for one in beside if one.after in rows}
+    rows = {candidate.key: via or name for (name, via), (candidate, match) in entries.items() if match.part == MESSAGES}
+    beside = search.neighbours([*rows]) if rows else []
+    return {rows[one.key]: rows[one.after] for one in beside if one.after in rows}
 
 
 @dataclass(frozen=True)
@@ -246,86 +239,75 @@ class _Ranking:
 
 
 def _hits(
-    index: SqliteIndex,
+    search: Search,
     query: Query,
     ranking: _Ranking,
     weights: rank.Weights,
     now: datetime,
     present: bool,
     most: float = inf,
-) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Found]]]:
+) -> tuple[list[Hit], dict[tuple[str, str], tuple[Candidate, Match]]]:
     """The best candidates decoded and scored, and by memory and matching file where each comes from.
 
     Args:
         most: bytes of messages from which on no further ones are decoded.
     """
     hits: list[Hit] = []
-    entries: dict[tuple[str, str], tuple[Candidate, Found]] = {}
-    best = _shortlist(index, ranking, query.top)
+    entries: dict[tuple[str, str], tuple[Candidate, Match]] = {}
+    best = _shortlist(search, ranking, query.top)
     past = ranking.asked.past(now) or query.filters.as_of is not None or query.filters.valid_at is not None
-    for candidate, found in zip(best, index.found([c.rowid for c in best]), strict=True):
-        said = transcripts.is_transcript(found.path)
+    for candidate, match in zip(best, search.matches([c.key for c in best]), strict=True):
+        said = match.part == MESSAGES
         if said and most <= 0:
             continue
-        memory, via = _resolved(index, found)
-        if said and memory is not None:
+        memory, via = _resolved(search, match)
+        if said:
             most -= min(MOST_BYTES, max(LEAST_BYTES, len(memory.content.encode("utf-8", "surrogatepass"))))
-        if memory is not None and (not via or _allowed(memory, query.filters, now)):
-            parts = rank.parts(ranking.signals[candidate.rowid], ranking.most, memory, weights, now, present, past)
+        if not via or _allowed(memory, query.filters, now):
+            parts = rank.parts(ranking.signals[candidate.key], ranking.most, memory, weights, now, present, past)
             hits.append(Hit(memory, sum(parts.values()), 0.0, parts, via))
-            entries.setdefault((memory.memory_id, via), (candidate, found))
+            entries.setdefault((memory.memory_id, via), (candidate, match))
     return hits, entries
 
 
-def _ranked(index: SqliteIndex, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime) -> _Ranking:
+def _ranked(search: Search, query: Query, retrieved: Retrieved, weights: rank.Weights, now: datetime) -> _Ranking:
     """The candidates, and those that come in by standing beside one of the best, with their signals."""
     candidates = list(retrieved.candidates)
     signals = rank.blend(candidates, weights)
-    neighbours = index.neighbours(rank.leaders(signals))
+    neighbours = search.neighbours(rank.leaders(signals))
     beside = {row for one in neighbours for row in (one.before, one.after) if row is not None} - signals.keys()
     if beside:
-        allowed = index.passing(beside, query.filters, now)
-        candidates += retrieve.strangers(index, retrieved.vector, allowed)
+        allowed = search.passing(beside, query.filters, now)
+        candidates += retrieve.strangers(search, retrieved.vector, allowed)
         signals = rank.blend(candidates, weights)
-    said = index.said(signals)
+    said = search.said(signals)
     asked = asked_of(query.text, {one.speaker for one in said.values() if one.speaker}, now)
     signals = rank.gathered(rank.lifted(signals, said, neighbours), said)
     signals = rank.favoured(signals, said, asked)
     return _Ranking(candidates, signals, said, rank.most(signals, said, asked), asked)
 
 
-def _shortlist(index: SqliteIndex, ranking: _Ranking, top: int) -> list[Candidate]:
+def _shortlist(search: Search, ranking: _Ranking, top: int) -> list[Candidate]:
     """The candidates worth decoding: the best of each part, of passages a few of each document before more of one."""
     score = {row: -sum(parts) for row, parts in ranking.signals.items()}
-    best = sorted(ranking.candidates, key=lambda c: (score[c.rowid], c.rowid))
+    best = sorted(ranking.candidates, key=lambda c: (score[c.key], c.key))
     wanted = max(DECODED * top, LEAST_DECODED)
-    if not (index.has(DOCUMENTS) or index.has(MESSAGES)):
+    if not (search.has(DOCUMENTS) or search.has(MESSAGES)):
         return best[:wanted]
     said = ranking.said
     parts: dict[str, list[Candidate]] = {DOCUMENTS: [], MESSAGES: [], MEMORIES: []}
     for candidate in best:
-        parts[_part(said[candidate.rowid].path)].append(candidate)
-    passages = rank.spread(parts[DOCUMENTS], lambda c: said[c.rowid].path, top)
+        parts[said[candidate.key].part].append(candidate)
+    passages = rank.spread(parts[DOCUMENTS], lambda c: said[c.key].text_name, top)
     return parts[MEMORIES][:wanted] + parts[MESSAGES][:wanted] + passages[:wanted]
 
 
-def _part(path: str) -> str:
-    if knowledge.is_document(path):
-        return DOCUMENTS
-    return MESSAGES if transcripts.is_transcript(path) else MEMORIES
-
-
-def _resolved(index: SqliteIndex, found: Found) -> tuple[Memory | None, str]:
-    """The memory an entry answers with, and the file that matched where that is not the record itself."""
-    if found.path == document.FILE_NAME:
-        return memory_of(found), ""
-    if knowledge.is_document(found.path):
-        passage = memory_of(found)
-        return passage, passage.memory_id
-    if transcripts.is_transcript(found.path):
-        return memory_of(found), found.ref if PASSAGE_MARK in found.ref else ""
-    record = index.record_of(found)
-    return memory_of(record or found), found.path
+def _resolved(search: Search, match: Match) -> tuple[Memory, str]:
+    """The memory a match answers with, and the passage or reflection that matched where that is not the memory
+    itself."""
+    if match.is_record or match.part != MEMORIES:
+        return match.memory, match.passage
+    return (search.record_of(match) or match).memory, match.text_name
 
 
 def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
@@ -346,10 +328,10 @@ def _allowed(memory: Memory, filters: Filters, now: datetime) -> bool:
     )
 
 
-def _words(memory: Memory, found: Found) -> frozenset[str]:
-    """All terms by which an entry can be found."""
-    if found.path != document.FILE_NAME and memory.layer != LAYER_MESSAGE:
-        return frozenset(terms(found.raw.decode("utf-8", "replace")))
+def _words(memory: Memory, match: Match) -> frozenset[str]:
+    """All terms by which a match can be found."""
+    if not match.is_record and match.part != MESSAGES:
+        return frozenset(terms(match.text))
     return frozenset(terms(f"{searchable(memory)}\n{dated(memory)}"))
 
 
@@ -360,14 +342,12 @@ def _relevance(covered: float, candidate: Candidate, weights: rank.Weights) -> f
     return min(1.0, weights.lexical * covered + weights.vector * max(0.0, candidate.cosine))
 
 
-def near_duplicates(index: SqliteIndex, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
+def near_duplicates(search: Search, content: str, threshold: float, now: datetime, limit: int = 3) -> Sequence[str]:
     """Ids of memories that share at least `threshold` of their words with a text, found by its rarest words."""
-    bag = frozenset(retrieve.question_terms(content))
+    bag = frozenset(terms(content))
     words, only = retrieve.telling_terms(content), Filters(only=MEMORIES)
     near = []
-    for found in index.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
-        if found.path == document.FILE_NAME:
-            memory = memory_of(found)
-            if similarity(bag, frozenset(retrieve.question_terms(memory.content))) >= threshold:
-                near.append(memory.memory_id)
+    for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=NEAR_CANDIDATES):
+        if match.is_record and similarity(bag, frozenset(terms(match.memory.content))) >= threshold:
+            near.append(match.memory_id)
     return near[:limit]

@@ -24,7 +24,7 @@ from memctl.core.models import (
 from memctl.core.text.terms import similarity
 from memctl.retrieval.asked import Asked
 from memctl.retrieval.retrieve import Candidate
-from memctl.storage.index.protocol import Neighbours, Said
+from memctl.storage.ports.search import Neighbours, Said
 
 T = TypeVar("T")
 
@@ -82,7 +82,7 @@ def blend(candidates: Sequence[Candidate], weights: Weights) -> dict[int, Signal
     elif best_lexical <= 0:
         weights = replace(weights, lexical=0.0, vector=1.0)
     return {
-        c.rowid: Signals(
+        c.key: Signals(
             weights.lexical * _share(c.lexical, best_lexical),
             weights.vector * _share(c.cosine, nearest),
         )
@@ -122,7 +122,7 @@ def lifted(
         return dict(signals)
     best: dict[int, float] = {}
     for one in neighbours:
-        score = sum(signals.get(one.rowid, ()))
+        score = sum(signals.get(one.key, ()))
         for other, share in ((one.before, NEIGHBOUR_SHARE), (one.after, ANSWER_SHARE if one.asks else NEIGHBOUR_SHARE)):
             if other is not None and other in signals:
                 best[other] = max(best.get(other, 0.0), share * score)

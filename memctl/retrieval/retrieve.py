@@ -12,8 +12,7 @@ from memctl.core.text import terms
 from memctl.core.text.stopwords import is_stop
 from memctl.errors import ProviderError
 from memctl.providers.base import Embedder
-from memctl.storage.index.protocol import Vector
-from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.search import Search, Vector
 
 RECENT_WORDS = 12
 """Words of what was said before a question that are searched for: the rarest say what it is about."""
@@ -49,14 +48,14 @@ class Question:
 
 @dataclass(frozen=True)
 class Candidate:
-    """An entry that may answer. `lexical`: bm25, 0 when no term matched; `cosine`: in [-1, 1], 0 without vectors."""
+    """A match that may answer. `lexical`: bm25, 0 when no term matched; `cosine`: in [-1, 1], 0 without vectors."""
 
-    rowid: int
+    key: int
     lexical: float
     cosine: float
 
 
-def frequent(index: SqliteIndex, counts: Mapping[str, int]) -> frozenset[str]:
+def frequent(search: Search, counts: Mapping[str, int]) -> frozenset[str]:
     """Words of which there are too many to say anything.
 
     Memories and documents are judged apart, as far as there are enough of each: a manual repeats its subject in every
@@ -65,12 +64,12 @@ def frequent(index: SqliteIndex, counts: Mapping[str, int]) -> frozenset[str]:
     Args:
         counts: in how many entries each word stands.
     """
-    total = index.total()
+    total = search.total()
     many = {word for word, count in counts.items() if count > FREQUENT_SHARE * total}
-    if total < FREQUENT_FROM or not many or not index.has_documents():
+    if total < FREQUENT_FROM or not many or not search.has(DOCUMENTS):
         return frozenset(many if total >= FREQUENT_FROM else ())
-    passages = sum(index.passages().values())
-    inside = index.passages_with(many)
+    passages = search.size(DOCUMENTS)
+    inside = search.passages_with(many)
     parts = {word: ((total - passages, counts[word] - inside[word]), (passages, inside[word])) for word in many}
     return frozenset(word for word, found in parts.items() if _everywhere(found))
 
@@ -138,7 +137,7 @@ def vector_of(question: Question, embedder: Embedder | None) -> tuple[Vector, st
 
 
 def retrieved(
-    index: SqliteIndex,
+    search: Search,
     vector: Vector,
     question: Question,
     filters: Filters,
@@ -152,15 +151,15 @@ def retrieved(
         limit: candidates of each signal and part.
         recent: what was said before the question, which adds to what its words find.
     """
-    pools = _pools(index, filters)
-    index.expect_nearest(vector, pools, now, limit)
-    lexical = _lexical(index, pools, question, now, limit)
+    pools = _pools(search, filters)
+    search.expect_nearest(vector, pools, now, limit)
+    lexical = _lexical(search, pools, question, now, limit)
     if recent is not None and recent.words:
-        lexical = _with_recent(lexical, _lexical(index, pools, recent, now, limit))
+        lexical = _with_recent(lexical, _lexical(search, pools, recent, now, limit))
     if not len(vector):
         return _joined(lexical, {})
-    cosines = {s.rowid: s.score for pool in pools for s in index.nearest(vector, pool, now, limit)}
-    cosines |= index.cosines(vector, lexical.keys() - cosines.keys())
+    cosines = {s.key: s.score for pool in pools for s in search.nearest(vector, pool, now, limit)}
+    cosines |= search.cosines(vector, lexical.keys() - cosines.keys())
     return _joined(lexical, cosines)
 
 
@@ -169,10 +168,10 @@ RECENT_SHARE = 0.4
 
 
 def _lexical(
-    index: SqliteIndex, pools: Sequence[Filters], question: Question, now: datetime, limit: int
+    search: Search, pools: Sequence[Filters], question: Question, now: datetime, limit: int
 ) -> dict[int, float]:
     words = (*question.words, *question.pieces)
-    return {s.rowid: s.score for pool in pools for s in index.full_text(words, pool, now, limit)}
+    return {s.key: s.score for pool in pools for s in search.full_text(words, pool, now, limit)}
 
 
 def _with_recent(question: Mapping[int, float], recent: Mapping[int, float]) -> dict[int, float]:
@@ -191,16 +190,16 @@ def between(question: Vector, recent: Vector) -> Vector:
     return [q + RECENT_SHARE * r for q, r in zip(question, recent, strict=True)]
 
 
-def strangers(index: SqliteIndex, vector: Vector, rows: Collection[int]) -> list[Candidate]:
+def strangers(search: Search, vector: Vector, rows: Collection[int]) -> list[Candidate]:
     """Candidates that only their neighbours brought: how near they are tells which of them are worth it."""
-    cosines = index.cosines(vector, rows) if vector and rows else {}
+    cosines = search.cosines(vector, rows) if vector and rows else {}
     return [Candidate(row, 0.0, cosines.get(row, 0.0)) for row in sorted(rows)]
 
 
-def _pools(index: SqliteIndex, filters: Filters) -> Sequence[Filters]:
+def _pools(search: Search, filters: Filters) -> Sequence[Filters]:
     """Memories, messages and documents are looked through apart: a thousand passages cannot keep a memory from being a
     candidate."""
-    others = [] if filters.only else [part for part in (MESSAGES, DOCUMENTS) if index.has(part)]
+    others = [] if filters.only else [part for part in (MESSAGES, DOCUMENTS) if search.has(part)]
     return [replace(filters, only=part) for part in (MEMORIES, *others)] if others else [filters]
 
 
@@ -214,11 +213,6 @@ def coverage(question: Question, present: Collection[str]) -> tuple[float, tuple
     matched = tuple(word for word in question.words if word in present)
     whole = sum(question.weights.values())
     return (sum(question.weights[word] for word in matched) / whole if whole else 0.0), matched
-
-
-def question_terms(asked: str) -> Sequence[str]:
-    """All terms of a question, for looking up their counts."""
-    return terms.terms(asked)
 
 
 def telling_terms(asked: str) -> Sequence[str]:

@@ -37,7 +37,7 @@ class Conversation:
     def __init__(
         self, engine: Engine, sessions: Sessions, session_id: str, *, background: bool = False, keep: bool = True
     ) -> None:
-        self._engine, self._sessions, self._storage = engine, sessions, engine.session_storage
+        self._engine, self._sessions, self._storage = engine, sessions, engine.storage.sessions
         self.session_id, self.background, self.keep = session_id, background, keep
         self._worker: Worker[Any] | None = None
 

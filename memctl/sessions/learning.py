@@ -16,7 +16,7 @@ from memctl.core.session import EVICTED, Queued
 from memctl.errors import InvalidDataError
 from memctl.extraction.service import Extraction
 from memctl.sessions.windows import Windows
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
     from memctl.core.messages import Message

@@ -69,7 +69,7 @@ class Windows:
     """The sessions of agents, as files."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._storage = engine, engine.session_storage
+        self._engine, self._storage = engine, engine.storage.sessions
 
     # Looking
 

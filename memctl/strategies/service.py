@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any
 
 from memctl.core import records, times
-from memctl.core.formats import document, reflections
+from memctl.core.formats import reflections
 from memctl.core.models import Change, Filters, Memory, TextEdit
 from memctl.core.records import ADDED, MENTIONED
 from memctl.core.sensitive import MASK
@@ -18,8 +18,7 @@ from memctl.errors import MemctlError, NotFoundError, UsageError
 from memctl.reflections import extractive
 from memctl.reflections.service import Reflected, sources_hash
 from memctl.reflections.writing import REFRESHED, WRITTEN, written
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies import diagnosis, fixes, patterns, report, rules, wording
 from memctl.strategies.fixes import Step
 from memctl.strategies.redaction import REDACTED, TOO_LONG, held_secrets, plain, redacted
@@ -263,9 +262,7 @@ class Strategies:
 
 def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:
     """The active strategies with all these tags, by id."""
-    found = view.index.matching(Filters(kinds=(rules.KIND,), tags=tags), now)
-    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
-    read = (rules.read(memory) for memory in memories)
+    read = (rules.read(memory) for memory in view.matching(Filters(kinds=(rules.KIND,), tags=tags), now))
     kept = [s if s is None or s.message else rules.read(s.memory, _message(view, s.memory)) for s in read]
     return {strategy.memory.memory_id: strategy for strategy in kept if strategy is not None}
 
@@ -329,8 +326,8 @@ def _language(view: View, given: _New, now: datetime) -> str:
     """The language of a strategy: that of the message or the explanations where it is Chinese, else of the others."""
     if language_of(given.failed.message, *given.explanations.values()) == "zh":
         return "zh"
-    others = view.index.matching(Filters(kinds=(rules.KIND,), tags=(rules.TAG,)), now)
-    last = [s for entry in others[-_RELATED:] if (s := rules.read(memory_of(entry)))]
+    others = [*view.matching(Filters(kinds=(rules.KIND,), tags=(rules.TAG,)), now)]
+    last = [s for memory in others[-_RELATED:] if (s := rules.read(memory))]
     return rules.language_of_most(last) if last else language_of(str(plain(given.failed.arguments)))
 
 
@@ -411,9 +408,8 @@ def _report(view: View, tool: str, title: str, categories: Sequence[str], now: d
 
 def _held_report(view: View, scope: tuple[str, ...], now: datetime) -> Memory | None:
     """The record of the report on this tool, or on all."""
-    found = view.index.matching(Filters(tags=(REPORT, *scope)), now)
-    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
-    known = [m for m in memories if reflections.is_reference(m.summary_md_ref)]
+    reports = view.matching(Filters(tags=(REPORT, *scope)), now)
+    known = [m for m in reports if reflections.is_reference(m.summary_md_ref)]
     return next((m for m in known if {tag for tag in m.tags if tag.startswith("tool:")} == set(scope)), None)
 
 

@@ -22,7 +22,7 @@ from memctl.reflections.writing import Written, written
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
 from memctl.sessions.windows import MAIN
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies.service import Recorded, Strategies
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
@@ -55,7 +55,7 @@ class Closing:
     """What becomes of tasks that are over."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.session_storage
+        self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.storage.sessions
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
         """Archive a task that was closed by a process which died before it could."""
@@ -191,10 +191,9 @@ def strategy_change(
 
 def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
     """The strategy there is of the same kind of task, with the same verdict."""
-    from memctl.storage.folder.entries import memory_of
     from memctl.tasks.strategies import STRATEGY_TAG, same_task
 
     description = proposal.description
-    found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)
-    alike = (m for m in map(memory_of, found) if same_task(str(m.metadata.get("task_description", "")), description))
+    strategies = view.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG, proposal.verdict)), now)
+    alike = (m for m in strategies if same_task(str(m.metadata.get("task_description", "")), description))
     return next((memory for memory in alike if memory.status == ACTIVE), None)

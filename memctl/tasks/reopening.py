@@ -7,12 +7,12 @@ from datetime import datetime
 
 from memctl.core.formats import document
 from memctl.core.models import Memory
+from memctl.core.operations import Operation
 from memctl.core.session import Session
 from memctl.errors import MemctlError
 from memctl.history.stacks import UNDO
 from memctl.sessions.state import task_before, task_of, with_task
-from memctl.storage.files.journal import Operation
-from memctl.storage.ports import SessionStorage
+from memctl.storage.ports.sessions import SessionStorage
 
 COMMAND = "task"
 """Command of the change that the end of a task makes."""

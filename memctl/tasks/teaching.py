@@ -16,7 +16,7 @@ from memctl.core.formats import reflections
 from memctl.core.models import ACTIVE, Change, Filters, Memory, TextEdit
 from memctl.core.sensitive import MASK
 from memctl.reflections.writing import Written, written
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.tasks.closing import Closing
 
 if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
@@ -100,11 +100,10 @@ def _with_strategies(view: View, before: Memory, after: Memory, now: datetime) -
 
 
 def _made_from(view: View, episode: Memory, now: datetime) -> list[Memory]:
-    from memctl.storage.folder.entries import memory_of
     from memctl.tasks.strategies import STRATEGY_TAG
 
-    found = view.index.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG,)), now)
-    return [m for m in map(memory_of, found) if m.status == ACTIVE and episode.memory_id in m.sources]
+    strategies = view.matching(Filters(kinds=("strategy",), tags=(STRATEGY_TAG,)), now)
+    return [m for m in strategies if m.status == ACTIVE and episode.memory_id in m.sources]
 
 
 def _retold(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, Written]:

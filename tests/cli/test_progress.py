@@ -17,7 +17,7 @@ from .conftest import Memctl, plain, read_until
 def test_a_command_that_waits_says_that_it_works(memctl: Memctl) -> None:
     with ExitStack() as held, memctl.terminal("add", "The kettle is blue") as terminal:
         store = held.enter_context(open_store(memctl.store, user="alice"))
-        held.enter_context(store.engine.gateway.locked())
+        held.enter_context(store.engine.files.gateway.locked())
         read_until(terminal, "working … ")
         held.close()
         assert "added mem_" in read_until(terminal, "added mem_")

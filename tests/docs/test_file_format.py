@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
-from memctl.core import names
+from memctl.core import names, operations
 from memctl.core.formats import codec, document, reflections
 from memctl.core.models import KINDS, STATUSES, LogLine, Memory
 from memctl.core.times import from_value
@@ -130,8 +130,8 @@ def test_the_reflection_example_is_canonical():
 
 def test_operation_log_fields():
     part = TEXT.partition("\n### state/operations.jsonl\n")[2].partition("\n### ")[0]
-    step = journal.RecordStep("id", None, "{}")
-    whole = journal.Operation(
+    step = operations.RecordStep("id", None, "{}")
+    whole = operations.Operation(
         "op", "at", "add", (step,), (), ({}, {}), "other", (("id",), ()), lines=(LogLine("log", b"{}"),), redoes="undo",
         number=1,
     )  # fmt: skip

@@ -190,7 +190,7 @@ def _is_new(store: MemoryStore) -> bool:
     files = (path for path in sorted(store.folder.root.parent.rglob("*")) if path.is_file())
     apart = {"cache", ".cache", "locks", "lock"}
     found = {str(path): operations.plain(path) for path in files if not apart & set(path.parts)}
-    whole = operations.numbered({**found, "the index": repr(content_of(store.engine.index))})
+    whole = operations.numbered({**found, "the index": repr(content_of(store.engine.files.index))})
     digest = hashlib.blake2b(repr(whole).encode()).digest()
     new = digest not in _seen
     _seen.add(digest)

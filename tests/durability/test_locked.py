@@ -46,7 +46,7 @@ def _refused(name: str, act: Callable[..., Any], root: Path, hold: Callable[...,
         operations.fixed_ids(store)
         operations.BEFORE.get(name, lambda store: store.sync())(store)
         store.engine.settings = replace(store.settings, lock_timeout=0.0)
-        store.engine.gateway.lock_timeout = 0.0
+        store.engine.files.gateway.lock_timeout = 0.0
         before = operations.truth(root)
         with ExitStack() as held:
             hold(store.folder, held)

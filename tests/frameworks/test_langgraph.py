@@ -287,7 +287,7 @@ def test_deleted_items_lie_in_the_trash_and_can_come_back(items):
     items.delete(ALICE, "never there")
     assert items.get(ALICE, "k") is None
     assert items.list_namespaces() == []
-    (trashed,) = items.memory.engine.trashed()
+    (trashed,) = items.memory.engine.storage.trashed()
     assert trashed.memory.value == {"text": "a secret garden"}
     items.memory.restore([trashed.memory.memory_id])
     assert items.get(ALICE, "k").value == {"text": "a secret garden"}
@@ -299,7 +299,7 @@ def test_restoring_an_item_that_was_written_anew_keeps_the_new_one(items, clock)
     items.delete(ALICE, "k")
     clock.move(seconds=1)
     items.put(ALICE, "k", {"n": 2})
-    items.memory.restore([items.memory.engine.trashed()[0].memory.memory_id])
+    items.memory.restore([items.memory.engine.storage.trashed()[0].memory.memory_id])
     assert items.get(ALICE, "k").value == {"n": 2}
     assert [i.value for i in items.search(ALICE)] == [{"n": 2}]
     items.delete(ALICE, "k")
@@ -318,9 +318,9 @@ def test_time_to_live_runs_from_the_last_access(items, clock):
     clock.move(minutes=2)
     assert items.get(ALICE, "k") is None
     assert [i.key for i in items.search(ALICE, query="soon gone")] == ["stays"]
-    assert items.memory.engine.trashed() == []
+    assert items.memory.engine.storage.trashed() == []
     items.put(ALICE, "k", {"text": "anew"})
-    assert [t.memory.value for t in items.memory.engine.trashed()] == [{"text": "soon gone"}]
+    assert [t.memory.value for t in items.memory.engine.storage.trashed()] == [{"text": "soon gone"}]
     clock.move(days=400)
     assert items.get(ALICE, "k").value == {"text": "anew"}
     same_as_rebuilt(items.memory)
@@ -391,8 +391,8 @@ def test_two_stores_on_one_folder_see_each_other(items, opener):
 def test_a_locked_folder_is_an_error_and_changes_nothing(opener):
     items = MemctlStore(opener())
     other = opener()
-    object.__setattr__(items.memory.engine.gateway, "lock_timeout", 0.05)
-    with other.engine.gateway.locked(), pytest.raises(LockedError):
+    object.__setattr__(items.memory.engine.files.gateway, "lock_timeout", 0.05)
+    with other.engine.files.gateway.locked(), pytest.raises(LockedError):
         items.put(ALICE, "k", {"n": 1})
     assert items.get(ALICE, "k") is None
 

@@ -61,7 +61,7 @@ def test_a_rebuilt_index_embeds_nothing_twice(tmp_path: Path):
     inner = Counting()
     with open_store(tmp_path / "store", user="alice", create=True) as plain:
         cached = CachedEmbedder(inner, plain.folder.cache / "embeddings.sqlite")
-        store = MemoryStore(Asking(plain.folder, plain.engine.index, cached))
+        store = MemoryStore(Asking(plain.folder, plain.engine.files.index, cached))
         store.add("Alice likes tea")
         store.sync()
         asked = list(inner.asked)

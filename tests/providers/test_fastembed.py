@@ -452,3 +452,13 @@ def run_scene(scene: str, root: Path) -> dict[str, Any]:
 if __name__ == "__main__":
     scene = {"offline": offline_scene, "install": install_scene}[sys.argv[1]]
     print(json.dumps(scene(Path(sys.argv[2]))))
+
+
+@pytest.mark.parametrize("family", ["memctl.providers.fastembed", "memctl.providers.rerank_fastembed"])
+def test_onnxruntime_reports_nothing_to_its_makers(family: str, tmp_path: Path) -> None:
+    """It notes a device id before it connects."""
+    code = f"from {family} import FAMILY; FAMILY.load()"
+    environment = {name: value for name, value in os.environ.items() if name != "ORT_DISABLE_TELEMETRY"}
+    environment |= {"XDG_CACHE_HOME": str(tmp_path), "PYTHONPATH": str(Path(memctl.__file__).parents[1])}
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []

@@ -73,7 +73,7 @@ def work(store: MemoryStore, what: str, number: int, **when: Any) -> bool:
         "add": lambda: store.add(f"Thing number {number}", expires_at=None, **when),
         "edit": lambda: store.put(replace(store.get(chosen), content=f"Changed by number {number}"), **when),
         "forget": lambda: store.forget([chosen], **when),
-        "restore": lambda: store.restore([store.engine.trashed()[0].memory.memory_id], **when),
+        "restore": lambda: store.restore([store.engine.storage.trashed()[0].memory.memory_id], **when),
         "feedback": lambda: store.feedback(chosen, "up", reason=f"by number {number}", **when),
         "undo": lambda: store.undo(**when),
         "redo": lambda: store.redo(**when),
@@ -171,13 +171,13 @@ def test_expired_by_a_clock_that_was_wrong(store: MemoryStore) -> None:
     """It goes to the trash, nowhere else; brought back under the right clock, it stays."""
     kept = store.add("The flat is painted", expires_at=NOW + timedelta(days=30), now=NOW).memory
     store.add("Made while it was wrong", now=NOW + DECADE)
-    assert [found.memory.memory_id for found in store.engine.trashed()] == [kept.memory_id]
+    assert [found.memory.memory_id for found in store.engine.storage.trashed()] == [kept.memory_id]
     assert store.query("flat painted", now=NOW).hits == ()
     store.restore([kept.memory_id], now=NOW)
     for n in range(3):
         store.add(f"Later {n}", now=NOW + n * HOUR)
     assert [hit.memory.memory_id for hit in store.query("flat painted", now=NOW).hits][:1] == [kept.memory_id]
-    assert store.engine.trashed() == []
+    assert store.engine.storage.trashed() == []
     same_as_rebuilt(store)
 
 
@@ -234,7 +234,7 @@ def test_the_id_of_what_was_forgotten_is_not_used_again(purge: bool, store: Memo
         else:
             store.forget([old], now=NOW)
         store.add(f"New {n}", now=NOW)
-    gone = {found.memory.memory_id for found in store.engine.trashed()}
+    gone = {found.memory.memory_id for found in store.engine.storage.trashed()}
     assert len(store.all()) == 30
     assert not gone & {memory.memory_id for memory in store.all()}
     assert len(gone) == (0 if purge else 30)

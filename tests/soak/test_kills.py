@@ -29,10 +29,10 @@ from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, config, doctor, open_store
 from memctl.core.formats import document
+from memctl.core.operations import Operation
 from memctl.doctor import codes
 from memctl.history import past
 from memctl.storage.files import journal, layout, sessions, signing
-from memctl.storage.files.journal import Operation
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"
@@ -293,7 +293,7 @@ def test_killed_in_every_command(seed: int, nursery: Nursery, calls: dict[int, d
                 assert done["code"] or not step.purges or not holds(texts(tale.folder.root), step.purges)
             check(tale, step, before, known, killed=False)
             with tale.opened() as store:
-                with store.engine.gateway.locked():  # what every write does first clears away what a kill left
+                with store.engine.files.gateway.locked():  # what every write does first clears away what a kill left
                     pass
                 assert not told(store) - findings
                 # What is left of a session's write goes by the next flush, which `maintain` does.

@@ -214,7 +214,7 @@ def test_another_machine_holds_it(shared: None, store: MemoryStore) -> None:
 
 def test_the_other_machine_lets_go(shared: None, store: MemoryStore) -> None:
     """Whoever waits goes on as soon as the note is taken out."""
-    store.engine.gateway.lock_timeout = 60
+    store.engine.files.gateway.lock_timeout = 60
     sign(store.folder.lock, ELSEWHERE)
     other = threading.Timer(0.2, lambda: os.truncate(store.folder.lock, 0))
     other.start()
@@ -340,6 +340,6 @@ def test_a_waiter_that_hangs_keeps_nobody_out(store: MemoryStore) -> None:
     """The turn is a courtesy: whoever has it and is stopped does not have the lock."""
     with taken(store.folder.lock.with_name("lock.turn")):
         store.add("Bob")
-        store.engine.gateway.lock_timeout = 30
+        store.engine.files.gateway.lock_timeout = 30
         store.add("Clara")
     assert len(store.all()) == 3

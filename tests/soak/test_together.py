@@ -166,7 +166,7 @@ def test_eight_processes(tmp_path: Path) -> None:
         assert len(store.all()) == len(there) + 50, "something is there twice"
         assert there.keys() == expected.keys()
         assert all(memory_id in ("", there[text].memory_id) for text, memory_id in expected.items())
-        assert {found.memory.content for found in store.engine.trashed()} == gone
+        assert {found.memory.content for found in store.engine.storage.trashed()} == gone
         assert len(store.history.operations()) == done["add"] + done["edit"] + done["forget"] + 1
         assert journal.unfinished(store.folder) is None
         assert left_over(root) == []

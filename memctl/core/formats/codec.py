@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Callable, Mapping
 from dataclasses import fields as dataclass_fields
@@ -250,3 +251,20 @@ def _json(value: Any, indent: int | None = None) -> str:
     except (TypeError, ValueError):
         raise RecordError(f"{value!r} cannot be written as JSON") from None
     return text
+
+
+def pack(data: bytes | None) -> object:
+    """Bytes as JSON can hold them: text where they are UTF-8."""
+    if data is None:
+        return None
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return {"base64": base64.b64encode(data).decode()}
+
+
+def unpack(value: Any) -> bytes | None:
+    """What `pack` packed."""
+    if isinstance(value, dict):
+        return base64.b64decode(value["base64"])
+    return value.encode("utf-8") if isinstance(value, str) else None

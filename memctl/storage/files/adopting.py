@@ -13,11 +13,12 @@ from itertools import count
 from typing import Any
 
 from memctl.core.formats import codec, document
+from memctl.core.json_merge import CONFLICTS
+from memctl.core.operations import INTENT, Operation
+from memctl.core.receipts import counted
 from memctl.storage.files import atomic, journal, local_state, receipts, sessions, watermark
-from memctl.storage.files.journal import INTENT, Operation
 from memctl.storage.files.layout import COUNTED, PRIVATE, UserFolder, path_of
 from memctl.storage.files.local_state import COUNT, DRAFT, DRAFTS, OPERATIONS, RECEIPTS, SESSION, UNKNOWN, Entry
-from memctl.storage.files.merge_values import CONFLICTS
 from memctl.storage.files.signing import OPERATION, RECEIPT, unsigned
 
 Line = dict[str, Any]
@@ -190,7 +191,7 @@ def _own(folder: UserFolder, path: str, data: bytes | None) -> bytes | None:
         return data
     if not local_state.is_object(data):  # as earlier versions wrote it
         text = data.decode("utf-8", "replace")
-        data = local_state.counted(text.strip()) if path == COUNTED else data
+        data = counted(text.strip()) if path == COUNTED else data
         data = local_state.begun(text) if path.startswith(DRAFTS) and path.endswith(".base") else data
     return folder.signer.signed(path, unsigned(data)) if local_state.is_object(data) else data
 

@@ -14,13 +14,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any
 
-from memctl.core import kept
+from memctl.core import kept, naming, operations
 from memctl.core.formats import codec, document
+from memctl.core.json_merge import CONFLICTS
+from memctl.core.naming import Ids, unlinked
 from memctl.errors import InvalidDataError
-from memctl.storage.files import atomic, edit, journal, local_state, naming, sessions, signing, transcripts
+from memctl.storage.files import atomic, edit, local_state, sessions, signing, transcripts
 from memctl.storage.files.layout import TRASH, UserFolder
-from memctl.storage.files.merge_values import CONFLICTS
-from memctl.storage.files.naming import Ids, unlinked
 
 SESSION_TIMEOUT = 10.0
 """Seconds to wait for whoever is writing a session; that takes milliseconds."""
@@ -273,7 +273,7 @@ def _record(record: dict[str, Any], ids: Ids) -> dict[str, Any]:
 
 def _unpacked(value: Any) -> bytes:
     try:
-        return journal.unpack(value) or b""
+        return codec.unpack(value) or b""
     except (ValueError, KeyError, TypeError):
         return str(value).encode("utf-8", "replace")
 
@@ -337,7 +337,7 @@ def _operation(path: str, line: bytes, what: Erasure) -> bytes:
     found = _json_object(line)
     if found is None:
         return b"" if _broken_line_names(path, line, what) else line
-    if found.get("phase") != journal.INTENT or found.get("erases"):
+    if found.get("phase") != operations.INTENT or found.get("erases"):
         return line
     strict = line_name(path, line) in what.paths
     new = {name: _part(name, value, what, strict) for name, value in found.items()}

@@ -8,71 +8,28 @@ Every line is signed, and only lines that this machine's user wrote are read: se
 
 from __future__ import annotations
 
-import base64
 import json
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from memctl.core.formats.codec import pack, unpack
 from memctl.core.models import LogLine
+from memctl.core.operations import INTENT, Operation, RecordStep, TextStep
 from memctl.errors import MemctlError
 from memctl.storage.files import atomic, layout, watermark
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.signing import OPERATION
 
-INTENT, DONE, DROPPED = "intent", "done", "dropped"
+DONE, DROPPED = "done", "dropped"
 TRIMMED = "trimmed"
 """Phase of the first line of a log that has lost what was older."""
 
 _CHUNK = 65536
 _LOOKED_AT = 8
-
-
-@dataclass(frozen=True)
-class RecordStep:
-    """One record's exact JSON before and after; None where it is not in the file."""
-
-    memory_id: str
-    before: str | None
-    after: str | None
-
-
-@dataclass(frozen=True)
-class TextStep:
-    """One other text before and after."""
-
-    name: str
-    before: bytes | None
-    after: bytes | None
-
-
-@dataclass(frozen=True)
-class Operation:
-    """One change as the log keeps it.
-
-    Args:
-        header: the fields of `memory.json` beside the records, before and after, where they changed.
-        erases: ids and files of a purge, which keeps no before and after.
-        number: counts the operations of a folder: one that was finished is not carried out again.
-        place: the copy of the folder in which it began.
-    """
-
-    op: str
-    at: str
-    command: str
-    records: tuple[RecordStep, ...]
-    texts: tuple[TextStep, ...]
-    header: tuple[Mapping[str, Any], Mapping[str, Any]] | None = None
-    undoes: str = ""
-    erases: tuple[tuple[str, ...], tuple[str, ...]] | None = None
-    phase: str = INTENT
-    lines: tuple[LogLine, ...] = ()
-    redoes: str = ""
-    number: int = 0
-    place: str = ""
 
 
 def write_intent(folder: UserFolder, operation: Operation) -> Operation:
@@ -328,20 +285,3 @@ def _check_types(found: Mapping[str, Any], header: Any) -> None:
     legal = all(isinstance(text, str) for text in texts) and all(isinstance(s, str | None) for s in states)
     if not legal or (header and not all(isinstance(part, dict) for part in header)):
         raise ValueError("not what memctl writes")
-
-
-def pack(data: bytes | None) -> object:
-    """Bytes as JSON can hold them: text where they are UTF-8."""
-    if data is None:
-        return None
-    try:
-        return data.decode("utf-8")
-    except UnicodeDecodeError:
-        return {"base64": base64.b64encode(data).decode()}
-
-
-def unpack(value: Any) -> bytes | None:
-    """What `pack` packed."""
-    if isinstance(value, dict):
-        return base64.b64decode(value["base64"])
-    return value.encode("utf-8") if isinstance(value, str) else None

@@ -14,9 +14,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from memctl.core.operations import Operation
 from memctl.errors import MemctlError, StorageError
 from memctl.storage.files import atomic, journal, receipts, watermark
-from memctl.storage.files.journal import Operation
 from memctl.storage.files.layout import COUNTED, TRASH, UserFolder, path_of
 from memctl.storage.files.signing import OPERATION, RECEIPT
 
@@ -264,13 +264,3 @@ def set_draft_aside(folder: UserFolder, name: str) -> None:
 def begun(text: str) -> bytes:
     """The file that says what a draft was begun from, before it is signed."""
     return json.dumps({"text": text}, ensure_ascii=False).encode("utf-8", "surrogatepass")
-
-
-def counted(receipt: str) -> bytes:
-    """The file that says up to which receipt uses were counted, before it is signed."""
-    return json.dumps({"receipt": receipt}, ensure_ascii=False).encode("utf-8", "replace")
-
-
-def last_counted(data: bytes | None) -> str:
-    """The receipt that file names; empty where nothing was counted."""
-    return str(json.loads(data).get("receipt", "")) if data else ""

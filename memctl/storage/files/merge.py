@@ -14,21 +14,7 @@ from typing import Any
 
 from memctl.core.formats import codec, document
 from memctl.core.formats.document import TOMBSTONES, tombstones
-from memctl.core.models import Memory
-from memctl.errors import InvalidDataError
-from memctl.storage.files import edit, succession
-from memctl.storage.files.merge_sides import (
-    Record,
-    Side,
-    frame_of,
-    parted,
-    plain_lines,
-    read_side,
-    shape_of,
-    with_line_ends,
-)
-from memctl.storage.files.merge_texts import marked_sides
-from memctl.storage.files.merge_values import (
+from memctl.core.json_merge import (
     ABSENT,
     CONFLICTS,
     Settled,
@@ -45,7 +31,21 @@ from memctl.storage.files.merge_values import (
     summed,
     united,
 )
-from memctl.storage.files.naming import unlinked
+from memctl.core.models import Memory
+from memctl.core.naming import unlinked
+from memctl.errors import InvalidDataError
+from memctl.storage.files import edit, succession
+from memctl.storage.files.merge_sides import (
+    Record,
+    Side,
+    frame_of,
+    parted,
+    plain_lines,
+    read_side,
+    shape_of,
+    with_line_ends,
+)
+from memctl.storage.files.merge_texts import marked_sides
 from memctl.storage.files.succession import STATE
 
 _COUNTS = ("access_count", "mentions")

@@ -12,9 +12,9 @@ from typing import Any
 from memctl.core import times
 from memctl.core.formats import codec, document
 from memctl.core.formats.document import Document
+from memctl.core.json_merge import CONFLICTS, json_text
 from memctl.core.models import Memory
 from memctl.storage.files import edit
-from memctl.storage.files.merge_values import CONFLICTS, json_text
 
 Key = tuple[str, int]
 """A record that cannot be read, or repeats an id, by the hash of its bytes and its number among equals."""

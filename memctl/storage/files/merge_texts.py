@@ -9,9 +9,9 @@ from datetime import datetime
 from memctl.core import times
 from memctl.core.formats import reflections
 from memctl.core.formats.front_matter import Field
+from memctl.core.json_merge import names_of, united
 from memctl.errors import InvalidDataError
 from memctl.storage.files import edit
-from memctl.storage.files.merge_values import names_of, united
 
 
 def marked_sides(data: bytes) -> tuple[bytes | None, bytes, bytes]:

@@ -10,28 +10,17 @@ import json
 import os
 import secrets
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
 from memctl.core import times
+from memctl.core.receipts import Receipt
 from memctl.errors import MemctlError
 from memctl.storage.files import atomic
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.signing import RECEIPT
 
 LIMIT = 8 * 1024 * 1024
-
-
-@dataclass(frozen=True)
-class Receipt:
-    """One answer that was given: the memories in it, and those of them that count as used."""
-
-    receipt: str
-    at: datetime
-    query: str
-    ids: tuple[str, ...]
-    used: tuple[str, ...]
 
 
 def files(folder: UserFolder) -> tuple[Path, Path]:

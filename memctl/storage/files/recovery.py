@@ -12,11 +12,12 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from memctl.core import kept
 from memctl.core.formats import codec, document
 from memctl.core.models import LogLine
+from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError
 from memctl.storage.files import atomic, edit, journal, local_state, transcripts, watermark
-from memctl.storage.files.journal import Operation
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 
 _LONGEST_NAME = 200
@@ -127,7 +128,7 @@ def write_lines(folder: UserFolder, lines: Sequence[LogLine]) -> None:
     """Add lines to logs, or take them out; those of one transcript at once, under the lock of the transcripts."""
     for path in dict.fromkeys(line.log for line in lines):
         of_path = [line for line in lines if line.log == path]
-        if transcripts.is_transcript(path):
+        if kept.is_transcript(path):
             with transcripts.locked(folder, timeout=TRANSCRIPT_TIMEOUT):
                 transcripts.edit(folder, path, of_path)
         else:
@@ -141,7 +142,7 @@ TRANSCRIPT_TIMEOUT = 10.0
 
 def _clear_torn(folder: UserFolder, line: LogLine) -> None:
     """Take out what a write that was cut off left of a line that does not stand in the log."""
-    if line.added and not transcripts.is_transcript(line.log):  # whoever adds to one clears what was cut off
+    if line.added and not kept.is_transcript(line.log):  # whoever adds to one clears what was cut off
         write_line(folder, replace(line, added=False))
 
 

@@ -13,7 +13,6 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
-from functools import lru_cache
 from hashlib import blake2b
 from pathlib import Path
 from typing import Any
@@ -28,7 +27,6 @@ from memctl.storage.files.layout import UserFolder
 FOLDER = "transcripts/"
 ATTACHMENTS = "transcripts/attachments/"
 
-_FILE = re.compile(r"transcripts/[^\W_][\w.-]*\.jsonl")
 _DIGEST = re.compile(r"[0-9a-f]{32}")
 
 LARGE_TEXT = 16_000
@@ -57,12 +55,6 @@ class Appended:
     tail: bytes
 
 
-@lru_cache(maxsize=4096)
-def is_transcript(path: str) -> bool:
-    """Whether a path, relative to the user's folder, is that of a transcript."""
-    return _FILE.fullmatch(path) is not None
-
-
 def path_of(received: datetime, *, local: bool = False) -> str:
     """The file of a message received at this time.
 
@@ -76,7 +68,7 @@ def files(folder: UserFolder) -> list[str]:
     """The transcripts there are, oldest first."""
     place = folder.root / FOLDER
     found = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
-    return [FOLDER + name for name in found if is_transcript(FOLDER + name)]
+    return [FOLDER + name for name in found if kept.is_transcript(FOLDER + name)]
 
 
 @contextmanager

@@ -9,25 +9,26 @@ import os
 import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import apsw
 
-from memctl.core import records, times
+from memctl.core import kept, records, times
 from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
+from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
-from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, recovery, transcripts
-from memctl.storage.files.journal import Operation, RecordStep, TextStep
+from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, recovery
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import sync
 from memctl.storage.folder.entries import record_entry
-from memctl.storage.folder.view import View
-from memctl.storage.index.protocol import FileState, FileUpdate
+from memctl.storage.folder.view import FolderView
+from memctl.storage.index.rows import FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 
 if TYPE_CHECKING:
@@ -43,8 +44,8 @@ UNFINISHED = "It may be done in part: the next command finishes it or drops it, 
 
 
 T = TypeVar("T")
-Decision = Callable[[View], tuple[Change, T]]
-"""Makes a change of what it sees, and a value for the caller; may be called again, when a hand edit came between."""
+FolderDecision = Callable[[FolderView], tuple[Change, T]]
+"""As `Decision`, of a folder's files."""
 
 
 class Gateway:
@@ -63,7 +64,7 @@ class Gateway:
         self.moved_aside = 0
         self._given: dict[str, str] = {}
 
-    def apply(self, decide: Decision[T], now: datetime, before: Decision[None] | None = None) -> T:
+    def apply(self, decide: FolderDecision[T], now: datetime, before: FolderDecision[None] | None = None) -> T:
         """Decide on a change and make it durable.
 
         Args:
@@ -84,7 +85,7 @@ class Gateway:
                 recovery.recover(self.folder)  # the log may not have taken that it was done
             return self._apply_one(decide, now)
 
-    def _apply_one(self, decide: Decision[T], now: datetime) -> T:
+    def _apply_one(self, decide: FolderDecision[T], now: datetime) -> T:
         for _ in range(_TRIES):
             change, value = decide(self.view())
             if change.empty:
@@ -95,11 +96,11 @@ class Gateway:
                 return value
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
-    def locked(self) -> Any:
+    def locked(self) -> AbstractContextManager[None]:
         """The user's lock, with whatever a crashed process left behind mended first."""
         return _Locked(self)
 
-    def view(self) -> View:
+    def view(self) -> FolderView:
         """The present state, synced.
 
         Raises:
@@ -110,7 +111,7 @@ class Gateway:
             raise report.blocked
         if len(self._given) > records.REMEMBERED:
             self._given.clear()
-        return View(self.index, self.folder, self.ids, self._given)
+        return FolderView(self.index, self.folder, self.ids, self._given)
 
     # Preparing
 
@@ -262,7 +263,7 @@ class Gateway:
         try:
             if prepared.content is not None and prepared.clean:
                 self._index_memory(prepared, prepared.content)
-            transcribed = any(transcripts.is_transcript(line.log) for line in prepared.change.lines)
+            transcribed = any(kept.is_transcript(line.log) for line in prepared.change.lines)
             if prepared.change.texts or transcribed or not prepared.clean:
                 sync.sync(self.folder, self.index, self.embedder)
             journal.trim(self.folder, self.log_limit)  # not before: an index that is behind needs the log
@@ -290,7 +291,7 @@ class Gateway:
 
     # Purging
 
-    def purge(self, decide: Callable[[View], tuple[Erasure, T]], now: datetime) -> T:
+    def purge(self, decide: Callable[[FolderView], tuple[Erasure, T]], now: datetime) -> T:
         """Erase memories from every file. The intent holds ids alone, enough to finish after a crash.
 
         Returns:

@@ -12,7 +12,7 @@ from memctl.storage.files import queue, sessions
 from memctl.storage.folder.gateway import Gateway
 
 
-class SessionFiles:
+class FolderSessions:
     """The port `SessionStorage` over a user's folder."""
 
     def __init__(self, gateway: Gateway, timeout: float) -> None:
@@ -61,6 +61,9 @@ class SessionFiles:
 
     def read_offloaded(self, reference: str) -> str:
         return sessions.read_offloaded(self._folder, reference)
+
+    def offloaded(self, session_id: str) -> list[str]:
+        return sessions.offloaded(self._folder, session_id)
 
     def clear_offloaded(self, session_id: str) -> None:
         sessions.clear_offloaded(self._folder, session_id)

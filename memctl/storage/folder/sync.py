@@ -13,19 +13,19 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from memctl.core import kept
+from memctl.core import fuse, kept
 from memctl.core.formats import codec, document, knowledge, reflections
 from memctl.core.formats.document import tombstones
-from memctl.core.models import IndexState
+from memctl.core.operations import Operation
 from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedError, StorageError, located
 from memctl.providers.base import Embedder
 from memctl.storage.files import atomic, journal, transcripts
-from memctl.storage.files.journal import Operation
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder.entries import message_entries, passage_entries, record_entry, reflection_entry, text_of
-from memctl.storage.index.protocol import Entry, FileState, FileUpdate
+from memctl.storage.index.rows import Entry, FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.index.vectors import Packed, pack
+from memctl.storage.ports.storage import Progress, SyncReport
 
 SUSPECT_NS = 2_000_000_000
 """A file changed this shortly before it was read may change again without its times showing it."""
@@ -33,41 +33,8 @@ SUSPECT_NS = 2_000_000_000
 OWN_WRITE = 2**62
 """`seen_ns` of a file we wrote ourselves under the lock: never suspect."""
 
-FUSE_SHARE, FUSE_LEAST = 0.25, 20
 
 EMBED_BATCH = 256
-
-Progress = Callable[[str, int, int], None]
-"""Called with what is going on, how many are done, how many there are."""
-
-
-@dataclass(frozen=True)
-class SyncReport:
-    """What a sync did.
-
-    Args:
-        changed: entries added or changed; `removed`: entries taken out.
-        notes: sentences on what is wrong with the files; the index keeps the last good state of those.
-        blocked: an error every write must raise, because the truth cannot be read.
-        pending: entries without a vector, and why.
-    """
-
-    changed: int = 0
-    removed: int = 0
-    notes: tuple[str, ...] = ()
-    blocked: MemctlError | None = None
-    pending: int = 0
-    pending_reason: str = ""
-
-    @property
-    def index_state(self) -> IndexState:
-        if self.blocked:
-            return IndexState("stale", self.notes)
-        if self.pending:
-            return IndexState(
-                "pending", (*self.notes, f"{self.pending} entries have no vector yet: {self.pending_reason}")
-            )
-        return IndexState("fresh", self.notes)
 
 
 def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
@@ -111,7 +78,7 @@ def _paths(folder: UserFolder, closed: list[str]) -> Iterator[str]:
     yield document.FILE_NAME
     yield from _below(folder.reflections, reflections.FOLDER, _is_reflection, closed)
     yield from _below(folder.knowledge, knowledge.FOLDER, knowledge.is_document, closed)
-    yield from _flat(folder.transcripts, transcripts.FOLDER, transcripts.is_transcript, closed)
+    yield from _flat(folder.transcripts, transcripts.FOLDER, kept.is_transcript, closed)
 
 
 def _flat(directory: Path, prefix: str, wanted: Callable[[str], bool], closed: list[str]) -> Iterator[str]:
@@ -207,7 +174,7 @@ def _look(
     """None where the file is known to be the same."""
     if before and before.stamp == now.stamp and not deep and not _suspect(before):
         return None
-    if now.readable and transcripts.is_transcript(now.path):
+    if now.readable and kept.is_transcript(now.path):
         return _look_at_transcript(folder, index, now, before, deep)
     seen = time.time_ns()
     logged = _newest_logged(folder) if now.path == document.FILE_NAME else ""
@@ -393,7 +360,7 @@ def _fuse(index: SqliteIndex, outcome: _Outcome) -> MemctlError | None:
             "memory.json is gone: that looks like an accident, so the last good state is kept",
             hint="Bring it back (git, backup, `memctl doctor --fix`), or accept it: `memctl sync --allow-mass-change`.",
         )
-    if before < FUSE_LEAST or going <= FUSE_SHARE * before:
+    if not fuse.blows(going, before):
         return None
     what = f"holds {before - going} of the {before} memories it had"
     return RefusedError(

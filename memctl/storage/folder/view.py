@@ -2,26 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Any
 
-from memctl.core import records
-from memctl.core.formats import codec, document, reflections
-from memctl.core.models import Memory, Reflection
+from memctl.core import kept, records
+from memctl.core.formats import codec, document, knowledge, reflections, trash
+from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
+from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
-from memctl.errors import NotFoundError
-from memctl.storage.files import atomic, local_state, trash
+from memctl.errors import NotFoundError, UsageError
+from memctl.storage.files import atomic, local_state, recovery
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
-from memctl.storage.folder.entries import memory_of
 from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.search import Search
+from memctl.storage.ports.view import StoredDocument, View
 
 
 @dataclass(frozen=True)
-class View:
-    """The user's memories as they are on disk right now; a decision may rely on it, because the lock is held."""
+class FolderView:
+    """The port `View` over a user's folder, by way of the index."""
 
     index: SqliteIndex
     folder: UserFolder
@@ -30,11 +32,9 @@ class View:
     """The last id given out in each second, whatever became of its memory."""
 
     def new_id(self, created: datetime) -> str:
-        """An id that no memory has, in time order."""
         return self._free(self.ids(created, datetime.now(UTC)), {})
 
     def unused(self, memories: Sequence[Memory]) -> list[Memory]:
-        """New memories, under other ids where others were written in the same second meanwhile: ids tell the order."""
         last: dict[str, str | None] = {}
         return [replace(memory, memory_id=self._free(memory.memory_id, last)) for memory in memories]
 
@@ -52,62 +52,128 @@ class View:
 
     @cached_property
     def tombstones(self) -> set[str]:
-        """Ids of what was purged."""
         return document.tombstones(self.header)
 
+    @property
+    def search(self) -> Search:
+        return self.index
+
     def get(self, memory_id: str) -> Memory | None:
-        """The record with this id."""
-        found = self.index.raws(document.FILE_NAME, [memory_id])
-        return document.decode_raw(found[memory_id]) if found else None
+        raw = self.raws([memory_id]).get(memory_id)
+        return None if raw is None else document.decode_raw(raw)
 
     def need(self, memory_id: str) -> Memory:
-        """The record with this id.
-
-        Raises:
-            NotFoundError: there is none.
-        """
         if memory := self.get(memory_id):
             return memory
         raise NotFoundError(f"no memory {memory_id!r}")
 
+    def raws(self, memory_ids: Sequence[str] | None = None) -> dict[str, bytes]:
+        if memory_ids is None:
+            return {row.ref: row.raw for row in self.index.records()}
+        return self.index.raws(document.FILE_NAME, memory_ids)
+
     def is_message(self, message_id: str) -> bool:
-        """Whether a message with this id is kept on this machine."""
-        return bool(self.index.messages(message_id))
+        return bool(self.index.message(message_id))
+
+    def matching(self, filters: Filters, now: datetime) -> Iterator[Memory]:
+        rows = self.index.matching(replace(filters, only=MEMORIES), now)
+        return (row.memory for row in rows if row.is_record)
 
     def all(self) -> Iterator[Memory]:
-        """Every record, in time order."""
-        return (memory_of(entry) for entry in self.index.records())
+        return (row.memory for row in self.index.records())
 
     def same_text(self, content: str) -> list[Memory]:
-        """Records with exactly these words."""
-        return [memory_of(entry) for entry in self.index.by_text(codec.text_hash(content))]
+        return [row.memory for row in self.index.by_text(codec.text_hash(content))]
 
     def with_key(self, category: str, key: str) -> list[Memory]:
-        """All records of one key/value fact, oldest first."""
-        return [memory_of(entry) for entry in self.index.by_key(category, key)]
+        return [row.memory for row in self.index.by_key(category, key)]
 
     def imported(self, external_id: str) -> list[Memory]:
-        """Records that came from elsewhere under this id."""
-        return [memory_of(entry) for entry in self.index.by_external(external_id)]
+        return [row.memory for row in self.index.by_external(external_id)]
 
-    def referring(self, path: str) -> set[str]:
-        """Ids of the records that refer to a reflection."""
-        return self.index.referring(path)
+    def pinned(self, limit: int, now: datetime) -> list[Memory]:
+        return [row.memory for row in self.index.pinned(limit, now)]
+
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Memory]:
+        return [row.memory for row in self.index.tagged(tag, limit, now)]
+
+    def profile(self, least_confidence: float, limit: int, now: datetime) -> list[Memory]:
+        return [row.memory for row in self.index.profile(least_confidence, limit, now)]
+
+    def categories(self) -> set[str]:
+        return self.index.categories()
+
+    def kinds(self) -> set[str]:
+        return self.index.kinds()
+
+    def tag_counts(self) -> Mapping[str, int]:
+        return self.index.tag_counts()
+
+    def texts(self, below: tuple[str, ...]) -> list[str]:
+        known = [path for path in self.index.files() if path != document.FILE_NAME]
+        log = [FEEDBACK] if self.folder.feedback_log.exists() else []
+        return [name for name in (*known, *log) if name.startswith(below)]
+
+    def documents(self) -> list[StoredDocument]:
+        counts = self.index.documents()
+        states = sorted(self.index.files().items())
+        return [
+            StoredDocument(path, state.size, counts.get(path, 0), state.problem)
+            for path, state in states
+            if knowledge.is_document(path)
+        ]
+
+    def is_regular(self, name: str) -> bool:
+        path = self.folder.root / name
+        return path.is_file() and not path.is_symlink()
+
+    def deletions(self, message_ids: Iterable[str], now: datetime) -> tuple[LogLine, ...]:
+        rows = {message_id: self.index.message(message_id) for message_id in message_ids}
+        return tuple(
+            LogLine(path, kept.deletion(message_id, now))
+            for message_id, parts in rows.items()
+            for path in dict.fromkeys(row.path for row in parts)
+        )
+
+    def ids_starting(self, beginning: str, limit: int) -> list[str]:
+        return self.index.ids_starting(beginning, limit)
+
+    def ids_ending(self, ending: str, limit: int) -> list[str]:
+        return self.index.ids_ending(ending, limit)
+
+    def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
+        return self.index.ids_around(ids, length)
+
+    def referring(self, name: str) -> set[str]:
+        return self.index.referring(name)
 
     def orphans(self) -> list[Reflection]:
-        """Reflections that no record refers to or is named by."""
         return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
 
     def read(self, name: str) -> bytes | None:
-        """A text, None where there is none; of memctl's own files, only what this machine's user wrote."""
+        """As the port says; of memctl's own files, only what this machine's user wrote."""
         path = path_of(name)
         data = atomic.read(self.folder.resolve(path), self.folder.root)
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 
-    def reflection(self, path: str) -> Reflection | None:
-        data = self.read(path)
-        return None if data is None else reflections.parse(data, path)
+    def has_line(self, line: LogLine) -> bool:
+        return recovery.has_line(self.folder, line)
+
+    def reflection(self, name: str) -> Reflection | None:
+        data = self.read(name)
+        return None if data is None else reflections.parse(data, name)
 
     @property
     def header(self) -> Mapping[str, Any]:
         return self.index.header()
+
+
+def of_folder(view: View) -> FolderView:
+    """A view of a folder, for what is about files.
+
+    Raises:
+        UsageError: the memories are not in a folder.
+    """
+    if isinstance(view, FolderView):
+        return view
+    raise UsageError("this is about the files of a folder, and the store is not a folder")

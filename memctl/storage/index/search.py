@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from functools import lru_cache
 from hashlib import blake2b
 from typing import Any
 
@@ -15,7 +16,9 @@ from memctl.core.models import ACTIVE, DOCUMENTS, MEMORIES, MESSAGES, SUPERSEDED
 from memctl.core.text import terms
 from memctl.storage.index import database as db
 from memctl.storage.index import vectors
-from memctl.storage.index.protocol import Found, Neighbours, Said, Scored, Vector
+from memctl.storage.index.decoding import part_of
+from memctl.storage.index.rows import Row
+from memctl.storage.ports.search import Neighbours, Said, Scored, Vector
 
 EXACT_SCAN_LIMIT = 400
 """Up to this many vectors all are compared exactly; beyond it their sketches choose the candidates first."""
@@ -331,21 +334,31 @@ def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]
     """By whom, where and when each of the entries was said."""
     sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, path FROM entries
     WHERE rowid IN {_GIVEN}"""
-    return {row: Said(*columns) for row, *columns in db.rows(connection, sql, (_numbers(entries),))}
+    rows = db.rows(connection, sql, (_numbers(entries),))
+    return {
+        key: Said(session, speaker, when, stands, *_place(path)) for key, session, speaker, when, stands, path in rows
+    }
 
 
-def found(connection: db.Connection, entries: Sequence[int]) -> list[Found]:
+@lru_cache(maxsize=4096)
+def _place(path: str) -> tuple[str, str]:
+    """The part of an answer a path belongs to, and the name of the text it is."""
+    part = part_of(path)
+    return part, path if part == DOCUMENTS or path.startswith("reflections/") else ""
+
+
+def matches(connection: db.Connection, entries: Sequence[int]) -> list[Row]:
     """The entries with these row numbers, in this order."""
     sql = f"SELECT {FOUND} FROM entries WHERE rowid IN {_GIVEN}"
     by_row = {each[0]: entry_of(connection, each) for each in db.rows(connection, sql, (_numbers(entries),))}
     return [by_row[rowid] for rowid in entries if rowid in by_row]
 
 
-def entry_of(connection: db.Connection, row: Sequence[Any]) -> Found:
+def entry_of(connection: db.Connection, row: Sequence[Any]) -> Row:
     """The entry in a row of the columns `FOUND`."""
     *columns, digest = row
     check_bytes(connection, columns[3], digest)
-    return Found(*columns)
+    return Row(*columns)
 
 
 def check_bytes(connection: db.Connection, raw: bytes, digest: str) -> None:

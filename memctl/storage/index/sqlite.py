@@ -18,9 +18,10 @@ from memctl.errors import DamagedError, StorageError
 from memctl.storage.index import cues, search
 from memctl.storage.index import database as db
 from memctl.storage.index.frequencies import Frequencies, selection
-from memctl.storage.index.protocol import Entry, FileState, FileUpdate, Found, Neighbours, Said, Scored, Vector
+from memctl.storage.index.rows import Entry, FileState, FileUpdate, Row
 from memctl.storage.index.scanning import Scanner
 from memctl.storage.index.vectors import Packed, packed_question
+from memctl.storage.ports.search import Match, Neighbours, Said, Scored, Vector
 
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
@@ -178,10 +179,6 @@ class SqliteIndex:
 
     # Passages of documents
 
-    def has_documents(self) -> bool:
-        """Whether there are documents at all."""
-        return self.has(DOCUMENTS)
-
     def has(self, part: str) -> bool:
         """Whether there is anything of a part of an answer (`models.PARTS`)."""
         sql = f"SELECT 1 FROM files f WHERE {search.within(part, 'f')} LIMIT 1"
@@ -191,12 +188,12 @@ class SqliteIndex:
         """How many entries a part of an answer has."""
         return self._frequencies.size(self.connection, part)
 
-    def passages(self) -> dict[str, int]:
+    def documents(self) -> dict[str, int]:
         """How many passages each document has."""
         sql = f"SELECT path, count(*) FROM entries e WHERE {search.within(DOCUMENTS)} GROUP BY path"
         return dict(db.rows(self.connection, sql))
 
-    def passages_of(self, path: str) -> list[Found]:
+    def document(self, path: str) -> list[Row]:
         """The passages of a document, in its order."""
         return self._entries("path = ?", path, order="line, rowid")
 
@@ -212,42 +209,42 @@ class SqliteIndex:
 
     # Looking up. A `+` before a column keeps SQLite from choosing its index: nearly every entry is in memory.json.
 
-    def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Found]:
+    def _entries(self, condition: str, *arguments: Any, order: str = "rowid") -> list[Row]:
         sql = f"SELECT {search.FOUND} FROM entries e WHERE {condition} ORDER BY {order}"
         return [search.entry_of(self.connection, each) for each in db.rows(self.connection, sql, arguments)]
 
-    def matching(self, filters: Filters, now: datetime) -> list[Found]:
+    def matching(self, filters: Filters, now: datetime) -> list[Row]:
         """Entries that pass the filters, in the order in which they came."""
         condition = search.where(filters, now)
         return self._entries(condition.condition, *condition.arguments)
 
-    def records(self) -> list[Found]:
+    def records(self) -> list[Row]:
         """Every record, in time order."""
         return self._entries("path = 'memory.json'", order="created, memory_id")
 
-    def by_memory(self, memory_id: str) -> list[Found]:
+    def by_memory(self, memory_id: str) -> list[Row]:
         """A record and what belongs to it."""
         return self._entries("memory_id = ? AND memory_id != ''", memory_id, order="path")
 
-    def by_text(self, text_hash: str) -> list[Found]:
+    def by_text(self, text_hash: str) -> list[Row]:
         """Records with exactly these words."""
         return self._entries("text_hash = ? AND text_hash != ''", text_hash)
 
-    def by_key(self, category: str, key: str) -> list[Found]:
+    def by_key(self, category: str, key: str) -> list[Row]:
         """Records of the key/value fact with this identity, oldest first."""
         return self._entries("fact_key = ? AND +path = 'memory.json'", f"{category}\0{key}", order="created, memory_id")
 
-    def by_external(self, external_id: str) -> list[Found]:
+    def by_external(self, external_id: str) -> list[Row]:
         """Records imported under this id."""
         return self._entries("external_id = ?", external_id)
 
-    def expired(self, now: datetime) -> list[Found]:
+    def expired(self, now: datetime) -> list[Row]:
         """Records whose time is over; pinned ones stay."""
         return self._entries(
             "expires <= ? AND pinned = 0 AND +path = 'memory.json'", now.timestamp(), order="expires, ref"
         )
 
-    def profile(self, least: float, limit: int, now: datetime) -> list[Found]:
+    def profile(self, least: float, limit: int, now: datetime) -> list[Row]:
         """Active facts and preferences of at least this confidence: preferences first, the new before the old."""
         return self._entries(
             """kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active' AND confidence >= ?
@@ -257,7 +254,7 @@ class SqliteIndex:
             order="(kind = 'preference' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
         )
 
-    def pinned(self, limit: int, now: datetime) -> list[Found]:
+    def pinned(self, limit: int, now: datetime) -> list[Row]:
         """Active pinned records, the most important first; pinned ones do not expire."""
         return self._entries(
             """pinned = 1 AND status = 'active' AND problem = '' AND +path = 'memory.json'
@@ -266,7 +263,7 @@ class SqliteIndex:
             order="importance DESC, ref LIMIT ?",
         )
 
-    def tagged(self, tag: str, limit: int, now: datetime) -> list[Found]:
+    def tagged(self, tag: str, limit: int, now: datetime) -> list[Row]:
         """Active records with a tag, the most important first."""
         return self._entries(
             """rowid IN (SELECT entry FROM tags WHERE tag = ?) AND status = 'active' AND problem = ''
@@ -279,7 +276,7 @@ class SqliteIndex:
         """Ids of the records whose `summary_md_ref` is this file."""
         return {found.ref for found in self._entries("summary_ref = ? AND +path = 'memory.json'", path)}
 
-    def orphans(self) -> list[Found]:
+    def orphans(self) -> list[Row]:
         """Reflections that have no record."""
         return self._entries(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
@@ -288,7 +285,7 @@ class SqliteIndex:
             order="path",
         )
 
-    def misnamed(self) -> list[Found]:
+    def misnamed(self) -> list[Row]:
         """Reflections that name a record which does not refer to them, while another does."""
         return self._entries(
             """path > 'reflections/' AND path < 'reflections0' AND memory_id != ''
@@ -298,7 +295,7 @@ class SqliteIndex:
             order="path",
         )
 
-    def unreferred(self) -> list[Found]:
+    def unreferred(self) -> list[Row]:
         """Reflections that name a record and that no record refers to."""
         return self._entries(
             """layer = 'L3' AND path IN (SELECT path FROM files WHERE readable AND path != 'memory.json')
@@ -307,10 +304,12 @@ class SqliteIndex:
             order="path",
         )
 
-    def record_of(self, reflection: Found) -> Found | None:
+    def record_of(self, reflection: Match) -> Row | None:
         """The record a reflection belongs to: the one it names, else one that refers to it."""
         named = self._entries("path = 'memory.json' AND ref = ?", reflection.memory_id)
-        return next(iter(named or self._entries("+path = 'memory.json' AND summary_ref = ?", reflection.path)), None)
+        return next(
+            iter(named or self._entries("+path = 'memory.json' AND summary_ref = ?", reflection.text_name)), None
+        )
 
     def ids_starting(self, prefix: str, limit: int = 50) -> list[str]:
         """Record ids with this beginning."""
@@ -351,7 +350,7 @@ class SqliteIndex:
 
     # Messages
 
-    def messages(self, message_id: str) -> list[Found]:
+    def message(self, message_id: str) -> list[Row]:
         """A message's entries: itself, or its passages in order; none where it is not known."""
         whole = self._entries("layer = 'MSG' AND ref = ?", message_id, order="path, line, rowid")
         passages = (f"{message_id}#", f"{message_id}$")
@@ -370,16 +369,16 @@ class SqliteIndex:
         arguments = (path, message_id, f"{message_id}#", f"{message_id}$")
         return [ref for (ref,) in db.rows(self.connection, sql, arguments)]
 
-    def messages_starting(self, beginning: str, limit: int = 500) -> list[Found]:
+    def messages_starting(self, beginning: str, limit: int = 500) -> list[Row]:
         """Entries of messages whose ids begin so, in the order of the ids."""
         condition = f"{search.within(MESSAGES)} AND substr(ref, 1, ?) = ?"
         return self._entries(condition, len(beginning), beginning, limit, order="ref LIMIT ?")
 
-    def all_messages(self) -> list[Found]:
+    def all_messages(self) -> list[Row]:
         """The entries of all messages, in the order in which they were received."""
         return self._entries(search.within(MESSAGES), order="path, line, rowid")
 
-    def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Found]:
+    def run_of(self, run: str, limit: int = -1, *, newest: bool = False) -> list[Row]:
         """The entries of a run of a session, in the order in which they were said; the newest `limit` of them."""
         way = "DESC" if newest else "ASC"
         order = f"created {way}, line {way}, ref {way} LIMIT ?"
@@ -407,11 +406,11 @@ class SqliteIndex:
 
     def sharing_rarest(
         self, words: Sequence[str], filters: Filters, now: datetime, *, rarest: int, limit: int
-    ) -> list[Found]:
+    ) -> list[Row]:
         """Entries that hold some of the rarest of the words that the index knows, best first."""
         counts = self.term_counts(list(dict.fromkeys(words))[:MOST_WORDS])
         chosen = sorted((word for word, count in counts.items() if count), key=lambda word: (counts[word], word))
-        return self.found([scored.rowid for scored in self.full_text(chosen[:rarest], filters, now, limit)])
+        return self.matches([scored.key for scored in self.full_text(chosen[:rarest], filters, now, limit)])
 
     def nearest(self, vector: Vector, filters: Filters, now: datetime, limit: int) -> list[Scored]:
         scanned = self._scanner.found if self._scanner else lambda sketch, wanted: None
@@ -459,8 +458,9 @@ class SqliteIndex:
         """In how many entries each term stands."""
         return self._frequencies.of(self.connection, words)
 
-    def found(self, rows: Sequence[int]) -> list[Found]:
-        return search.found(self.connection, rows)
+    def matches(self, keys: Sequence[int]) -> list[Row]:
+        """The entries with these row numbers, in this order."""
+        return search.matches(self.connection, keys)
 
     # Writing
 
@@ -541,17 +541,17 @@ class SqliteIndex:
         sql = "SELECT count(*) FROM entries WHERE embedded = 0 AND problem = ''"
         return int(db.value(self.connection, sql))
 
-    def pending(self, limit: int) -> list[Found]:
+    def pending(self, limit: int) -> list[Row]:
         """Entries that have no vector yet."""
         return self._entries("embedded = 0 AND problem = ''", limit, order="rowid LIMIT ?")
 
-    def put_vectors(self, rows: Iterable[tuple[Found, Packed]]) -> None:
+    def put_vectors(self, rows: Iterable[tuple[Row, Packed]]) -> None:
         """Store vectors made outside of any lock; an entry that changed meanwhile keeps waiting."""
         with db.transaction(self.connection):
             for entry, vector in rows:
                 sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
-                if db.row(self.connection, sql, (entry.rowid, entry.raw)):
-                    self._put_vector(entry.rowid, vector)
+                if db.row(self.connection, sql, (entry.key, entry.raw)):
+                    self._put_vector(entry.key, vector)
 
     def forget_vectors(self, identity: str) -> None:
         """Drop all vectors and note whose will come: those of two models never mix."""

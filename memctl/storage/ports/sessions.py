@@ -76,6 +76,9 @@ class SessionStorage(Protocol):
             UsageError: no such reference can be.
         """
 
+    def offloaded(self, session_id: str) -> list[str]:
+        """The references of all contents that were offloaded from a session."""
+
     def clear_offloaded(self, session_id: str) -> None:
         """Remove the contents that were offloaded from a session."""
 

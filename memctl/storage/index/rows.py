@@ -1,11 +1,14 @@
-"""What the rest of the program asks of an index, and the values that cross this border."""
+"""The values that go into the index and come back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
-from memctl.core.models import Memory
+from memctl.core.formats.document import FILE_NAME
+from memctl.core.models import DOCUMENTS, MESSAGES, Memory
+from memctl.storage.index import decoding
 
 
 @dataclass(frozen=True)
@@ -55,10 +58,10 @@ class Entry:
 
 
 @dataclass(frozen=True)
-class Found:
-    """An entry as the index gives it back; the caller decodes `raw`."""
+class Row:
+    """An entry as the index gives it back; the port's `Match`."""
 
-    rowid: int
+    key: int
     path: str
     ref: str
     raw: bytes
@@ -67,6 +70,32 @@ class Found:
     layer: str
     category: str
     problem: str = ""
+
+    @property
+    def part(self) -> str:
+        return decoding.part_of(self.path)
+
+    @property
+    def is_record(self) -> bool:
+        return self.path == FILE_NAME
+
+    @property
+    def text_name(self) -> str:
+        return "" if self.is_record or self.part == MESSAGES else self.path
+
+    @property
+    def passage(self) -> str:
+        if self.part == MESSAGES:
+            return self.ref if decoding.PASSAGE_MARK in self.ref else ""
+        return self.memory.memory_id if self.part == DOCUMENTS else ""
+
+    @property
+    def text(self) -> str:
+        return self.raw.decode("utf-8", "replace")
+
+    @cached_property
+    def memory(self) -> Memory:
+        return decoding.memory_of(self.path, self.raw, self.line)
 
 
 @dataclass(frozen=True)
@@ -89,36 +118,3 @@ class FileUpdate:
     header: Mapping[str, object] | None = None
     lines: Mapping[str, int] = field(default_factory=dict)
     logged: str = ""
-
-
-@dataclass(frozen=True)
-class Scored:
-    """A row with the score of one signal: bm25 (unbounded, larger is better) or cosine (in [-1, 1])."""
-
-    rowid: int
-    score: float
-
-
-@dataclass(frozen=True)
-class Neighbours:
-    """What stands right before and after an entry in its session; `asks`: whether the entry is a short question."""
-
-    rowid: int
-    asks: bool
-    before: int | None
-    after: int | None
-
-
-@dataclass(frozen=True)
-class Said:
-    """Where an entry comes from: its session, who said it, in seconds when, the file; `stands`: a lasting wish or
-    instruction."""
-
-    session: str
-    speaker: str
-    when: float | None
-    stands: bool
-    path: str = ""
-
-
-Vector = Sequence[float]

@@ -1,8 +1,8 @@
-"""What conversations need of a storage. Files with their index implement it (`in_files`); a database can as well."""
+"""What conversations need of a storage. A folder implements it (`storage/folder/messages.py`)."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Protocol
@@ -29,6 +29,23 @@ class Place:
 
     run: str
     order: tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Version:
+    """What a message says in one place."""
+
+    path: str
+    line: int
+    text: str
+
+
+@dataclass(frozen=True)
+class Differing:
+    """A message that says different things in different places, after a merge. The last version is in answers."""
+
+    message_id: str
+    versions: tuple[Version, ...]
 
 
 class Messages(Protocol):
@@ -82,6 +99,12 @@ class Messages(Protocol):
 
     def mentioned(self, message_ids: Sequence[str]) -> set[str]:
         """Those of some ids that were ever used, by a deleted message too."""
+
+    def differing(self) -> list[Differing]:
+        """The messages that say different things in different places."""
+
+    def of_logs(self, names: Sequence[str], message_ids: Collection[str]) -> list[KeptMessage]:
+        """Those of some messages that stand in these transcripts, deleted ones too."""
 
     def starting(self, beginning: str) -> list[str]:
         """Some ids that begin so."""

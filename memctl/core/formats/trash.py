@@ -1,4 +1,4 @@
-"""Forgetting to the trash, and back. (Purging is in `storage/folder/purge.py`: it is about files, not rules.)"""
+"""Forgetting to the trash, and back. (Purging is in `memctl/purge`.)"""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from memctl.core import times
 from memctl.core.formats import codec, reflections
 from memctl.core.models import TRASH, Memory, TextEdit
 from memctl.errors import InvalidDataError
-from memctl.storage.files import journal
 
 FORGOTTEN, EXPIRED = "forgotten", "expired"
 
@@ -45,7 +44,7 @@ def to_trash(
     value: dict[str, Any] = {"memory": codec.encode(memory), "trashed_at": times.to_text(now), "reason": reason}
     edits = []
     if reflection is not None:
-        value["reflection"] = journal.pack(reflection)
+        value["reflection"] = codec.pack(reflection)
         edits.append(TextEdit(memory.summary_md_ref, reflection, None))
     text = json.dumps(value, ensure_ascii=False, indent=2) + "\n"
     return [*edits, TextEdit(name_of(memory.memory_id), in_trash, text.encode())]
@@ -60,7 +59,7 @@ def read_trashed(data: bytes, path: str) -> Trashed:
     try:
         found = json.loads(data)
         memory = codec.decode(found["memory"])
-        reflection = journal.unpack(found.get("reflection"))
+        reflection = codec.unpack(found.get("reflection"))
         return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), reflection)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         hint = "Mend the file by hand; nothing was changed."

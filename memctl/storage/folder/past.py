@@ -1,0 +1,54 @@
+"""An index of other records than the present ones."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from memctl.core.formats import codec, document
+from memctl.providers.base import Embedder
+from memctl.storage.folder import sync
+from memctl.storage.folder.entries import record_entry
+from memctl.storage.index.rows import Entry, FileState, FileUpdate
+from memctl.storage.index.sqlite import SqliteIndex
+
+
+@contextmanager
+def index_of(
+    present: SqliteIndex, records: Mapping[str, bytes], embedder: Embedder | None, at_most: int
+) -> Iterator[tuple[SqliteIndex, str]]:
+    """An index of these records alone, and why it lacks vectors; empty where it has them or `embedder` is None.
+
+    It is a copy of the present one with what is different changed: nearly all is the same.
+
+    Args:
+        at_most: vectors that are made where they are missing.
+    """
+    index = present.copied()
+    try:
+        made = sync.embed_entries(_entries(records, index), embedder, index) if embedder else {}
+        index.update([*_without_texts(index), _records_update(records, index)], made)
+        missing = sync.embed_pending(index, embedder, at_most=at_most)[1] if embedder else ""
+        yield index, missing
+    finally:
+        index.close()
+
+
+def _entries(records: Mapping[str, bytes], index: SqliteIndex) -> list[Entry]:
+    """The records that are different in the index."""
+    now = index.hashes(document.FILE_NAME)
+    new = {ref: raw for ref, raw in records.items() if now.get(ref) != codec.digest(raw)}
+    return [record_entry(document.decode_raw(raw), raw) for raw in new.values()]
+
+
+def _records_update(records: Mapping[str, bytes], index: SqliteIndex) -> FileUpdate:
+    base = index.files().get(document.FILE_NAME)
+    gone = sorted(index.hashes(document.FILE_NAME).keys() - records.keys())
+    state = base or FileState(document.FILE_NAME, 0, 0, 0, 0)
+    return FileUpdate(document.FILE_NAME, base, state, _entries(records, index), gone)
+
+
+def _without_texts(index: SqliteIndex) -> list[FileUpdate]:
+    """What takes all but the records out of an index: reflections and documents say what is known today."""
+    others = {path: state for path, state in index.files().items() if path != document.FILE_NAME}
+    return [FileUpdate(path, state, None, removed=tuple(index.hashes(path))) for path, state in others.items()]

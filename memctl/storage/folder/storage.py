@@ -1,0 +1,278 @@
+"""The port `Storage` over a user's folder: its files, the index derived from them, and the gateway."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Self, TypeVar
+
+from memctl.core.formats import document, trash
+from memctl.core.formats.document import RawRecord
+from memctl.core.formats.trash import Trashed
+from memctl.core.models import TRASH, Change
+from memctl.core.operations import Operation
+from memctl.core.receipts import Receipt
+from memctl.core.records import IdMaker
+from memctl.errors import MemctlError, StorageError, UsageError
+from memctl.providers import waiting
+from memctl.providers.base import Embedder
+from memctl.storage.files import journal, local_state, receipts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping, sync
+from memctl.storage.folder.gateway import Gateway, recover_if_free
+from memctl.storage.folder.view import FolderView
+from memctl.storage.index.database import DAMAGE, HINDRANCE
+from memctl.storage.index.sqlite import SqliteIndex
+from memctl.storage.ports.search import Search
+from memctl.storage.ports.storage import Progress, Storage, SyncReport
+from memctl.storage.ports.view import Decision
+
+if TYPE_CHECKING:
+    from memctl.storage.folder.messages import FolderMessages
+    from memctl.storage.folder.revisions import FolderRevisions
+    from memctl.storage.folder.sessions import FolderSessions
+
+T = TypeVar("T")
+
+INLINE_EMBEDDINGS = 64
+"""How many missing vectors of a slow model a question makes before it is answered; with more, it goes without them."""
+
+
+class FolderStorage:
+    """One user's folder.
+
+    Attributes:
+        spare_indexes: where an index of this folder may lie from another time (when it could not be written).
+        report: what the last look at the files found; None before the first.
+    """
+
+    def __init__(
+        self,
+        folder: UserFolder,
+        index: SqliteIndex,
+        embedder: Embedder | None,
+        *,
+        lock_timeout: float,
+        log_limit: int,
+        spare_indexes: Sequence[Path] = (),
+    ) -> None:
+        self.folder, self.index, self.embedder = folder, index, embedder
+        self.lock_timeout, self._log_limit = lock_timeout, log_limit
+        self.spare_indexes = tuple(spare_indexes)
+        self.gateway = Gateway(folder, index, embedder, lock_timeout=lock_timeout, log_limit=log_limit)
+        self.report: SyncReport | None = None
+
+    @property
+    def user(self) -> str:
+        return self.folder.name
+
+    @property
+    def ids(self) -> IdMaker:
+        return self.gateway.ids
+
+    @property
+    def search(self) -> Search:
+        return self.index
+
+    @cached_property
+    def sessions(self) -> FolderSessions:
+        from memctl.storage.folder.sessions import FolderSessions
+
+        return FolderSessions(self.gateway, self.lock_timeout)
+
+    @cached_property
+    def messages(self) -> FolderMessages:
+        from memctl.storage.folder.messages import FolderMessages
+
+        return FolderMessages(self)
+
+    @cached_property
+    def receipts(self) -> FolderReceipts:
+        return FolderReceipts(self.folder)
+
+    @cached_property
+    def revisions(self) -> FolderRevisions:
+        from memctl.storage.folder.revisions import FolderRevisions
+
+        return FolderRevisions(self.folder, self.view)
+
+    def another(self) -> Self:
+        return type(self)(
+            self.folder, SqliteIndex(self.index.path, self.index.owner), self.embedder,
+            lock_timeout=self.lock_timeout, log_limit=self._log_limit, spare_indexes=self.spare_indexes,
+        )  # fmt: skip
+
+    def close(self) -> None:
+        self.index.close()
+
+    # Changing
+
+    def view(self) -> FolderView:
+        return FolderView(self.index, self.folder, self.gateway.ids)
+
+    def apply(self, decide: Decision[T], now: datetime, *, tidy: bool = True) -> T:
+        def first(view: FolderView) -> tuple[Change, None]:
+            return housekeeping.housekeeping(view, now), None
+
+        return self.healed(lambda: self.gateway.apply(decide, now, before=first if tidy else None))
+
+    def due(self, now: datetime) -> Change:
+        return housekeeping.housekeeping(self.view(), now)
+
+    def locked(self) -> AbstractContextManager[None]:
+        return self.gateway.locked()
+
+    @contextmanager
+    def all_locked(self) -> Iterator[None]:
+        """With nobody else writing to any file of the user's, sessions included."""
+        from memctl.storage.files import sessions
+
+        with self.locked(), sessions.all_locked(self.folder, timeout=self.lock_timeout):
+            yield
+
+    # The index
+
+    def healed(self, action: Callable[[], T]) -> T:
+        try:
+            try:
+                return action()
+            except DAMAGE:
+                self.index.rebuild()
+                self._synced()
+                return action()
+        except HINDRANCE as problem:
+            raise StorageError(
+                f"the index cannot be used: {problem}", hint="Free some space, then try again."
+            ) from None
+
+    def refresh(self, *, vectors: bool = False) -> SyncReport:
+        recover_if_free(self.gateway)
+
+        def look() -> SyncReport:
+            report = sync.sync(self.folder, self.index, self.embedder)
+            if self.embedder is not None and self.embedder.slow and not vectors:
+                self.report = report
+                return report
+            return self._with_vectors(report, False, None)
+
+        try:
+            return self.healed(look)
+        except StorageError as problem:
+            self.report = SyncReport(notes=(problem.message,), blocked=problem)
+            return self.report
+
+    def sync(
+        self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
+        recover_if_free(self.gateway)
+        with waiting.at_most(math.inf):
+            return self.healed(lambda: self._synced(deep, allow_mass_change, progress))
+
+    def embed(self) -> SyncReport:
+        """As `refresh`, with all vectors."""
+        self.refresh()
+        return self.healed(self._synced)
+
+    def reindex(self, progress: Progress | None = None) -> SyncReport:
+        if blocked := self.refresh().blocked:
+            raise blocked
+        self.index.rebuild()
+        return self.sync(progress=progress)
+
+    def _synced(
+        self, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
+    ) -> SyncReport:
+        report = sync.sync(
+            self.folder, self.index, self.embedder, deep=deep, allow_mass_change=allow_mass_change, progress=progress
+        )
+        return self._with_vectors(report, True, progress)
+
+    def _with_vectors(self, report: SyncReport, everything: bool, progress: Progress | None) -> SyncReport:
+        inline = 0 if waiting.in_a_hurry() else INLINE_EMBEDDINGS
+        pending, reason = sync.embed_pending(
+            self.index, self.embedder, progress, at_most=None if everything else inline
+        )
+        self.report = replace(report, pending=pending, pending_reason=reason)
+        return self.report
+
+    def model(self) -> str:
+        return self.index.meta("model")
+
+    def compact(self) -> int:
+        return self.index.compact()
+
+    def search_of(
+        self, records: Mapping[str, bytes], *, vectors: bool = True
+    ) -> AbstractContextManager[tuple[Search, str]]:
+        from memctl.storage.folder.past import index_of
+
+        return index_of(self.index, records, self.embedder if vectors else None, INLINE_EMBEDDINGS)
+
+    # What was
+
+    def operations(self, memory_id: str = "") -> list[Operation]:
+        operations = journal.read(self.folder)
+        return [op for op in operations if not memory_id or any(step.memory_id == memory_id for step in op.records)]
+
+    @property
+    def operations_trimmed(self) -> bool:
+        return journal.trimmed(self.folder)
+
+    def trashed(self) -> list[Trashed]:
+        paths = self.folder.trash.glob("*.json") if self.folder.trash.is_dir() else ()
+        in_trash = [each for path in paths if (each := self._in_trash(path))]
+        return sorted(in_trash, key=lambda each: (each.trashed_at, each.memory.memory_id), reverse=True)
+
+    def _in_trash(self, path: Path) -> Trashed | None:
+        try:
+            data = self.view().read(TRASH + path.stem)
+            return None if data is None else trash.read_trashed(data, path.name)
+        except MemctlError:
+            return None
+
+    def unreadable(self) -> Mapping[str, RawRecord]:
+        state = self.index.files().get(document.FILE_NAME)
+        if not (state and state.problem):
+            return {}
+        try:
+            listed = document.parse(self.view().read(document.FILE_NAME) or b"").records
+        except MemctlError:
+            return {}  # as a whole: the look at the files says so
+        return {document.id_of(record): record for record in listed if record.memory is None}
+
+    def unbelieved(self) -> str:
+        if moved := self.gateway.moved_aside:
+            return (
+                f"this user did not write {moved} entries below .memctl on this machine: they were moved aside, "
+                "and are ignored (`memctl state` shows them)"
+            )
+        return local_state.check(self.folder)
+
+
+class FolderReceipts:
+    """The port `Receipts` over the log of receipts."""
+
+    def __init__(self, folder: UserFolder) -> None:
+        self._folder = folder
+
+    def write(self, query: str, ids: Sequence[str], used: Sequence[str], now: datetime) -> str:
+        return receipts.write(self._folder, query, ids, used, now)
+
+    def read(self, *, strict: bool = False) -> Iterator[Receipt]:
+        return receipts.read(self._folder, strict=strict)
+
+
+def of_folder(storage: Storage) -> FolderStorage:
+    """A storage that is a folder, for what is about files.
+
+    Raises:
+        UsageError: it is not.
+    """
+    if isinstance(storage, FolderStorage):
+        return storage
+    raise UsageError("this is about the files of a folder, and the store is not a folder")

@@ -1,0 +1,101 @@
+"""What the index keeps of a record, a reflection, a message or a passage, seen as a memory."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+
+from memctl.core import kept
+from memctl.core.formats import document, knowledge, reflections
+from memctl.core.models import (
+    DOCUMENTS,
+    KIND_MESSAGE,
+    LAYER_DOCUMENT,
+    LAYER_MESSAGE,
+    LAYER_REFLECTION,
+    MEMORIES,
+    MESSAGES,
+    Memory,
+    Reflection,
+)
+from memctl.core.times import from_value
+
+PASSAGE_MARK = "#"
+"""Between a message's id and the number of its passage."""
+
+
+def part_of(path: str) -> str:
+    """The part of an answer to which what stands in a file belongs."""
+    if kept.is_transcript(path):
+        return MESSAGES
+    return DOCUMENTS if knowledge.is_document(path) else MEMORIES
+
+
+def memory_of(path: str, raw: bytes, line: int) -> Memory:
+    """What stands in a file at this line, as a memory."""
+    if path == document.FILE_NAME:
+        return document.decode_raw(raw)
+    if kept.is_transcript(path):
+        return message(raw)
+    if knowledge.is_document(path):
+        return passage(path, raw, line)
+    return reflection(reflections.parse(raw, path))
+
+
+def reflection(parsed: Reflection) -> Memory:
+    """A reflection as a memory of layer L3, for answers that have no record to show."""
+    fields = parsed.fields
+    category, tags = fields.get("category"), fields.get("tags")
+    return Memory(
+        memory_id=parsed.memory_id or parsed.path,
+        content=parsed.body.strip() or parsed.title,
+        layer=LAYER_REFLECTION,
+        kind="knowledge",
+        category=category if isinstance(category, str) and category else "life",
+        tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
+        created_at=_time_or_none(fields.get("created_at")),
+        summary_md_ref=parsed.path,
+    )
+
+
+def passage(path: str, raw: bytes, line: int) -> Memory:
+    """A passage of a document as a memory of layer DOC. It has no category and no date, so filters by these leave it
+    out."""
+    heading, _, text = raw.decode().partition("\n")
+    place = {"path": path, "heading": heading, "line": line, "end_line": line + text.count("\n")}
+    return Memory(
+        memory_id=f"{path}:{line}",
+        content=text,
+        layer=LAYER_DOCUMENT,
+        kind="knowledge",
+        category="",
+        source="document",
+        metadata=place,
+    )
+
+
+def message(raw: bytes) -> Memory:
+    """A message, or a passage of one, as a memory of layer MSG: it has no category, so filters by these leave it out.
+    Its session is the run it was said in."""
+    fields = json.loads(raw.decode("utf-8", "surrogatepass"))
+    at, received = _time_or_none(fields.get("at")), _time_or_none(fields.get("received"))
+    metadata = {name: fields[name] for name in ("role", "session", "part", "parts") if name in fields}
+    return Memory(
+        memory_id=fields["id"],
+        content=fields["text"],
+        layer=LAYER_MESSAGE,
+        kind=KIND_MESSAGE,
+        category="",
+        source=fields.get("source") or fields["role"],
+        created_at=received or at,
+        occurred_at=at if received else None,
+        session_id=fields.get("run", ""),
+        metadata={**metadata, "speaker": fields["name"]} if fields.get("name") else metadata,
+    )
+
+
+def _time_or_none(value: object) -> datetime | None:
+    try:
+        return from_value(value) if value else None
+    except ValueError:
+        return None
