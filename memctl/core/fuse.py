@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from memctl.errors import RefusedError
 
-SHARE, LEAST = 0.25, 20
+FUSE_SHARE, FUSE_LEAST = 0.25, 20
 
 
 def blows(going: int, active: int) -> bool:
     """Whether so many of the active memories are too many to change at once."""
-    return active >= LEAST and going > SHARE * active
+    return active >= FUSE_LEAST and going > FUSE_SHARE * active
 
 
 def refusal(going: int, active: int, done: str, command: str) -> RefusedError | None:

@@ -52,6 +52,10 @@ class History:
         """What was done, oldest first; to one memory, or to all."""
         return self._engine.storage.operations(memory_id)
 
+    def trashed(self) -> list[Trashed]:
+        """What lies in the trash, the newest first."""
+        return self._engine.storage.trashed()
+
     def undone(self) -> set[str]:
         """Ids of the operations that a person made and `undo` has taken back."""
         found = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
