@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from memctl.core import kept, times
+from memctl.core.formats.trash import Trashed
 from memctl.core.models import Memory, Query, QueryResult
 from memctl.core.names import MAINTENANCE
 from memctl.core.operations import Operation
