@@ -105,10 +105,16 @@ class Engine:
     @property
     def has_llm(self) -> bool:
         """Whether a language model is configured and can be loaded."""
+        return not self.llm_problem and self.llm is not None
+
+    @property
+    def llm_problem(self) -> str:
+        """Why the configured language model cannot be loaded; empty where it can, or none is configured."""
         try:
-            return self.llm is not None
-        except ProviderError:
-            return False  # what is done by rules instead says so
+            _ = self.llm
+        except ProviderError as problem:
+            return problem.message
+        return ""
 
     def ask(
         self,

@@ -1,8 +1,9 @@
-"""Making room in a conversation that is over a limit: what is laid aside, what leaves for the queue, the summary."""
+"""Making room in a conversation over a limit: offload, queue what leaves, summarize it."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -13,10 +14,23 @@ from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, with_messages
 from memctl.sessions.windows import MAIN, Windows, identified, new_ids
 
-if TYPE_CHECKING:  # the rules of windows cost every command's start, if they are imported here
+if TYPE_CHECKING:  # imported here, the rules of windows would slow down the start of every command
     from memctl.core.limits import Limits
     from memctl.core.messages import Message
     from memctl.sessions.window import Compacted, Summarize
+
+
+@dataclass
+class _Request:
+    """Summarizes nothing, and remembers what it was last asked to summarize."""
+
+    previous: str = ""
+    gone: tuple[Message, ...] = ()
+    budget: int = 0
+
+    def __call__(self, previous: str, gone: Sequence[Message], budget: int) -> str:
+        self.previous, self.gone, self.budget = previous, tuple(gone), budget
+        return ""
 
 
 class Compacting(Windows):
@@ -26,7 +40,7 @@ class Compacting(Windows):
         """The limits of a conversation, from the settings.
 
         Args:
-            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+            budget: tokens of the context built from it; the setting `context_tokens` otherwise.
         """
         from memctl.core.limits import Limits
 
@@ -41,7 +55,7 @@ class Compacting(Windows):
         )  # fmt: skip
 
     def is_over(self, messages: Sequence[Message], policy: str = "", *, budget: int | None = None) -> bool:
-        """Whether a conversation is to be compacted; `budget` as for `conversation_limits`."""
+        """Whether a conversation has to be compacted; `budget` as for `limits`."""
         from memctl.sessions import window
 
         limits = self.limits(budget)
@@ -56,18 +70,18 @@ class Compacting(Windows):
         use_model: bool = True,
         now: datetime | None = None,
     ) -> tuple[Compacted, tuple[str, ...]]:
-        """Make room in a conversation that is over a limit; what leaves is queued before it leaves.
+        """Make room in a conversation over a limit; messages are queued before they leave.
 
         Args:
             policy: instead of the setting `window_policy`.
-            budget: as for `conversation_limits`.
+            budget: as for `limits`.
 
         Returns:
-            what was done, and notes on a model that could not help.
+            what was done, and notes on why rules replaced the model.
 
         Raises:
-            NotFoundError: there is no such session.
-            UsageError: there is no such policy.
+            NotFoundError: no such session.
+            UsageError: no such policy.
         """
         from memctl.core.limits import POLICIES
 
@@ -78,28 +92,24 @@ class Compacting(Windows):
         messages = messages_of(self._storage.load(session_id))
         limits = self.limits(budget)
         drafts, notes = self._model_summary(session_id, messages, policy, limits) if use_model else ({}, ())
-        done: list[Compacted] = []
 
-        def decide(session: Session) -> Session:
+        def decide(session: Session) -> tuple[Session, Compacted]:
             session = self._begun(session, now)
-            found = identified(kept.with_derived_ids(messages_of(session), session.session_id))
-            compacted = self._compacted(session.session_id, found, policy, limits, self._summarizing(drafts))
-            done[:] = [compacted]
-            if compacted.messages == found:
-                return session
+            before = identified(kept.with_derived_ids(messages_of(session), session.session_id))
+            compacted = self._compacted(session.session_id, before, policy, limits, self._summarizing(drafts))
+            if compacted.messages == before:
+                return session, compacted
             for text in compacted.offloads.values():
                 self._storage.offload(session.session_id, text)
             if compacted.evicted:
                 session = self._enqueue(session, compacted.evicted, EVICTED, now)
-            return with_messages(session, compacted.messages)
+            return with_messages(session, compacted.messages), compacted
 
-        self.change(session_id, decide, now)
-        return done[0], notes
+        return self.change(session_id, decide, now), notes
 
     def _compacted(
         self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits, summarize: Summarize
     ) -> Compacted:
-        """What a compaction makes of messages."""
         from memctl.sessions import window
 
         return window.compact(
@@ -108,7 +118,7 @@ class Compacting(Windows):
         )  # fmt: skip
 
     def _summarizing(self, drafts: Mapping[str, str]) -> Summarize:
-        """Summaries by rules; a model's where there is one of just these messages."""
+        """Summaries by rules, or the model's draft where it covers exactly these messages."""
         from memctl.sessions import summary
 
         def summarize(previous: str, gone: Sequence[Message], budget: int) -> str:
@@ -119,38 +129,35 @@ class Compacting(Windows):
     def _model_summary(
         self, session_id: str, messages: Sequence[Message], policy: str, limits: Limits
     ) -> tuple[dict[str, str], tuple[str, ...]]:
-        """A model's summary of what is about to leave, by what that is; asked outside of any lock.
+        """The model's summary of what is about to leave, by its key, and notes. The model is asked without a lock.
 
-        Only where a model is configured, and rules leave more than half.
+        It is asked only where compressing by rules leaves more than half.
         """
         from memctl.sessions import summary, window
 
-        wanted: list[tuple[str, Sequence[Message], int]] = []
-
-        def remember(previous: str, gone: Sequence[Message], budget: int) -> str:
-            wanted[:] = [(previous, tuple(gone), budget)]
-            return ""
-
         if not self._engine.has_llm:
-            return {}, self._engine.ask((), str).notes("summarized by rules")  # why there is none
-        self._compacted(session_id, messages, policy, limits, remember)
-        if not wanted or not window.needs_model(wanted[0][1], limits, self._count):
+            problem = self._engine.llm_problem
+            return {}, (f"summarized by rules: {problem}",) if problem else ()
+        request = _Request()
+        self._compacted(session_id, messages, policy, limits, request)
+        previous, gone, budget = request.previous, request.gone, request.budget
+        if not window.needs_model(gone, limits, self._count):
             return {}, ()
-        previous, gone, budget = wanted[0]
-        asked = summary.asked(previous, _clean(gone), budget)
         answer = self._engine.ask(
-            asked, lambda said: summary.from_model(said, previous, gone, budget, self._count), attempts=1
+            summary.prompt(previous, _clean(gone), budget),
+            lambda text: summary.from_model(text, previous, gone, budget, self._count),
+            attempts=1,
         )
         return {_key(previous, gone): answer.value} if answer.value else {}, answer.notes("summarized by rules")
 
 
 def _clean(messages: Sequence[Message]) -> list[Message]:
-    """Messages without the memories that were put into them: what was recalled is not summarized as said."""
+    """Messages without the memories that were inserted into them: recalled text is not part of the conversation."""
     from memctl.core.messages import cleaned
 
     return [cleaned(message, without_recalled) for message in messages]
 
 
 def _key(previous: str, gone: Sequence[Message]) -> str:
-    """What a summary is of: not the messages' ids, which those of other programs get only when they are written."""
+    """Identifies what a summary covers, by text: messages of other programs have no ids before they are written."""
     return digest([previous, [(message.role, message.whole_text) for message in gone]])

@@ -1,7 +1,7 @@
-"""Conversations: the messages of a session, added and taken out one by one.
+"""Conversations: the messages of a session.
 
-Adding a message writes it and returns. Making room, and making episodes and facts of what left, follow: by
-`flush_sessions`, by `maintain`, at the session's end, or (making room alone) in a thread of the conversation.
+Adding a message writes it and returns. Compacting the window and learning from evicted messages come later: in `flush`,
+in `maintain`, at the session's end, or (compacting only) in a thread of the conversation.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from memctl.conversations.derived import confirms_forgetting
@@ -19,7 +20,7 @@ from memctl.errors import UsageError
 from memctl.sessions.state import messages_of, run_of, with_messages
 from memctl.sessions.windows import identified
 
-if TYPE_CHECKING:  # threads and the rules of windows cost every command's start, if they are imported here
+if TYPE_CHECKING:  # imported here, threads and the rules of windows would slow down the start of every command
     from memctl.background import Worker
     from memctl.core.messages import Message
     from memctl.engine import Engine
@@ -30,8 +31,8 @@ if TYPE_CHECKING:  # threads and the rules of windows cost every command's start
 class Conversation:
     """The messages of a session: add, get, delete, clear.
 
-    It holds none of them itself: each call reads and writes the session's file under its lock, so that several agents
-    and processes may use one session. Messages are added durably, and in the order of the calls.
+    Each call reads and writes the session's file under its lock, so several agents and processes can share a session.
+    Messages are durable when `add` returns, and stand in the order of the calls.
     """
 
     def __init__(
@@ -51,17 +52,18 @@ class Conversation:
         allow_secret: bool = False,
         keep: bool = True,
     ) -> Message:
-        """Add a message and return; room is made later. It is in the transcript before it is in the window.
+        """Add a message: first to the transcript, then to the window. Room is made later.
 
         Args:
-            message: a text of the role, a message of OpenAI's API, one of a session's file, or a `Message`.
+            message: a text, a message of OpenAI's API, one of a session's file, or a `Message`.
+            role: the role of a text.
             allow_secret: keep it even if a part of it looks like a secret.
             keep: whether it is recorded.
 
         Raises:
-            InvalidDataError: it is no message.
-            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In the call of a tool and
-                its result it is masked instead: who calls a tool cannot choose its words.
+            InvalidDataError: it is not a message.
+            RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`. In tool calls and their
+                results secrets are masked instead: their author cannot rephrase them.
         """
         return self.extend([_message(message, role, metadata)], now=now, allow_secret=allow_secret, keep=keep)[0]
 
@@ -73,46 +75,43 @@ class Conversation:
         allow_secret: bool = False,
         keep: bool = True,
     ) -> list[Message]:
-        """Add several messages at once: all of them or, where one is refused, none."""
+        """Add several messages at once; none where one is refused."""
         now = now or times.utc_now()
         policy = self._engine.secret_policy(allow_secret)
         new = [_guarded(_message(message, "user", None), policy).at(now) for message in messages]
-        added: list[Message] = []
-        whole: list[Message] = []
         begins = not self._storage.exists(self.session_id)
-
         recorded = keep and self.keep and not self._engine.conversations.is_paused(self.session_id)
 
-        def decide(session: Session) -> Session:
+        def decide(session: Session) -> tuple[Session, list[Message]]:
             session = self._sessions._begun(session, now, durable=recorded)
             held = kept.with_derived_ids(messages_of(session), self.session_id)
             ids = self._sessions._sent_again(session, new) if recorded else []
             again = [message.with_note(id=message_id) for message_id, message in zip(ids, new, strict=False)]
-            whole[:] = identified([*held, *again, *new[len(again) :]])
-            whole[len(held) :] = [
+            whole = identified([*held, *again, *new[len(again) :]])
+            added = [
                 each if recorded and not confirms_forgetting(each, whole) else each.with_note(recorded=False)
                 for each in whole[len(held) :]
             ]
-            added[:] = whole[len(whole) - len(new) :]
             self._sessions._kept(session, [each for each in added[len(again) :] if not each.is_unrecorded], now)
-            return with_messages(session, whole)
+            window = [*whole[: len(held)], *added]
+            return with_messages(session, window), window
 
         idle = self._sessions.close_idle(now) if begins else []
-        self._sessions.change(self.session_id, decide, now)
+        window = self._sessions.change(self.session_id, decide, now)
         if begins:
             self._sessions._learn_without_model([ended.session_id for ended in idle], now)
-        if self.background and self._sessions.is_over(whole):
-            self._later(now)
-        return added
+        if self.background and self._sessions.is_over(window):
+            self._compact_later(now)
+        return window[len(window) - len(new) :]
 
     def get(self, last: int | None = None) -> list[Message]:
-        """The messages, or the last so many; none where the session has not begun."""
+        """The messages, or the `last` of them; none where there is no such session."""
         session = self._storage.load_if_exists(self.session_id)
-        found = list(messages_of(self._sessions._settled(session))) if session else []
-        return found if last is None else found[len(found) - min(last, len(found)) :]
+        messages = list(messages_of(self._sessions._settled(session))) if session else []
+        return messages if last is None else messages[len(messages) - min(last, len(messages)) :]
 
     def openai(self) -> list[dict[str, Any]]:
-        """The messages as OpenAI's API wants them; none of a session that somebody else wrote."""
+        """The messages in the form of OpenAI's API; none of a session that another user wrote."""
         from memctl.core.messages import to_openai
 
         session = self._storage.load_if_exists(self.session_id)
@@ -121,64 +120,57 @@ class Conversation:
         return [each for message in self.get() for each in to_openai(message)]
 
     def delete(self, which: int | str, *, now: datetime | None = None) -> list[Message]:
-        """Take a message out, by its place or its id; nothing is learned from it.
+        """Delete a message, by its place or its id; nothing is learned from it.
 
-        What belongs to it goes with it: a call of a tool, and its result.
+        A tool call and its result go together.
 
         Returns:
-            what was deleted; nothing where there was no such message.
+            the deleted messages; empty where there was no such message.
         """
         from memctl.sessions.window import units
 
-        gone: list[Message] = []
-
-        def decide(session: Session) -> Session:
-            found = identified(messages_of(session))
-            places = range(len(found))
-            at = next((at for at in places if which in found[at].ids), None) if isinstance(which, str) else which
-            if at is None or not -len(found) <= at < len(found):
-                return session
-            going = next(unit for unit in units(found) if at % len(found) in unit)
-            gone[:] = [found[place] for place in going]
-            return with_messages(session, [found[place] for place in places if place not in going])
+        def decide(session: Session) -> tuple[Session, list[Message]]:
+            messages = identified(messages_of(session))
+            places = range(len(messages))
+            at = next((at for at in places if which in messages[at].ids), None) if isinstance(which, str) else which
+            if at is None or not -len(messages) <= at < len(messages):
+                return session, []
+            going = next(unit for unit in units(messages) if at % len(messages) in unit)
+            left = [messages[place] for place in places if place not in going]
+            return with_messages(session, left), [messages[place] for place in going]
 
         now = now or times.utc_now()
-        self._sessions.change(self.session_id, decide, now)
-        self._engine.conversations.delete([message_id for message in gone for message_id in message.ids], now=now)
-        return gone
+        deleted = self._sessions.change(self.session_id, decide, now)
+        self._engine.conversations.delete([*chain.from_iterable(message.ids for message in deleted)], now=now)
+        return deleted
 
     def clear(self, *, now: datetime | None = None) -> int:
-        """Take all messages out, those too that have left the window in this run; nothing is learned from them.
+        """Delete all messages, including those of this run that left the window; nothing is learned from them.
 
         Returns:
-            how many there were in the window.
+            how many were in the window.
         """
-        gone: list[int] = []
-        runs: list[str] = []
         now = now or times.utc_now()
 
-        def decide(session: Session) -> Session:
-            gone[:] = [len(messages_of(session))]
-            runs[:] = [run_of(session)]
+        def decide(session: Session) -> tuple[Session, tuple[int, str]]:
             self._storage.clear_offloaded(self.session_id)
-            return with_messages(session, [])
+            return with_messages(session, []), (len(messages_of(session)), run_of(session))
 
-        self._sessions.change(self.session_id, decide, now)
+        number, run = self._sessions.change(self.session_id, decide, now)
         self._sessions._drop_waiting(self.session_id)
-        self._engine.conversations.delete_run(runs[0], now=now)
-        return gone[0]
+        self._engine.conversations.delete_run(run, now=now)
+        return number
 
     def size(self) -> Size:
-        """How many messages, turns and tokens it has."""
         from memctl.sessions.window import size
 
         return size(self.get(), self._sessions._count)
 
     def flush(self, *, budget: int | None = None, now: datetime | None = None) -> Compacted | None:
-        """Make room now, if there is need; None where there is none. Waits for the thread.
+        """Wait for the thread, then make room; None where there is enough.
 
         Args:
-            budget: tokens of the context that is made of it, where that is not the setting `context_tokens`.
+            budget: tokens of the context built from it; the setting `context_tokens` otherwise.
         """
         self._wait()
         if not self._sessions.is_over(self.get(), budget=budget):
@@ -186,17 +178,17 @@ class Conversation:
         return self._sessions.compact(self.session_id, budget=budget, now=now)[0]
 
     def close(self) -> None:
-        """Wait for the thread, though not for ever, and end it."""
+        """End the thread, after a limited wait."""
         if self._worker:
             self._worker.close()
             self._worker = None
 
-    def _later(self, now: datetime) -> None:
+    def _compact_later(self, now: datetime) -> None:
         from memctl.background import Worker
         from memctl.sessions.compacting import Compacting
 
         if self._worker is None:
-            self._worker = Worker(self._engine, lambda problem: None)  # the next flush meets the same, and says so
+            self._worker = Worker(self._engine, lambda problem: None)  # the next flush reports the same problem
         self._worker.submit(lambda engine: Compacting(engine).compact(self.session_id, now=now), "window")
 
     def _wait(self) -> None:
@@ -211,12 +203,14 @@ def _message(given: Message | Mapping[str, Any] | str, role: str, metadata: Mapp
         if role.strip().lower() not in ROLES:
             raise UsageError(f"there is no role {role!r}", hint=f"Roles: {', '.join(ROLES)}.")
         return Message.of(role, given, metadata=metadata)
-    found = given if isinstance(given, Message) else from_openai(given)
-    return replace(found, state={**found.state, "metadata": {**found.metadata, **metadata}}) if metadata else found
+    message = given if isinstance(given, Message) else from_openai(given)
+    return (
+        replace(message, state={**message.state, "metadata": {**message.metadata, **metadata}}) if metadata else message
+    )
 
 
 def _guarded(message: Message, policy: str) -> Message:
-    """A message as it may be kept."""
+    """The message with its secrets refused or masked."""
     called = message.role == "tool" or bool(message.calls or message.results)
     policy = MASK if called and policy == REFUSE else policy
     return replace(message, state=guarded(message.state, policy, "the message"))

@@ -1,6 +1,6 @@
-"""Episodes of conversations: from messages that left a window, or were left at a session's end.
+"""Episodes of conversations: from messages that left a window, or remained at a session's end.
 
-By rules a summary is taken from what was said. A language model's is scored, and asked for again when it is poor.
+Rules take the summary from the messages. A language model's draft is scored, and asked for again when it is poor.
 """
 
 from __future__ import annotations
@@ -21,19 +21,17 @@ from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import one_line, shortened
 from memctl.providers.asking import conversation
-from memctl.sessions.summary import NUMBER, telling, told_as_data
+from memctl.sessions.summary import QUESTION, as_data, invents_numbers, telling
 from memctl.sessions.topics import key_topics
 
 LONGEST = {"en": 200, "zh": 50}
 """Characters of a summary."""
 
-"""A model is asked, and asked again at most twice."""
-
 GOOD_ENOUGH = 0.6
 SOURCE = "conversation"
 
 IMPORTANCE, WITH_TOOLS, WITH_PREFERENCE = 0.5, 0.6, 0.8
-"""Importance at writing (formulas): anything 0.5, with tools or methods 0.6, with a preference 0.8."""
+"""Importance at writing: 0.5, with tools 0.6, with a preference 0.8."""
 
 _MOST = 5
 _LEAST_TERMS = 3
@@ -41,7 +39,7 @@ _LEAST_TERMS = 3
 
 @dataclass(frozen=True)
 class Draft:
-    """What an episode says. `by` names the model that wrote it; empty for the rules."""
+    """The text of an episode. `by` names the model that wrote it; empty for rules."""
 
     summary: str
     key_topics: tuple[str, ...] = ()
@@ -52,18 +50,18 @@ class Draft:
 
 
 def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_id: str, now: datetime) -> Memory:
-    """The record of an episode, without an id. Its `external_id` is the queue's, so that there is one of it."""
-    said = spoken(messages)
-    asked = next((message.text for message in said if message.role == USER), "")
+    """The record of an episode, without an id. Its `external_id` is the queue id, so that it is written once."""
+    content = spoken(messages)
+    request = next((message.text for message in content if message.role == USER), "")
     moments = [message.time for message in messages if message.time]
     about: dict[str, Any] = {
         "trigger_type": "user_request",
-        "task_description": shortened(asked, 400),
+        "task_description": shortened(request, 400),
         "key_topics": list(draft.key_topics),
         "actions_taken": list(draft.actions_taken),
         "outcomes": list(draft.outcomes),
         "tools_used": list(dict.fromkeys(call.name for call in _calls(messages))),
-        "messages": len(said),
+        "messages": len(content),
         "generated_by": draft.by,
     }
     return Memory(
@@ -77,17 +75,17 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
         session_id=session_id,
         external_id=queue_id,
         metadata={name: value for name, value in about.items() if value not in ("", [])}
-        | provenance.noted(provenance.of_roles([message.role]) for message in said),
+        | provenance.noted(provenance.of_roles([message.role]) for message in content),
     )
 
 
 def spoken(messages: Sequence[Message]) -> list[Message]:
-    """The messages that say something: not the system's, no summary of others, none that is empty."""
+    """The messages without system messages, summaries and empty ones."""
     return [m for m in messages if m.role != SYSTEM and not m.is_summary and (m.whole_text.strip() or m.calls)]
 
 
 def _calls(messages: Sequence[Message]) -> list[ToolCall]:
-    """What was called, but for what asked memctl to forget something."""
+    """The tool calls, without those that made memctl forget something."""
     return [call for message in messages for call in message.calls if not forgets(call.name)]
 
 
@@ -103,7 +101,6 @@ _OUTCOME = re.compile(
     r"error)\b|完成|成功|失败|修复|解决|上线|通过|已(?:经|预订|发送|更新|创建|删除)",
     re.IGNORECASE,
 )
-_QUESTION = re.compile(r"[?？]\s*$")
 _GREETING = re.compile(
     r"^\W*(?:hi|hello|hey|thanks?|thank you|ok(?:ay)?|good (?:morning|evening)|你好|您好|谢谢|好的|嗨)"
     r"\W*(?:there)?\W*$",
@@ -112,38 +109,32 @@ _GREETING = re.compile(
 
 
 def by_rules(messages: Sequence[Message]) -> Draft:
-    """An episode in the words of the conversation: what was asked, and what came of it."""
-    said = spoken(messages)
-    language = language_of(*(message.text for message in said))
-    outcomes = _outcomes(said)
-    tools = _calls(said)
-    preference = any(_PREFERENCE.search(message.text) for message in said if message.role == USER)
+    """An episode in the words of the conversation: the request and its outcome."""
+    messages = spoken(messages)
+    language = language_of(*(message.text for message in messages))
+    outcomes = _outcomes(messages)
+    tools = _calls(messages)
+    preference = any(_PREFERENCE.search(message.text) for message in messages if message.role == USER)
     return Draft(
-        _summary(said, language),
-        tuple(key_topics([message.text for message in said])),
+        _summary(messages, language),
+        tuple(key_topics([message.text for message in messages])),
         tuple(dict.fromkeys(shortened(f"{c.name}({_arguments(c.input)})", 120) for c in tools))[:_MOST],
         tuple(dict.fromkeys(shortened(text, 160) for text in outcomes))[:_MOST],
         WITH_PREFERENCE if preference else WITH_TOOLS if tools else IMPORTANCE,
     )
 
 
-def _outcomes(said: Sequence[Message]) -> list[str]:
-    """Sentences that say what came of something: the others' first, then the user's own."""
-    found = [text for m in said if m.role != USER for text in sentences(m.text) if _OUTCOME.search(text)]
-    return found + [text for m in said if m.role == USER for text in sentences(m.text) if _is_outcome_of_user(text)]
+def _outcomes(messages: Sequence[Message]) -> list[str]:
+    """Sentences that state an outcome: the agent's first, then the user's, questions excluded."""
+    stated = [(m.role, text) for m in messages for text in sentences(m.text) if _OUTCOME.search(text)]
+    others = [text for role, text in stated if role != USER]
+    return others + [text for role, text in stated if role == USER and not QUESTION.search(text)]
 
 
-def _following(said: Sequence[Message], at: int, text: str) -> Sequence[Message]:
-    """What was said after a sentence of the user's: what came before it is no answer. A question is answered before the
-    user speaks again."""
-    later = said[at + 1 :]
-    if not _QUESTION.search(text):
-        return later
-    return list(takewhile(lambda message: message.role != USER, later))
-
-
-def _is_outcome_of_user(text: str) -> bool:
-    return _OUTCOME.search(text) is not None and not _QUESTION.search(text)
+def _following(messages: Sequence[Message], at: int, text: str) -> Sequence[Message]:
+    """The messages that may answer a user's sentence: all later ones; for a question, those before the user's next."""
+    later = messages[at + 1 :]
+    return list(takewhile(lambda message: message.role != USER, later)) if QUESTION.search(text) else later
 
 
 def _arguments(given: Any) -> str:
@@ -152,18 +143,16 @@ def _arguments(given: Any) -> str:
     return ", ".join(f"{name}={value}" for name, value in given.items())
 
 
-def _summary(said: Sequence[Message], language: str) -> str:
-    """The user's most telling sentence, then the last outcome that came after it, as far as there is room."""
+def _summary(messages: Sequence[Message], language: str) -> str:
+    """The user's sentence with the most terms, then the last outcome after it, as far as there is room."""
     limit = LONGEST[language]
-    own = [
-        (at, text) for at, m in enumerate(said) if m.role == USER for text in sentences(m.text)
-        if not _GREETING.match(text)
-    ]  # fmt: skip
-    others = [text for m in said for text in sentences(m.whole_text)]
-    calls = [call.name for call in _calls(said)]
-    asked_at, first = max(own, key=lambda pair: min(len(telling(pair[1])), 8), default=(-1, ""))
+    users = [(at, text) for at, m in enumerate(messages) if m.role == USER for text in sentences(m.text)]
+    requests = [(at, text) for at, text in users if not _GREETING.match(text)]
+    others = [text for m in messages for text in sentences(m.whole_text)]
+    calls = [call.name for call in _calls(messages)]
+    place, first = max(requests, key=lambda pair: min(len(telling(pair[1])), 8), default=(-1, ""))
     first = first or (others or calls or ["…"])[0]
-    last = next((text for text in reversed(_outcomes(_following(said, asked_at, first))) if text != first), "")
+    last = next((text for text in reversed(_outcomes(_following(messages, place, first))) if text != first), "")
     joint = "→" if language == "zh" else " → "
     if last and len(first) + len(joint) + len(last) > limit:
         room = max(limit // 2, limit - len(last) - len(joint))
@@ -194,18 +183,18 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 
-def asked(messages: Sequence[Message]) -> list[dict[str, str]]:
-    """What a model is asked."""
-    said = spoken(messages)
-    limit = LONGEST[language_of(*(message.text for message in said))]
-    return conversation(TASK.format(limit=limit), as_json("conversation", told_as_data(said)))
+def prompt(messages: Sequence[Message]) -> list[dict[str, str]]:
+    """The prompt that asks a model for an episode."""
+    messages = spoken(messages)
+    limit = LONGEST[language_of(*(message.text for message in messages))]
+    return conversation(TASK.format(limit=limit), as_json("conversation", as_data(messages)))
 
 
 def checked(answer: Mapping[str, Any], messages: Sequence[Message]) -> Draft:
     """A model's answer as a draft.
 
     Raises:
-        ValueError: it is poor.
+        ValueError: its score is below `GOOD_ENOUGH`.
     """
     draft = from_model(answer)
     rating, complaint = score(draft, messages)
@@ -215,34 +204,33 @@ def checked(answer: Mapping[str, Any], messages: Sequence[Message]) -> Draft:
 
 
 def from_model(answer: Mapping[str, Any]) -> Draft:
-    """A model's answer, valid against the schema, as a draft."""
+    """An answer that is valid against the schema, as a draft."""
     texts = {name: tuple(_flat(answer[name])) for name in ("key_topics", "actions_taken", "outcomes")}
     importance = min(1.0, max(0.0, float(answer["importance"])))
     return Draft(one_line(answer["summary"]), **texts, importance=importance, by="")
 
 
-def _flat(found: Sequence[str]) -> list[str]:
-    return [shortened(text, 160) for text in found if text.strip()][: _MOST + 1]
+def _flat(texts: Sequence[str]) -> list[str]:
+    return [shortened(text, 160) for text in texts if text.strip()][: _MOST + 1]
 
 
 def score(draft: Draft, messages: Sequence[Message]) -> tuple[float, str]:
-    """How good an episode's draft is, in [0, 1], and what is worst about it.
+    """How good a draft is, in [0, 1], and its worst fault.
 
-    0.4 x the share of the summary's telling words that stand in the conversation (none, if it brings a number of its
-    own), 0.2 for a length within the limit, 0.2 for at least three telling words, 0.2 x the share of its topics that
-    stand there. Below `GOOD_ENOUGH` a draft is poor.
+    0.4 x the share of the summary's terms that stand in the conversation (0 if it invents a number), 0.2 for a length
+    within the limit, 0.2 for at least three terms, 0.2 x the share of its topics that stand there.
     """
     source = "\n".join([m.whole_text + " ".join(c.name + _arguments(c.input) for c in m.calls) for m in messages])
     known, words = telling(source), telling(draft.summary)
-    invented = set(NUMBER.findall(draft.summary)) - set(NUMBER.findall(source))
+    invented = invents_numbers(draft.summary, source)
     grounded = 0.0 if invented or not words else len(words & known) / len(words)
     limit = LONGEST[language_of(source)]
     topics = [bool(telling(topic) & known) or topic in source for topic in draft.key_topics]
     parts = {
-        "the summary says what the conversation does not": 0.4 * grounded,
+        "the summary says what the conversation does not say": 0.4 * grounded,
         f"the summary is empty or longer than {limit} characters": 0.2 * (0 < len(draft.summary) <= limit),
         "the summary says too little": 0.2 * (len(words) >= _LEAST_TERMS),
-        "the topics do not stand in the conversation": 0.2 * (sum(topics) / len(topics) if topics else 0),
+        "the topics are not in the conversation": 0.2 * (sum(topics) / len(topics) if topics else 0),
     }
     most = {name: 0.4 if at == 0 else 0.2 for at, name in enumerate(parts)}
     worst = max(parts, key=lambda name: most[name] - parts[name])

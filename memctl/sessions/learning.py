@@ -1,4 +1,4 @@
-"""Learning from messages that left a session: an episode of each group that waits in the queue, and the facts in it."""
+"""Learning from messages that left a session: an episode and facts from each group in the queue."""
 
 from __future__ import annotations
 
@@ -18,21 +18,20 @@ from memctl.extraction.service import Extraction
 from memctl.sessions.windows import Windows
 from memctl.storage.ports.view import View
 
-if TYPE_CHECKING:  # the rules of episodes cost every command's start, if they are imported here
+if TYPE_CHECKING:  # imported here, the rules of episodes would slow down the start of every command
     from memctl.core.messages import Message
     from memctl.sessions.episodes import Draft
-
 
 _NOT_OWN = "left in the queue: this user did not write session {} on this machine (`memctl state` shows what waits)"
 
 
 @dataclass(frozen=True)
 class Learned:
-    """What became of messages that waited.
+    """What was learned from a group of messages.
 
     Args:
-        episode: None where there was nothing in them, or it had been made before.
-        facts: how many memories were extracted from them.
+        episode: None where there was nothing to tell, or it was written before.
+        facts: how many memories were extracted.
     """
 
     queue_id: str
@@ -43,33 +42,32 @@ class Learned:
 
 
 def _from(made: Memory, messages: Sequence[Message]) -> Memory:
-    """The memory with the ids of the first and the last message that it was made from."""
+    """The memory with the ids of the first and the last of its messages."""
     ids = [message_id for message in messages for message_id in message.ids]
     return replace(made, metadata={**made.metadata, SAID: [ids[0], ids[-1]]}) if ids else made
 
 
 class Learning(Windows):
-    """What becomes of messages that wait in the queue."""
+    """Learning from the queue."""
 
     def waiting(self) -> list[tuple[str, str]]:
-        """What waits to become an episode: session and queue id, oldest first."""
+        """Session and queue id of each group in the queue, oldest first."""
         return self._storage.waiting()
 
     def learn_pending(
         self, *, session_id: str = "", use_model: bool = True, now: datetime | None = None
     ) -> list[Learned]:
-        """Make an episode, and facts, of all that waits in the queue, or of what waits of one session.
+        """Make an episode and facts of each group in the queue, or of those of one session.
 
-        Each becomes one episode, also if this is cut short and done again, or two processes do it at once: the episode
-        bears the queue's id, and is written only if there is none and the queue still holds it.
+        A group becomes one episode, also after a crash or when two processes learn at once: the episode bears the queue
+        id, and is written only if there is none and the queue still holds the group.
         """
         now = now or times.utc_now()
-        waiting = self._storage.waiting(session_id)
-        return [self._learn(owner, name, use_model, now) for owner, name in waiting]
+        return [self._learn(owner, name, use_model, now) for owner, name in self._storage.waiting(session_id)]
 
     def _learn_without_model(self, sessions: Sequence[str], now: datetime) -> None:
-        """Learn by rules from what waits, so that a session that begins knows it: from all of it, or from that of some
-        sessions where there is a language model, for which the rest waits."""
+        """Learn by rules from the queue, so that a new session knows it. Where a language model is configured, only
+        from these sessions: the rest waits for the model."""
         for session_id in dict.fromkeys(sessions) if self._engine.has_llm else [""]:
             self.learn_pending(session_id=session_id, use_model=False, now=now)
 
@@ -77,10 +75,9 @@ class Learning(Windows):
         from memctl.core.messages import Message, cleaned
 
         try:
-            # A process that died may have left in the session what it had queued: it leaves first.
             session = self._storage.load_if_exists(session_id)
             if session is not None and session.own:
-                self.change(session_id, lambda session: session, now)
+                self.change(session_id, lambda session: (session, None), now)  # finishes what a crash cut short
             queued = self._storage.queued(session_id, name)
             messages = [cleaned(Message.read(state), without_recalled) for state in queued.messages] if queued else []
         except InvalidDataError as problem:
@@ -97,38 +94,36 @@ class Learning(Windows):
         return self._made(queued, messages, use_model, now)
 
     def _made(self, queued: Queued, messages: Sequence[Message], use_model: bool, now: datetime) -> Learned:
-        """The facts and the episode of what waited; only then does it leave the queue."""
+        """Write the facts and the episode of a group, then take it out of the queue."""
         from memctl.sessions import episodes
 
         name, session_id = queued.queue_id, queued.session_id
-        said = episodes.spoken(messages)
+        spoken = episodes.spoken(messages)
         learned = Learned(name, session_id)
-        if said:
-            enough = queued.reason == EVICTED or len(said) >= self._engine.settings.session_least_messages
+        if spoken:
+            enough = queued.reason == EVICTED or len(spoken) >= self._engine.settings.session_least_messages
             draft, notes = self._draft(messages, use_model) if enough else (None, ())
-            facts, more = self._facts(said, queued.at, use_model)
-            made = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
-            episode = self._write_episode(_from(made, messages), session_id, name, now) if made else None
+            facts, more = self._facts(spoken, queued.at, use_model)
+            record = draft and episodes.memory_of(draft, messages, name, session_id, queued.at)
+            episode = self._write_episode(_from(record, messages), session_id, name, now) if record else None
             learned = Learned(name, session_id, episode, facts, (*notes, *more))
         self._storage.dequeue(session_id, name)
         return learned
 
-    def _facts(self, said: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
+    def _facts(self, messages: Sequence[Message], at: datetime, use_model: bool) -> tuple[int, tuple[str, ...]]:
         from memctl.core.messages import USER
         from memctl.core.records import ADDED, CANDIDATE_KEPT, UPDATED
         from memctl.extraction.extract import Utterance
 
-        told = [
-            Utterance(message.role, message.text, message.time or at, message.id, message.speaker) for message in said
-        ]
-        if not any(utterance.role == USER for utterance in told):
+        if not any(message.role == USER for message in messages):
             return 0, ()
-        report = Extraction(self._engine).run(told, now=at, use_model=use_model, command="session")
+        utterances = [Utterance(m.role, m.text, m.time or at, m.id, m.speaker) for m in messages]
+        report = Extraction(self._engine).run(utterances, now=at, use_model=use_model, command="session")
         return sum(report.counted(outcome) for outcome in (ADDED, UPDATED, CANDIDATE_KEPT)), report.notes
 
-    def _write_episode(self, made: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
-        """Write an episode, unless it is there; None where it was, or what it is made from was purged."""
-        whole = self._engine.completed(made, now)
+    def _write_episode(self, episode: Memory, session_id: str, name: str, now: datetime) -> Memory | None:
+        """Write an episode; None where it exists, or its messages were purged."""
+        whole = self._engine.completed(episode, now)
 
         def decide(view: View) -> tuple[Change, Memory | None]:
             done = view.imported(name) or not self._storage.is_waiting(session_id, name)
@@ -138,14 +133,14 @@ class Learning(Windows):
         return self._engine.apply(decide, now, on_secret=MASK)
 
     def _draft(self, messages: Sequence[Message], use_model: bool) -> tuple[Draft, tuple[str, ...]]:
-        """A model's episode, the best of at most three; else the rules'."""
+        """The model's episode, in at most three attempts, else that of the rules."""
         from memctl.sessions import episodes
 
         ruled = episodes.by_rules(messages)
         if not use_model:
             return ruled, ()
         answer = self._engine.ask(
-            episodes.asked(messages), lambda said: episodes.checked(said, messages), episodes.SCHEMA
+            episodes.prompt(messages), lambda draft: episodes.checked(draft, messages), episodes.SCHEMA
         )
         draft = replace(answer.value, by=answer.by) if answer.value else ruled
         return draft, answer.notes("episode made by rules")

@@ -1,7 +1,4 @@
-"""What the components of a session's file hold: the conversation, the task at hand, what memctl notes of the two.
-
-Components of other programs stay as they are.
-"""
+"""The components of a session that memctl writes: the conversation, the current task, and notes on the two."""
 
 from __future__ import annotations
 
@@ -11,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 from memctl.core.session import Session
 from memctl.errors import InvalidDataError
 
-if TYPE_CHECKING:  # the rules of messages and tasks cost every command's start, if they are imported here
+if TYPE_CHECKING:  # imported here, the rules of messages and tasks would slow down the start of every command
     from memctl.core.messages import Message
     from memctl.tasks.rules import Task
 
 MEMORY, OWN, TASK = "Memory", "memctl", "task"
-"""Components memctl writes: the conversation, what it notes of it, and the task at hand."""
+"""Names of the components: the conversation, the notes, the current task."""
 
 _BEFORE = "task_before"
 
 
 def memory_component(session: Session) -> str:
-    """The name of the component that holds the conversation: memctl's own, else the first of another program's."""
+    """The component that holds the conversation: memctl's own, else the first of another program with messages."""
     others = [name for name, state in session.components.items() if isinstance(state, Mapping) and "messages" in state]
     return MEMORY if MEMORY in session.components or not others else others[0]
 
@@ -31,7 +28,7 @@ def messages_of(session: Session) -> tuple[Message, ...]:
     """The messages of a session.
 
     Raises:
-        InvalidDataError: the component that holds them is broken.
+        InvalidDataError: their component is malformed.
     """
     from memctl.core.messages import from_state
 
@@ -42,7 +39,6 @@ def messages_of(session: Session) -> tuple[Message, ...]:
 
 
 def with_messages(session: Session, messages: Sequence[Message]) -> Session:
-    """The session with other messages."""
     from memctl.core.messages import to_state
 
     name = memory_component(session)
@@ -50,10 +46,10 @@ def with_messages(session: Session, messages: Sequence[Message]) -> Session:
 
 
 def task_of(session: Session) -> Task | None:
-    """The task at hand of a session.
+    """The current task of a session.
 
     Raises:
-        InvalidDataError: the component is broken.
+        InvalidDataError: its component is malformed.
     """
     from memctl.tasks.state import from_state
 
@@ -62,17 +58,15 @@ def task_of(session: Session) -> Task | None:
 
 
 def with_task(session: Session, task: Task | None) -> Session:
-    """The session at another task, or at none."""
     from memctl.tasks.state import to_state
 
     return session.with_component(TASK, to_state(task) if task else None)
 
 
 def queued_in(session: Session) -> list[str]:
-    """Queue ids a session knows to have left it."""
-    own = session.components.get(OWN)
-    found = own.get("queued") if isinstance(own, Mapping) else None
-    return [str(name) for name in found] if isinstance(found, list) else []
+    """Queue ids of groups that are known to have left the session."""
+    names = _notes(session).get("queued")
+    return [str(name) for name in names] if isinstance(names, list) else []
 
 
 def noting_queued(session: Session, names: Sequence[str]) -> Session:
@@ -80,44 +74,46 @@ def noting_queued(session: Session, names: Sequence[str]) -> Session:
 
 
 def run_of(session: Session) -> str:
-    """The id of the session's run, by which its messages are kept; empty before the first is."""
-    own = session.components.get(OWN)
-    found = own.get("run") if isinstance(own, Mapping) else None
-    return found if isinstance(found, str) else ""
+    """The id of the run in which the session's messages are kept; empty before the first message."""
+    run = _notes(session).get("run")
+    return run if isinstance(run, str) else ""
 
 
 def in_run(session: Session, run: str) -> Session:
-    """The session in a run; in none where it is empty."""
+    """The session in a run; in none where `run` is empty."""
     return _noting(session, "run", run)
 
 
-def _noting(session: Session, name: str, value: Any) -> Session:
-    """The session with something noted by memctl; without it where the value is empty."""
-    own = session.components.get(OWN)
-    kept = {**(own if isinstance(own, Mapping) else {}), name: value}
-    if not value:
-        kept.pop(name)
-    return session.with_component(OWN, kept or None)
-
-
 def noting_task(session: Session, task: Task) -> Session:
-    """The session with a task noted as it was before it was closed: taking that back brings it back."""
+    """The session with a note of the task as it was before it was closed, for `undo`."""
     from memctl.tasks.state import to_state
 
     return _noting(session, _BEFORE, to_state(task))
 
 
 def task_before(session: Session, task_id: str) -> Task | None:
-    """A task of this id as it was before it was closed; None where the session does not know any more."""
+    """The task of this id as it was before it was closed; None where there is no note of it."""
     from memctl.tasks.state import from_state
 
-    own = session.components.get(OWN)
-    state = own.get(_BEFORE) if isinstance(own, Mapping) else None
+    state = _notes(session).get(_BEFORE)
     return from_state(state) if isinstance(state, Mapping) and state.get("id") == task_id else None
 
 
+def _notes(session: Session) -> Mapping[str, Any]:
+    notes = session.components.get(OWN)
+    return notes if isinstance(notes, Mapping) else {}
+
+
+def _noting(session: Session, name: str, value: Any) -> Session:
+    """The session with a note; without it where the value is empty."""
+    notes = {**_notes(session), name: value}
+    if not value:
+        notes.pop(name)
+    return session.with_component(OWN, notes or None)
+
+
 def is_needed(session: Session) -> bool:
-    """Whether a session's file holds anything but an empty conversation: a task, or what is another program's."""
+    """Whether a session holds anything but an empty conversation: a task, or data of another program."""
     memory = memory_component(session)
     state = session.components.get(memory)
     more = set(state) - {"messages"} if isinstance(state, Mapping) else set()

@@ -1,7 +1,7 @@
-"""The rolling summary that stands for messages which left the window, made by rules or asked of a language model.
+"""The rolling summary that replaces messages which left the window, by rules or by a language model.
 
-It is built on the summary before it and takes at most 30 % of all that it and those before it replaced: decisions
-and their reasons, facts and figures, preferences and corrections, and how the task stands.
+It builds on the previous summary and holds decisions and their reasons, facts and figures, preferences and corrections,
+and the state of the task.
 """
 
 from __future__ import annotations
@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Sequence
+from itertools import islice
 from typing import Any
 
 from memctl.core.messages import ASSISTANT, SYSTEM, TOOL, USER, Count, Message
@@ -21,7 +22,7 @@ from memctl.core.text.terms import terms
 from memctl.providers.asking import conversation
 
 LEAST_SHARE = 0.2
-"""A summary by rules is filled up to this share of what it replaces, even by lines that are cut."""
+"""A summary by rules fills at least this share of its budget, with a shortened line if need be."""
 
 LONGEST_LINE = {"en": 300, "zh": 120}
 _LEAST_CUT = 12
@@ -33,12 +34,13 @@ _NAMES = {
 }
 
 NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
+QUESTION = re.compile(r"[?？]\s*$")
 
 _SIGNS: Sequence[tuple[float, re.Pattern[str]]] = tuple(
     (weight, re.compile(pattern, re.IGNORECASE))
     for weight, pattern in (
-        (3.0, r"\b(?:decid\w*|chose|we(?:'ll| will) (?:use|go)|agreed|instead of|rather than|because|therefore|so that|"
-              r"the reason)\b|决定|选择|改用|采用|因为|所以|由于|原因|方案"),
+        (3.0, r"\b(?:decid\w*|chose|we(?:'ll| will) (?:use|go)|agreed)\b|决定|选择|改用|采用|方案"),
+        (3.0, r"\b(?:instead of|rather than|because|therefore|so that|the reason)\b|因为|所以|由于|原因"),
         (3.0, r"\b(?:prefer\w*|always|never|don't|do not|must|please use|i (?:like|hate|want|need)|no,|actually|wrong|"
               r"correction|i meant|not .{1,30} but)\b|喜欢|偏好|不要|必须|以后|总是|从不|其实|更正|纠正|不对|应该是"),
         (2.0, r"\b(?:done|finished|completed|fixed|deployed|failed|failing|error|blocked|todo|next step|remaining|"
@@ -48,54 +50,58 @@ _SIGNS: Sequence[tuple[float, re.Pattern[str]]] = tuple(
     )
 )  # fmt: skip
 _OF_ROLE = {USER: 1.0, ASSISTANT: 0.0, TOOL: -1.0}
-_EARLIER = 1.5
-"""What a line of the summary before counts more: it was chosen once."""
+_OF_QUESTION = 0.25
+"""Factor for questions: they decide nothing, however many signs they hold."""
+_OF_EARLIER = 1.5
+"""Added for lines of the previous summary: they were chosen once."""
 
 
 def telling(text: str) -> frozenset[str]:
-    """The terms of a text that say something. Single Chinese characters say too little."""
-    found = frozenset(terms(text)) - stop_terms()
-    return frozenset(term for term in found if len(term) > 1 or term.isascii())
+    """The terms of a text without stop words and single Chinese characters."""
+    return frozenset(term for term in set(terms(text)) - stop_terms() if len(term) > 1 or term.isascii())
+
+
+def invents_numbers(text: str, source: str) -> bool:
+    """Whether a text holds a number that its source does not."""
+    return not set(NUMBER.findall(text)) <= set(NUMBER.findall(source))
 
 
 # By rules
 
 
 def by_rules(previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:
-    """The sentences that matter most, in their order, within a budget of tokens; empty where nothing fits.
+    """The most important sentences, in their order, within a budget of tokens; empty where nothing fits.
 
     Args:
-        previous: the summary before, whose lines compete with the new ones.
-        replaced: the messages that go.
+        previous: the previous summary, whose lines compete with the new ones.
+        replaced: the messages that leave.
     """
-    told = "\n".join([previous, *(message.text for message in replaced)])
-    language = language_of(told)
+    language = language_of("\n".join([previous, *(message.text for message in replaced)]))
     lines = _lines(previous, replaced, language)
     ranked = sorted(range(len(lines)), key=lambda at: (-lines[at][0], at))
-    chosen: dict[int, str] = {}
-    held = 0
-    for at in ranked:
-        if held + count(lines[at][1]) > budget + 1:  # not even its own words fit: no need to count the whole again
+    best = _longest_fit({}, ranked[0], lines[ranked[0]][1], language, budget, count) if ranked else ""
+    chosen, used = ({ranked[0]: best}, count(best)) if best else ({}, 0)
+    for at in ranked[1:]:
+        if used + count(lines[at][1]) > budget + 1:  # too long by itself: no need to count the whole summary
             continue
-        tried = {**chosen, at: lines[at][1]}
-        if (tokens := count(_written(tried, language))) <= budget:
-            chosen, held = tried, tokens
-    if chosen and count(_written(chosen, language)) >= LEAST_SHARE * budget:
-        return _written(chosen, language)
-    return _filled(chosen, [(at, lines[at][1]) for at in ranked if at not in chosen], language, budget, count)
-
-
-def _filled(chosen: dict[int, str], others: Sequence[tuple[int, str]], language: str, budget: int, count: Count) -> str:
-    """The lines chosen, and the best of the others cut so that it fits."""
-    for at, line in others:
-        low, high = 0, len(line)
-        while low < high:
-            middle = (low + high + 1) // 2
-            fits = count(_written({**chosen, at: shortened(line, middle)}, language)) <= budget
-            low, high = (middle, high) if fits else (low, middle - 1)
-        if low >= _LEAST_CUT:
-            return _written({**chosen, at: shortened(line, low)}, language)
+        attempt = {**chosen, at: lines[at][1]}
+        if (tokens := count(_written(attempt, language))) <= budget:
+            chosen, used = attempt, tokens
+    if count(_written(chosen, language)) < LEAST_SHARE * budget:
+        others = (at for at in ranked if at not in chosen)
+        cuts = ((at, _longest_fit(chosen, at, lines[at][1], language, budget, count)) for at in others)
+        chosen |= dict(islice(((at, cut) for at, cut in cuts if cut), 1))
     return _written(chosen, language) if chosen else ""
+
+
+def _longest_fit(chosen: dict[int, str], at: int, line: str, language: str, budget: int, count: Count) -> str:
+    """As much of a line as fits beside the chosen ones; empty where that says nothing."""
+    low, high = 0, len(line)
+    while low < high:
+        middle = (low + high + 1) // 2
+        fits = count(_written({**chosen, at: shortened(line, middle)}, language)) <= budget
+        low, high = (middle, high) if fits else (low, middle - 1)
+    return shortened(line, low) if low >= min(_LEAST_CUT, len(line)) else ""
 
 
 def _written(chosen: dict[int, str], language: str) -> str:
@@ -103,22 +109,19 @@ def _written(chosen: dict[int, str], language: str) -> str:
 
 
 def _lines(previous: str, replaced: Sequence[Message], language: str) -> list[tuple[float, str]]:
-    """Each line with its weight: those of the summary before, then a sentence each of the messages."""
-    kept = [line.removeprefix("- ").strip() for line in previous.splitlines()]
-    found = [(_weight(line) + _EARLIER, line) for line in kept if line and line not in HEADS.values()]
-    seen = {line for _, line in found}
+    """Candidate lines with their weights: those of the previous summary, then one for each sentence."""
+    earlier = [line.removeprefix("- ").strip() for line in previous.splitlines()]
+    weights = {line: _weight(line) + _OF_EARLIER for line in earlier if line and line not in HEADS.values()}
     for message in replaced:
         name = _NAMES[language].get(message.role, message.role)
-        for said in sentences(_told(message)):
-            line = f"{name}{'：' if language == 'zh' else ': '}{shortened(said, LONGEST_LINE[language])}"
-            if line not in seen:
-                seen.add(line)
-                found.append((_weight(said) + _OF_ROLE.get(message.role, 0.0), line))
-    return found
+        for sentence in sentences(_summarizable(message)):
+            line = f"{name}{'：' if language == 'zh' else ': '}{shortened(sentence, LONGEST_LINE[language])}"
+            weights.setdefault(line, _weight(sentence) + _OF_ROLE.get(message.role, 0.0))
+    return [(weight, line) for line, weight in weights.items()]
 
 
-def _told(message: Message) -> str:
-    """What of a message a summary may take: texts, calls of tools, and what these answered first."""
+def _summarizable(message: Message) -> str:
+    """The parts of a message that a summary may draw on: text, tool calls, the beginnings of results."""
     if message.role == SYSTEM:
         return ""
     calls = [f"{call.name}({shortened(_compact(call.input), 120)})" for call in message.calls]
@@ -127,7 +130,8 @@ def _told(message: Message) -> str:
 
 
 def _weight(text: str) -> float:
-    return sum(weight for weight, sign in _SIGNS if sign.search(text)) + min(len(telling(text)), 12) / 12
+    signs = sum(weight for weight, sign in _SIGNS if sign.search(text))
+    return (signs + min(len(telling(text)), 12) / 12) * (_OF_QUESTION if QUESTION.search(text) else 1.0)
 
 
 # By a language model
@@ -139,32 +143,30 @@ tokens, no heading, one point a line beginning with "- ". Write in the language 
 stands there: no number or name of your own."""
 
 
-def asked(previous: str, replaced: Sequence[Message], budget: int) -> list[dict[str, str]]:
-    """What a model is asked."""
-    about = {"previous": previous, "messages": told_as_data(replaced)}
+def prompt(previous: str, replaced: Sequence[Message], budget: int) -> list[dict[str, str]]:
+    """The prompt that asks a model for a summary."""
+    about = {"previous": previous, "messages": as_data(replaced)}
     return conversation(SUMMARY_TASK.format(limit=budget), as_json("conversation", about))
 
 
-def told_as_data(messages: Sequence[Message], longest: int = 2_000) -> list[dict[str, str]]:
-    """Messages as a prompt shows them, long ones cut."""
-    return [
-        {"role": message.role, "text": shortened(text, longest)} for message in messages if (text := _told(message))
-    ]
+def as_data(messages: Sequence[Message], longest: int = 2_000) -> list[dict[str, str]]:
+    """Messages as a prompt shows them, shortened."""
+    texts = [(message.role, _summarizable(message)) for message in messages]
+    return [{"role": role, "text": shortened(text, longest)} for role, text in texts if text]
 
 
 def from_model(answer: Any, previous: str, replaced: Sequence[Message], budget: int, count: Count) -> str:
-    """A model's summary in its form.
+    """A model's summary under its heading.
 
     Raises:
-        ValueError: it is empty or too long, has a number of its own, or is about something else.
+        ValueError: it is empty or too long, invents a number, or shares no word with the messages.
     """
     if not isinstance(answer, str) or not answer.strip():
         raise ValueError("it is empty")
     source = "\n".join([previous, *(m.whole_text + _compact([c.input for c in m.calls]) for m in replaced)])
     lines = (line.strip() for line in answer.splitlines() if line.strip())
     text = "\n".join([HEADS[language_of(answer)], *lines])
-    invented = set(NUMBER.findall(answer)) - set(NUMBER.findall(source))
-    if count(text) > budget or invented or not telling(answer) & telling(source):
+    if count(text) > budget or invents_numbers(answer, source) or not telling(answer) & telling(source):
         raise ValueError("it is too long, has a number of its own, or is about something else")
     return text
 

@@ -1,4 +1,4 @@
-"""What a few texts are about, in the words they use."""
+"""The topics of texts, in their own words."""
 
 from __future__ import annotations
 
@@ -18,20 +18,20 @@ _LONGEST_HAN = 4
 
 
 def key_topics(texts: Sequence[str], most: int = MOST) -> list[str]:
-    """The words that tell most, as they are written: those used often, names before others, the earlier first."""
-    found: Counter[str] = Counter()
-    shown: dict[str, str] = {}
+    """The most frequent words as they are written, at most `most`; names count twice, and earlier words come first."""
+    weights: Counter[str] = Counter()
+    written: dict[str, str] = {}
     for word in _words(texts):
         term = " ".join(terms(word))
         if not term or term in stop_terms() or len(word) < 2:
             continue
-        shown.setdefault(term, word)
-        found[term] += 2 if _is_name(word) else 1
+        written.setdefault(term, word)
+        weights[term] += 2 if _is_name(word) else 1
     for run, times in _runs(texts).items():
-        shown[run] = run
-        found[run] += times
-    place = {term: at for at, term in enumerate(shown)}
-    return [shown[term] for term in sorted(found, key=lambda t: (-found[t], place[t]))[:most]]
+        written[run] = run
+        weights[run] += times
+    place = {term: at for at, term in enumerate(written)}
+    return [written[term] for term in sorted(weights, key=lambda t: (-weights[t], place[t]))[:most]]
 
 
 def _words(texts: Iterable[str]) -> Iterable[str]:
@@ -44,16 +44,16 @@ def _is_name(word: str) -> bool:
 
 
 def _runs(texts: Iterable[str]) -> dict[str, int]:
-    """Chinese words, told without a dictionary: pieces of two to four characters that come again, the longest first."""
+    """Chinese words, recognized without a dictionary: repeated runs of two to four characters, the longest first."""
     counted: Counter[str] = Counter()
     for text in texts:
         for run in _HAN_RUN.findall(text):
             for length in range(2, _LONGEST_HAN + 1):
                 counted.update(run[at : at + length] for at in range(len(run) - length + 1))
-    again = [piece for piece, times in counted.items() if times > 1 and not _weak(piece)]
+    repeated = [piece for piece, times in counted.items() if times > 1 and not _is_weak(piece)]
     kept: dict[str, int] = {}
-    within: dict[str, int] = {}  # the parts of what is kept, with how often a whole one of them comes
-    for piece in sorted(again, key=lambda p: (-len(p), -counted[p])):
+    within: dict[str, int] = {}  # parts of kept pieces, with the count of the most frequent of these
+    for piece in sorted(repeated, key=lambda p: (-len(p), -counted[p])):
         if counted[piece] <= within.get(piece, 0):
             continue
         kept[piece] = counted[piece]
@@ -64,7 +64,7 @@ def _runs(texts: Iterable[str]) -> dict[str, int]:
     return kept
 
 
-def _weak(piece: str) -> bool:
-    """Whether a piece begins or ends with a character that belongs to no word."""
+def _is_weak(piece: str) -> bool:
+    """Whether a piece is, or begins or ends with, a stop word."""
     words = stop_terms()
     return piece[0] in words or piece[-1] in words or is_stop(piece)

@@ -1,8 +1,7 @@
-"""The window of a conversation: what stays, what leaves, and what stands in its place (systems B, C and E).
+"""The window of a conversation: which messages stay, which leave, and the summary in their place.
 
-System messages, the first and the last of the user's and the last ones always stay; a call of a tool and its result
-stay or leave together. Nothing is lost: what leaves is handed back to be queued, what is cut is handed back to be
-offloaded.
+System messages, the user's first and last message and the last messages always stay; a tool call and its result stay
+or leave together. Nothing is lost: evicted messages are returned to be queued, cut texts to be offloaded.
 """
 
 from __future__ import annotations
@@ -29,23 +28,23 @@ from memctl.core.messages import (
 )
 
 Summarize = Callable[[str, Sequence[Message], int], str]
-"""From the summary before, the messages that go, and a budget of tokens to the summary; empty for none."""
+"""From the previous summary, the messages that leave and a budget of tokens to the new summary; empty for none."""
 
-Refer = Callable[[str], str]
-"""The reference under which a text will be laid aside."""
+Offload = Callable[[str], str]
+"""From a text that is cut to the reference under which the whole of it will be stored."""
 
 LEAST_SUMMARIZED = 60
-"""Tokens below which what leaves gets no summary: a third of so little says nothing. It is queued like all else."""
+"""Fewer tokens than this get no summary: a third of so little says nothing."""
 
 LONGEST_REFERENCE = 100
-"""Characters of a reference: content that would be no shorter with it stays as it is."""
+"""Characters of a reference: a text that would be no shorter with it stays whole."""
 
 _ERROR_WORDS = ("error", "exception", "traceback", "failed", "错误", "报错", "失败", "异常")
 
 
 @dataclass(frozen=True)
 class Size:
-    """How much a window holds. A turn begins with a message of the user's."""
+    """How much a window holds. A turn begins with a message of the user."""
 
     messages: int
     turns: int
@@ -54,13 +53,13 @@ class Size:
 
 @dataclass(frozen=True)
 class Compacted:
-    """What a compaction makes of a window.
+    """The result of a compaction.
 
     Args:
         messages: the new window.
-        evicted: what left, in order: to be queued before the window is saved.
-        offloads: whole texts of what was cut, by reference: to be laid aside before.
-        done: what was done, counted by what it was.
+        evicted: the messages that left, in order, to be queued before the window is saved.
+        offloads: whole texts of what was cut, by reference, to be stored before the window is saved.
+        done: how many messages were cut, evicted and so on, by the name of the step.
     """
 
     messages: tuple[Message, ...]
@@ -70,27 +69,27 @@ class Compacted:
 
 
 def size(messages: Iterable[Message], count: Count) -> Size:
-    found = list(messages)
-    turns = sum(message.role == USER for message in found)
-    return Size(len(found), turns, sum(message.tokens(count) for message in found))
+    held = list(messages)
+    turns = sum(message.role == USER for message in held)
+    return Size(len(held), turns, sum(message.tokens(count) for message in held))
 
 
-def is_over(found: Size, limits: Limits, policy: str) -> bool:
-    """Whether a window is to be compacted: beyond a limit, or for `auto` where E begins."""
+def is_over(held: Size, limits: Limits, policy: str) -> bool:
+    """Whether a window has to be compacted: over a limit or, for `auto`, over its earlier threshold."""
     early = policy == AUTO and (
-        found.messages >= limits.auto_messages or found.tokens > limits.auto_share * limits.tokens
+        held.messages >= limits.auto_messages or held.tokens > limits.auto_share * limits.tokens
     )
-    return early or not _within(found, limits, 1.0)
+    return early or not _within(held, limits, 1.0)
 
 
-def _within(found: Size, limits: Limits, share: float) -> bool:
-    counted = ((found.messages, limits.messages), (found.turns, limits.turns))
-    return found.tokens <= limits.tokens * share and all(not most or held <= most * share for held, most in counted)
+def _within(held: Size, limits: Limits, share: float) -> bool:
+    counted = ((held.messages, limits.messages), (held.turns, limits.turns))
+    return held.tokens <= limits.tokens * share and all(not most or number <= most * share for number, most in counted)
 
 
 def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
-    """Places of the messages that stay: the system's, the first and the last of the user's (what the agent is working
-    on, however many calls ago), the last ones, and what is paired with any of them."""
+    """Places of the messages that stay: system messages, the user's first and last, the last `keep_last`, and what is
+    paired with any of them."""
     own = [at for at, message in enumerate(messages) if not message.is_summary]
     users = [at for at in own if messages[at].role == USER]
     staying = {at for at in own if messages[at].role == SYSTEM}
@@ -100,13 +99,13 @@ def protected(messages: Sequence[Message], keep_last: int) -> frozenset[int]:
 
 
 def units(messages: Sequence[Message]) -> list[tuple[int, ...]]:
-    """Places of messages that belong together, by the calls of tools they share; each of the others is alone."""
+    """Places of messages grouped by the tool calls they share; a message without calls is a group of its own."""
     owner: dict[str, int] = {}
     leader = list(range(len(messages)))
 
     def root(at: int) -> int:
         while leader[at] != at:
-            leader[at] = leader[leader[at]]  # or the way would grow with every message
+            leader[at] = leader[leader[at]]  # keeps the chains short
             at = leader[at]
         return at
 
@@ -129,12 +128,12 @@ def compact(
     policy: str,
     count: Count,
     summarize: Summarize,
-    refer: Refer,
+    refer: Offload,
     new_id: Iterator[str],
 ) -> Compacted:
-    """Make room in a window, by one of the policies, down to the share `compact_to` of every limit.
+    """Reduce a window that is over a limit to the share `compact_to` of every limit, by a policy.
 
-    Afterwards it is within the limits, unless what is protected alone is not. A window that is not over is left alone.
+    The result is within the limits unless the protected messages alone exceed them.
 
     Args:
         new_id: ids for a summary.
@@ -147,7 +146,7 @@ def compact(
         work.compress(cut=policy == SUMMARIZE)
         work.merge()
     if policy == OFFLOAD:
-        work.lay_aside_large(work.evictable(), limits.compact_to)
+        work.offload_large(work.evictable(), limits.compact_to)
     if policy == AUTO and is_over(work.size, limits, AUTO):
         work.leave(work.evictable(), "evicted")
     elif policy != AUTO or not work.fits(1.0):
@@ -155,15 +154,15 @@ def compact(
     if policy in (SUMMARIZE, AUTO):
         work.summarize(summarize, new_id)
     if policy == AUTO and is_over(work.size, limits, AUTO):
-        work.lay_aside_large(range(len(work.messages)), limits.auto_share)
+        work.offload_large(range(len(work.messages)), limits.auto_share)
     work.squeeze()
     return work.result()
 
 
 class _Work:
-    """A window being compacted; each step makes it smaller. `order` remembers where each message stood."""
+    """A window being compacted step by step. `order` holds the original place of each message."""
 
-    def __init__(self, messages: Sequence[Message], limits: Limits, count: Count, refer: Refer) -> None:
+    def __init__(self, messages: Sequence[Message], limits: Limits, count: Count, refer: Offload) -> None:
         self.messages, self.order = list(messages), list(range(len(messages)))
         self.limits, self.count, self.refer = limits, count, refer
         self.evicted: list[tuple[int, Message]] = []
@@ -171,7 +170,7 @@ class _Work:
         self.done: dict[str, int] = {}
         self.earlier: Message | None = None
         self.place = -1
-        """Where the summary will stand, in terms of `order`."""
+        """Where the summary goes, in terms of `order`."""
 
     @property
     def size(self) -> Size:
@@ -179,7 +178,7 @@ class _Work:
 
     @property
     def gone(self) -> list[Message]:
-        """What left so far, in order."""
+        """The messages that left so far, in order."""
         return [message for _, message in sorted(self.evicted, key=lambda pair: pair[0])]
 
     def result(self) -> Compacted:
@@ -202,17 +201,17 @@ class _Work:
     # Steps
 
     def take_out_summary(self) -> None:
-        """The summary before is made anew; until then it does not count."""
-        found = [at for at, message in enumerate(self.messages) if message.is_summary]
-        if not found:
+        """Take out the previous summary, to be rewritten; until then it does not count."""
+        places = [at for at, message in enumerate(self.messages) if message.is_summary]
+        if not places:
             return
-        self.place, self.earlier = self.order[found[0]], self.messages[found[0]]
-        if len(found) > 1:  # of a file that somebody put together: nothing of it is lost
-            self.earlier = self.earlier.with_blocks([text_block("\n".join(self.messages[at].text for at in found))])
-        self._keep([at for at in range(len(self.messages)) if at not in found])
+        self.place, self.earlier = self.order[places[0]], self.messages[places[0]]
+        if len(places) > 1:  # a file edited by hand may hold several
+            self.earlier = self.earlier.with_blocks([text_block("\n".join(self.messages[at].text for at in places))])
+        self._keep([at for at in range(len(self.messages)) if at not in places])
 
     def compress(self, *, cut: bool) -> None:
-        """Shorten what may leave: long output is cut, acknowledgements and repeated errors go."""
+        """Shorten evictable messages: cut long output, drop acknowledgements and repeated errors."""
         free = set(self.evictable())
         errors: set[str] = set()
         dropped: list[int] = []
@@ -228,13 +227,13 @@ class _Work:
 
     def _cut_outputs(self, places: Iterable[int]) -> None:
         for at in places:
-            self._change(at, shortened_output(self.messages[at], self.limits.output_characters, self._aside), "cut")
+            self._change(at, shortened_output(self.messages[at], self.limits.output_characters, self._offload), "cut")
 
     def _cut_middles(self, characters: int) -> None:
         for at, message in enumerate(self.messages):
-            self._change(at, shortened_output(message, characters, self._aside, ends=True), "cut")
+            self._change(at, shortened_output(message, characters, self._offload, ends=True), "cut")
 
-    def _aside(self, text: str) -> str:
+    def _offload(self, text: str) -> str:
         ref = self.refer(text)
         self.offloads[ref] = text
         return ref
@@ -244,19 +243,19 @@ class _Work:
             self.messages[at] = changed
             self._note(what)
 
-    def lay_aside_large(self, places: Iterable[int], share: float) -> None:
-        """Large content goes into files, the oldest first, until a share of the tokens is enough."""
+    def offload_large(self, places: Iterable[int], share: float) -> None:
+        """Offload large contents, the oldest first, until the window is below a share of the tokens."""
         left = self.size.tokens
         for at in places:
             message = self.messages[at]
             if left <= self.limits.tokens * share:
                 return
             if message.role != SYSTEM and not message.is_summary:
-                self._change(at, shortened_texts(message, self.limits.output_characters, self._aside), "laid aside")
+                self._change(at, shortened_texts(message, self.limits.output_characters, self._offload), "offloaded")
                 left += self.messages[at].tokens(self.count) - message.tokens(self.count)
 
     def merge(self) -> None:
-        """Neighbours of one role, that hold text alone and may leave, become one message."""
+        """Merge evictable neighbours of one role that hold only text."""
         free = set(self.evictable())
         kept: list[int] = []
         for at, message in enumerate(self.messages):
@@ -269,7 +268,7 @@ class _Work:
         self._keep(kept)
 
     def evict(self, *, leaves_room: bool) -> None:
-        """The oldest leave until what stays, and the summary to come, fits."""
+        """Evict the oldest messages until the rest and the coming summary fit."""
         free, left = set(self.evictable()), self.size
         tokens = self._replaced_before()
         going: list[int] = []
@@ -286,12 +285,12 @@ class _Work:
         self.leave(going, "evicted")
 
     def _allowed(self, tokens: int) -> int:
-        """Tokens of a summary in the place of so many, all that earlier ones stood for included."""
+        """Tokens that a summary of so many tokens may have, those of earlier summaries included."""
         most = int(self.limits.summary_most * self.limits.tokens)
         return min(int(self.limits.summary_share * tokens), most) if tokens >= LEAST_SUMMARIZED else 0
 
     def _replaced_before(self) -> int:
-        """Tokens of the messages that the summary before stands for; of one that does not say, as many as it may."""
+        """Tokens of the messages that the previous summary replaced; estimated where it does not say."""
         if self.earlier is None:
             return 0
         noted = self.earlier.noted.get("replaced_tokens")
@@ -311,7 +310,7 @@ class _Work:
         self._note(what, len(going))
 
     def summarize(self, write: Summarize, new_id: Iterator[str]) -> None:
-        """The summary takes its place, built on the one before."""
+        """Insert the summary, built on the previous one."""
         earlier, gone = self.earlier, self.gone
         before = earlier.tokens(self.count) if earlier else 0
         tokens = self._replaced_before() + sum(message.tokens(self.count) for message in gone)
@@ -327,7 +326,7 @@ class _Work:
             self._put(earlier)
 
     def _room(self) -> int:
-        """Tokens that are left for a summary: of the target where anything can be kept, else of the limit."""
+        """Tokens left for a summary: up to the target where that is not exceeded yet, else up to the limit."""
         held = self.size
         if 0 < self.limits.messages <= held.messages:
             return 0
@@ -340,7 +339,8 @@ class _Work:
         self.order.insert(at, self.place)
 
     def squeeze(self) -> None:
-        """What is protected is too much alone: output of tools is cut, no more than is needed, and the summary goes."""
+        """Where the protected messages alone exceed the limits: cut tool output as little as needed, then drop the
+        summary."""
         before, done = list(self.messages), dict(self.done)
         for times in (32, 16, 8, 4, 2, 1):
             if self.fits(1.0):
@@ -355,7 +355,7 @@ class _Work:
 
 
 def is_acknowledgement(message: Message, characters: int) -> bool:
-    """Whether it is the assistant's "OK" and no more."""
+    """Whether a message is no more than the assistant's "OK"."""
     bare = message.role == ASSISTANT and not message.is_summary and all(map(is_text, message.blocks))
     return bare and len(message.text.strip()) < characters
 
@@ -365,24 +365,24 @@ def _is_error(message: Message) -> bool:
     return message.role in (TOOL, ASSISTANT) and any(word in text for word in _ERROR_WORDS)
 
 
-def shortened_output(message: Message, characters: int, aside: Callable[[str], str], *, ends: bool = False) -> Message:
-    """The message with long answers of tools cut, each with a reference to the whole.
+def shortened_output(message: Message, characters: int, offload: Offload, *, ends: bool = False) -> Message:
+    """The message with long tool output cut, each with a reference to the whole.
 
     Args:
-        ends: whether half of what stays is the end of the answer.
+        ends: also keep the end of the output, as half of what stays.
     """
     if message.role == TOOL and not message.results:
-        return shortened_texts(message, characters, aside, ends=ends)
-    return _each(message, lambda block: _cut_result(block, characters, aside, ends))
+        return shortened_texts(message, characters, offload, ends=ends)
+    return _each(message, lambda block: _cut_result(block, characters, offload, ends))
 
 
-def shortened_texts(message: Message, characters: int, aside: Callable[[str], str], *, ends: bool = False) -> Message:
-    """The message with every long text in it cut."""
+def shortened_texts(message: Message, characters: int, offload: Offload, *, ends: bool = False) -> Message:
+    """The message with all long texts cut."""
 
     def short(block: Mapping[str, Any]) -> Mapping[str, Any]:
         if is_text(block) and _is_long(block["text"], characters):
-            return {**block, "text": _cut(block["text"], characters, aside, ends)}
-        return _cut_result(block, characters, aside, ends)
+            return {**block, "text": _cut(block["text"], characters, offload, ends)}
+        return _cut_result(block, characters, offload, ends)
 
     return _each(message, short)
 
@@ -393,30 +393,27 @@ def _each(message: Message, change: Callable[[Mapping[str, Any]], Mapping[str, A
     return message if blocks == list(message.blocks) else message.with_blocks(blocks)
 
 
-def _cut_result(
-    block: Mapping[str, Any], characters: int, aside: Callable[[str], str], ends: bool
-) -> Mapping[str, Any]:
+def _cut_result(block: Mapping[str, Any], characters: int, offload: Offload, ends: bool) -> Mapping[str, Any]:
     if not is_result(block) or not _is_long(output_text(block), characters):
         return block
-    return with_output(block, _cut(output_text(block), characters, aside, ends))
+    return with_output(block, _cut(output_text(block), characters, offload, ends))
 
 
 _CUT_MARK = re.compile(r"\n\.\.\.\[output truncated, \d+ characters more: \S+\](?:$|\.\.\.\n)")
 
 
 def _is_long(text: str, characters: int) -> bool:
-    """What was cut once is not long."""
     return len(_CUT_MARK.sub("", text)) > characters
 
 
-def _cut(text: str, characters: int, aside: Callable[[str], str], ends: bool) -> str:
-    """The beginning, where the whole is, and with `ends` the end; the text itself where that would be no shorter."""
+def _cut(text: str, characters: int, offload: Offload, ends: bool) -> str:
+    """The beginning, a reference to the whole and, with `ends`, the end; the text itself where that is no longer."""
     mark = f"\n...[output truncated, {len(text) - characters} characters more: "
     if len(text) <= characters + len(mark) + LONGEST_REFERENCE:
         return text
     tail = characters // 2 if ends else 0
     last = f"...\n{text[-tail:]}" if tail else ""
-    return f"{text[: characters - tail]}{mark}{aside(text)}]{last}"
+    return f"{text[: characters - tail]}{mark}{offload(text)}]{last}"
 
 
 def _mergeable(one: Message, other: Message) -> bool:
@@ -425,13 +422,13 @@ def _mergeable(one: Message, other: Message) -> bool:
 
 
 def _merged(one: Message, other: Message) -> Message:
-    """Both as one: the blocks of both, and the ids of both, so that each is still known."""
+    """One message with the blocks and the ids of both."""
     joined = one.with_blocks([*one.blocks, *other.blocks])
     return joined.with_note(merged=[*one.ids[1:], *other.ids])
 
 
 def needs_model(replaced: Sequence[Message], limits: Limits, count: Count) -> bool:
-    """Whether rules leave more than half of what goes: then a model's summary is worth its price."""
+    """Whether compressing by rules leaves more than half of what leaves: then a model's summary is worth its price."""
     before = sum(message.tokens(count) for message in replaced)
     left = 0
     for message in replaced:

@@ -134,9 +134,9 @@ class Closing:
         return found
 
     def _clear_task(self, task: Task, now: datetime) -> None:
-        def clear(session: Session) -> Session:
+        def clear(session: Session) -> tuple[Session, None]:
             held = task_of(session)
-            return with_task(session, None) if held and held.id == task.id else session
+            return with_task(session, None) if held and held.id == task.id else session, None
 
         self._sessions.change(task.session_id or MAIN, clear, now)
 

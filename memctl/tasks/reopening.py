@@ -1,9 +1,10 @@
-"""Tasks whose end is taken back: they are at hand again, in their session's file, which the log does not cover."""
+"""Undo and redo of the end of a task: its session's file, which the log does not cover, follows."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from datetime import datetime
+from functools import partial
 
 from memctl.core.formats import document
 from memctl.core.models import Memory
@@ -19,30 +20,28 @@ COMMAND = "task"
 
 
 def follow(sessions: SessionStorage, what: str, operation: Operation, now: datetime) -> None:
-    """After the end of a task was undone, put the task back; after that was redone, take it out again.
+    """After `undo`, put the task back into its session; after `redo`, remove it again.
 
-    A session that has ended meanwhile, or is at another task, stays as it is.
+    A session that has ended, or has another task, stays as it is.
 
     Args:
         what: `undo` or `redo`.
-        operation: what was taken back, as a person made it.
+        operation: the operation that was undone or redone, as it was first made.
     """
     for episode in _ended(operation):
+        change = partial(_changed, what=what, task_id=episode.external_id)
         try:
             if sessions.load_if_exists(episode.session_id):
-                sessions.change(episode.session_id, _changing(what, episode), now)
+                sessions.change(episode.session_id, change, now)
         except MemctlError:
-            continue  # a session that cannot be read: `memctl session list` says why
+            continue  # the session is unreadable: `memctl session list` says why
 
 
-def _changing(what: str, episode: Memory) -> Callable[[Session], Session]:
-    def change(session: Session) -> Session:
-        held, before = task_of(session), task_before(session, episode.external_id)
-        if what == UNDO:
-            return with_task(session, before) if held is None and before else session
-        return with_task(session, None) if held and held.id == episode.external_id else session
-
-    return change
+def _changed(session: Session, what: str, task_id: str) -> tuple[Session, None]:
+    current, before = task_of(session), task_before(session, task_id)
+    if what == UNDO:
+        return with_task(session, before) if current is None and before else session, None
+    return with_task(session, None) if current and current.id == task_id else session, None
 
 
 def _ended(operation: Operation) -> Iterable[Memory]:

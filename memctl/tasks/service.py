@@ -84,14 +84,13 @@ class Tasks(Teaching):
             context=redacted(plain(context or {}), held_secrets(plain(context or {}))),
         )  # fmt: skip
 
-        def begin(session: Session) -> Session:
-            held = task_of(session)
-            if held is not None:
+        def begin(session: Session) -> tuple[Session, None]:
+            if held := task_of(session):
                 raise ConflictError(
-                    f"session {session.session_id} is at a task already: {held.goal[:80]}",
+                    f"session {session.session_id} has a task already: {held.goal[:80]}",
                     hint="End it with `memctl task complete` or `memctl task fail`, or use another --session.",
                 )
-            return with_task(session, task)
+            return with_task(session, task), None
 
         self._sessions.change(session_id, begin, now)
         return task
@@ -124,17 +123,14 @@ class Tasks(Teaching):
         return found
 
     def _change_task(self, session_id: str, move: Callable[[Task], Task], now: datetime) -> Task:
-        moved: list[Task] = []
-
-        def decide(session: Session) -> Session:
+        def decide(session: Session) -> tuple[Session, Task]:
             task = task_of(session)
             if task is None:
                 raise NotFoundError(f"session {session_id} has no task", hint="`memctl task start GOAL` begins one.")
-            moved[:] = [move(task)]
-            return with_task(session, moved[0])
+            moved = move(task)
+            return with_task(session, moved), moved
 
-        self._sessions.change(session_id, decide, now)
-        return moved[0]
+        return self._sessions.change(session_id, decide, now)
 
     def step(
         self,
@@ -309,10 +305,10 @@ class Tasks(Teaching):
         over = closed(held, outcome, now, summary=told, approach=said_how, lessons=said, ended_by=ended_by)
         taught, notes = self._taught(over) if use_model and wait else (over, ())
 
-        def close(session: Session) -> Session:
+        def close(session: Session) -> tuple[Session, None]:
             if task_of(session) != held:
-                raise ConflictError("the task was changed by someone else in the meantime", hint="Try again.")
-            return with_task(noting_task(session, held), taught)
+                raise ConflictError("another process changed the task in the meantime", hint="Try again.")
+            return with_task(noting_task(session, held), taught), None
 
         self._sessions.change(session_id, close, now)
         later = use_model and not wait and self._engine.has_llm

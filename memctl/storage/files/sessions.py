@@ -14,7 +14,7 @@ from dataclasses import replace
 from datetime import datetime
 from hashlib import blake2b
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from memctl.core import times
 from memctl.core.formats.strict_json import DECODER
@@ -23,6 +23,8 @@ from memctl.core.session import Session
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, UsageError
 from memctl.storage.files import atomic, local_state, lock, signing
 from memctl.storage.files.layout import UserFolder
+
+T = TypeVar("T")
 
 STRIPES = 16
 """Lock files for all sessions together: a lock a session would leave a file for each that ever was."""
@@ -116,19 +118,19 @@ def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float)
 def change(
     folder: UserFolder,
     session_id: str,
-    decide: Callable[[Session], Session],
+    decide: Callable[[Session], tuple[Session, T]],
     now: datetime,
     *,
     timeout: float,
     foreign: bool = False,
-) -> tuple[Session, bool]:
+) -> tuple[T, bool]:
     """Read, decide and write under the session's lock; what nobody saved begins empty.
 
     Args:
         foreign: also build on what somebody else wrote; it stays another's. Else that is moved aside, unread.
 
     Returns:
-        the session, and whether another's was moved aside.
+        the value of the decision, and whether another's was moved aside.
 
     Raises:
         LockedError, StorageError, InvalidDataError: nothing was changed.
@@ -137,13 +139,14 @@ def change(
         present = load_if_exists(folder, session_id)
         aside = present is not None and not (present.own or foreign)
         before = Session(check_session_id(session_id)) if present is None or aside else present
-        after = decide(before)
+        after, value = decide(before)
         # Not compared as values: to Python 1 and true are equal.
         if dump(after) == dump(before):
-            return after, False
+            return value, False
         if aside:
             local_state.set_session_aside(folder, path_of(folder, session_id))
-        return write(folder, after, now), aside
+        write(folder, after, now)
+        return value, aside
 
 
 def write(folder: UserFolder, session: Session, now: datetime) -> Session:

@@ -5,11 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import TypeVar
 
 from memctl.core.names import check_session_id
 from memctl.core.session import Queued, Session
 from memctl.storage.files import queue, sessions
 from memctl.storage.folder.gateway import Gateway
+
+T = TypeVar("T")
 
 
 class FolderSessions:
@@ -33,11 +36,11 @@ class FolderSessions:
         return sessions.load_if_exists(self._folder, session_id)
 
     def change(
-        self, session_id: str, decide: Callable[[Session], Session], now: datetime, *, foreign: bool = False
-    ) -> Session:
-        changed, moved = sessions.change(self._folder, session_id, decide, now, timeout=self._timeout, foreign=foreign)
+        self, session_id: str, decide: Callable[[Session], tuple[Session, T]], now: datetime, *, foreign: bool = False
+    ) -> T:
+        value, moved = sessions.change(self._folder, session_id, decide, now, timeout=self._timeout, foreign=foreign)
         self._gateway.moved_aside += moved
-        return changed
+        return value
 
     def locked(self, session_id: str) -> AbstractContextManager[None]:
         return sessions.locked(self._folder, session_id, timeout=self._timeout)

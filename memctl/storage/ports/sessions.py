@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import Protocol, TypeVar
 
 from memctl.core.session import Queued, Session
+
+T = TypeVar("T")
 
 
 class SessionStorage(Protocol):
@@ -36,12 +38,14 @@ class SessionStorage(Protocol):
         """As `load`; None where it is not stored."""
 
     def change(
-        self, session_id: str, decide: Callable[[Session], Session], now: datetime, *, foreign: bool = False
-    ) -> Session:
-        """Read, decide and write under the session's lock; one that is not stored begins empty.
+        self, session_id: str, decide: Callable[[Session], tuple[Session, T]], now: datetime, *, foreign: bool = False
+    ) -> T:
+        """Read, decide and write under the session's lock; returns the value of the decision.
+
+        A session that is not stored begins empty.
 
         Args:
-            foreign: also one that somebody else wrote; else that is moved aside, and a new one begins.
+            foreign: also change a session that another user wrote; else it is moved aside, and a new one begins.
         """
 
     def locked(self, session_id: str) -> AbstractContextManager[None]:
