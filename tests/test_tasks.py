@@ -54,7 +54,7 @@ def moved(task: Task, kind: str, text: str, tool: str, now: datetime) -> Task:
     if kind == "note":
         return rules.note(task, now, "", text)
     if kind == "use":
-        return rules.drew_on(task, now, [text or "mem"])
+        return rules.used(task, now, [text or "mem"])
     return {"decide": rules.decided, "learn": rules.learned}[kind](task, now, text)
 
 
@@ -171,10 +171,10 @@ def test_lessons_by_rules():
 
 
 def test_nothing_is_taught_where_nobody_can_say_why():
-    assert task_strategies.strategy_of(rules.closed(started(), "success", NOW)) is None
-    assert task_strategies.strategy_of(rules.closed(started(), "failure", NOW)) is None
-    worked = task_strategies.strategy_of(rules.closed(started(), "success", NOW, approach="Dump first."))
-    failed = task_strategies.strategy_of(rules.closed(started(), "failure", NOW, summary="The disk was full."))
+    assert task_strategies.proposal_of(rules.closed(started(), "success", NOW)) is None
+    assert task_strategies.proposal_of(rules.closed(started(), "failure", NOW)) is None
+    worked = task_strategies.proposal_of(rules.closed(started(), "success", NOW, approach="Dump first."))
+    failed = task_strategies.proposal_of(rules.closed(started(), "failure", NOW, summary="The disk was full."))
     assert (worked.verdict, failed.verdict) == ("worked", "avoid")
 
 

@@ -1,6 +1,6 @@
-"""What a task that is over leaves behind: its episode, how it was done, what was learned, the user's word on it.
+"""Episodes of tasks that are over, and of the user's feedback on them.
 
-A language model may say how it was done and what was learned, as far as nobody has.
+A language model may explain how a task was done and what was learned, where neither the agent nor the user did.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from typing import Any
 from memctl.core.models import CANDIDATE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import shortened
-from memctl.sessions.summary import NUMBER, telling
+from memctl.sessions.summary import invents_numbers, telling
 from memctl.sessions.topics import key_topics
 from memctl.tasks.rules import (
     COMPLETED,
@@ -31,17 +31,16 @@ from memctl.tasks.rules import (
 
 IMPORTANCE = {SUCCESS: 0.8, PARTIAL: 0.8, FAILURE: 0.9}
 FEEDBACK_IMPORTANCE = 0.9
-"""Importance at writing (formulas): success 0.8, failure 0.9, explicit feedback 0.9."""
 
 SOURCE = "task_result"
 FEEDBACK_SOURCE = "user_feedback"
 
 
 def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
-    """The episode of a task that is over, without an id (outcome, steps and lessons stand in the metadata).
+    """The episode of a task that is over, without an id. Outcome, steps and lessons are in its metadata.
 
     Args:
-        taught: ids of strategies that say all there is to learn from it, so that nothing is made of it again.
+        taught: ids of strategies that already hold all it teaches.
     """
     zh = language_of(task.original_request) == "zh"
     outcome = task.outcome or FAILURE
@@ -83,32 +82,29 @@ def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
 
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {SUCCESS: "done", PARTIAL: "done in part", FAILURE: "failed", "form": "{task}: {how}{told}", "told": ". {}"},
-    "zh": {SUCCESS: "已完成", PARTIAL: "部分完成", FAILURE: "失败", "form": "{task}：{how}{told}", "told": "。{}"},
+    "en": {SUCCESS: "done", PARTIAL: "done in part", FAILURE: "failed", "colon": ": ", "stop": ". "},
+    "zh": {SUCCESS: "已完成", PARTIAL: "部分完成", FAILURE: "失败", "colon": "：", "stop": "。"},
 }
 
 
 def _content(task: Task, outcome: str, zh: bool) -> str:
     words = _WORDS["zh" if zh else "en"]
-    told = shortened(task.outcome_summary, 80 if zh else 200)
-    return words["form"].format(
-        task=shortened(task.goal, 60 if zh else 150).rstrip(".。"),
-        how=words[outcome],
-        told=words["told"].format(told) if told else "",
-    )
+    goal = shortened(task.goal, 60 if zh else 150).rstrip(".。")
+    summary = shortened(task.outcome_summary, 80 if zh else 200)
+    return f"{goal}{words['colon']}{words[outcome]}{words['stop'] if summary else ''}{summary}"
 
 
 def _episode_step(step: Step) -> dict[str, Any]:
-    found = {
+    fields = {
         "description": step.description, "tool_name": step.tool_name, "status": step.status,
         "args": _shown_arguments(step.args),
         "result": cut(step.result, SHOWN_RESULT), "error": cut(step.error, SHOWN_RESULT),
     }  # fmt: skip
-    return {name: value for name, value in found.items() if value}
+    return {name: value for name, value in fields.items() if value}
 
 
 def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
-    """Arguments of a step as its episode keeps them: long values cut, as text."""
+    """Arguments as an episode keeps them: long values as text, cut."""
     texts = {
         name: value if isinstance(value, str) else json.dumps(value, ensure_ascii=False) for name, value in args.items()
     }
@@ -116,40 +112,47 @@ def _shown_arguments(args: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def approach_of(task: Task) -> str:
-    """How it was done: as was said, else the steps that worked."""
+    """How a task was done: as stated, else the steps that worked."""
     worked = [step.description.rstrip(".。") for step in task.steps if step.status == COMPLETED]
     joint = "；" if language_of(task.original_request) == "zh" else "; "
     return task.approach or shortened(joint.join(dict.fromkeys(worked)), 300)
 
 
 def lessons_of(task: Task) -> list[str]:
-    """What was learned: as was said, else what failed and what helped then."""
+    """What was learned: as stated, and how failed calls were fixed; else the last errors of a failed task."""
     colon = "：" if language_of(task.original_request) == "zh" else ": "
-    found = list(task.lessons)
-    for failed, mended in recoveries(task):
-        helped = shortened(mended.description or mended.tool_name, 160)
-        found.append(f"{failed.tool_name}{colon}{shortened(failed.error, 160)} → {helped}")
-    if not found and task.outcome == FAILURE:
-        found += [f"{step.description}{colon}{shortened(step.error, 200)}" for step in task.steps if step.error][-3:]
-    return list(dict.fromkeys(found))
+    lessons = list(task.lessons)
+    for failed, fixed in corrected_steps(task):
+        helped = shortened(fixed.description or fixed.tool_name, 160)
+        lessons.append(f"{failed.tool_name}{colon}{shortened(failed.error, 160)} → {helped}")
+    if not lessons and task.outcome == FAILURE:
+        lessons += [f"{step.description}{colon}{shortened(step.error, 200)}" for step in task.steps if step.error][-3:]
+    return list(dict.fromkeys(lessons))
 
 
-def recoveries(task: Task) -> list[tuple[Step, Step]]:
-    """Steps that failed, each with the next that called the same tool and succeeded."""
-    found = []
+def corrected_steps(task: Task) -> list[tuple[Step, Step]]:
+    """Steps that failed, each with the next step with the same tool, where that succeeded."""
+    pairs = []
     for at, step in enumerate(task.steps):
         later = (other for other in task.steps[at + 1 :] if other.tool_name == step.tool_name)
         if step.tool_name and step.status == FAILED and (after := next(later, None)) and after.status == COMPLETED:
-            found.append((step, after))
-    return found
+            pairs.append((step, after))
+    return pairs
+
+
+def taught_by_corrections(task: Task) -> bool:
+    """Whether a task teaches nothing but how calls were corrected, so that error-recovery strategies cover it."""
+    worked = {id(step) for step in task.steps if step.status == COMPLETED}
+    corrected = {id(after) for _, after in corrected_steps(task)}
+    return bool(worked) and worked <= corrected and not (task.approach or task.lessons or task.outcome == FAILURE)
 
 
 KNOWLEDGE_CONFIDENCE = 0.5
-"""Confidence of what one task found worth knowing: the least that knowledge may have (formulas)."""
+"""Confidence of knowledge from a single task: the least that knowledge may have."""
 
 
 def knowledge_of(task: Task, text: str) -> Memory:
-    """A candidate for new knowledge that a task noted, without an id: a person confirms or rejects it."""
+    """A knowledge candidate that a task noted, without an id."""
     about = {"task_id": task.id, "topic": shortened(task.target or task.goal, 120), "target": task.target}
     return Memory(
         "",
@@ -165,31 +168,23 @@ def knowledge_of(task: Task, text: str) -> Memory:
     )
 
 
-def told_by_recoveries(task: Task) -> bool:
-    """Whether all that a task teaches is how calls were corrected: then its error-recovery strategies say it."""
-    worked = {id(step) for step in task.steps if step.status == COMPLETED}
-    corrected = {id(after) for _, after in recoveries(task)}
-    return bool(worked) and worked <= corrected and not (task.approach or task.lessons or task.outcome == FAILURE)
-
-
 def feedback_episode(
     task_id: str, description: str, feedback: str, session_id: str, about: Mapping[str, Any]
 ) -> Memory:
-    """The user's word on a task: an episode of its own.
+    """The user's feedback on a task, as an episode of its own without an id.
 
     Args:
         about: metadata of the task's episode, where there is one.
     """
-    zh = language_of(feedback, description) == "zh"
-    told = " ".join(feedback.split())
-    head = (
-        f"用户对“{shortened(description, 60)}”的反馈：" if zh else f"User feedback on {shortened(description, 120)!r}: "
-    )
+    text = " ".join(feedback.split())
+    if language_of(feedback, description) == "zh":
+        head, lesson = f"用户对“{shortened(description, 60)}”的反馈：", f"用户反馈：{text}"
+    else:
+        head, lesson = f"User feedback on {shortened(description, 120)!r}: ", f"User feedback: {text}"
     kept = {name: about[name] for name in ("target", "tools_used", "key_topics") if about.get(name)}
-    lesson = f"用户反馈：{told}" if zh else f"User feedback: {told}"
     return Memory(
         "",
-        head + told,
+        head + text,
         kind="episode",
         category="work",
         tags=("feedback",),
@@ -198,13 +193,9 @@ def feedback_episode(
         source=FEEDBACK_SOURCE,
         session_id=session_id,
         metadata={
-            "task_id": task_id,
-            "task_description": description,
-            "user_feedback": told,
-            "lessons": [lesson],
-            **kept,
+            "task_id": task_id, "task_description": description, "user_feedback": text, "lessons": [lesson], **kept,
         },
-    )
+    )  # fmt: skip
 
 
 # By a language model
@@ -219,62 +210,57 @@ LESSONS: Mapping[str, Any] = {
     "required": ["approach", "lessons"],
 }
 
-
-UNTOLD = "lessons_wanted"
-"""Metadata of an episode that waits for a language model: what nobody has said, of `approach` and `lessons`."""
+UNEXPLAINED = "lessons_wanted"
+"""Name in the metadata of an episode that waits for a language model: what is missing of `approach` and `lessons`."""
 
 
 @dataclass(frozen=True)
-class Said:
-    """What a language model says on a task that is over."""
+class Explanation:
+    """A language model's explanation of a task that is over."""
 
     approach: str
     lessons: tuple[str, ...]
 
 
-def untold(task: Task) -> list[str]:
-    """What nobody has said of a task that is over, and a model may say."""
-    return [name for name, told in (("approach", task.approach), ("lessons", task.lessons)) if not told]
+def unexplained(task: Task) -> list[str]:
+    """What is missing of a task's `approach` and `lessons`, and a model may add."""
+    return [name for name, stated in (("approach", task.approach), ("lessons", task.lessons)) if not stated]
 
 
-def said_by_model(answer: Mapping[str, Any], state: str) -> Said:
-    """What a model answered.
+def explanation(answer: Mapping[str, Any], source: str) -> Explanation:
+    """A model's answer.
 
     Raises:
-        ValueError: it says what is not in the state, or too much.
+        ValueError: it says what is not in the source, or too much.
     """
     approach, lessons = answer["approach"].strip(), [text.strip() for text in answer["lessons"] if text.strip()]
-    told = "\n".join([approach, *lessons])
-    known = telling(state)
-    invented = set(NUMBER.findall(told)) - set(NUMBER.findall(state))
-    if not approach or len(lessons) > 5 or len(told) > 2_000 or invented or not telling(told) & known:
+    text = "\n".join([approach, *lessons])
+    grounded = bool(telling(text) & telling(source)) and not invents_numbers(text, source)
+    if not approach or len(lessons) > 5 or len(text) > 2_000 or not grounded:
         raise ValueError("it says what is not in the task's state, or too much")
-    return Said(approach, tuple(lessons))
+    return Explanation(approach, tuple(lessons))
 
 
-def with_lessons(task: Task, said: Said) -> Task:
-    """The task with what a model makes of it, where its people said nothing."""
-    return replace(task, approach=task.approach or said.approach, lessons=task.lessons or said.lessons)
-
-
-# Later
+def with_explanation(task: Task, given: Explanation) -> Task:
+    """The task with what its own statements lack."""
+    return replace(task, approach=task.approach or given.approach, lessons=task.lessons or given.lessons)
 
 
 def waiting_for_model(episode: Memory, names: Sequence[str]) -> Memory:
-    """The episode, marked: a model shall say what nobody has."""
-    return replace(episode, metadata={**episode.metadata, UNTOLD: list(names)}) if names else episode
+    """The episode, marked as waiting for a model to add what is missing."""
+    return replace(episode, metadata={**episode.metadata, UNEXPLAINED: list(names)}) if names else episode
 
 
 def is_waiting(memory: Memory) -> bool:
-    return memory.kind == "episode" and memory.source == SOURCE and bool(memory.metadata.get(UNTOLD))
+    return memory.kind == "episode" and memory.source == SOURCE and bool(memory.metadata.get(UNEXPLAINED))
 
 
-def taught(episode: Memory, said: Said | None) -> Memory:
-    """The episode with what a model said, in place of what rules put together; no longer marked."""
+def explained(episode: Memory, given: Explanation | None) -> Memory:
+    """The episode with a model's explanation in place of the rules'; no longer marked as waiting."""
     about = dict(episode.metadata)
-    wanted = about.pop(UNTOLD, ())
-    if said and "approach" in wanted:
-        about["approach"] = said.approach
-    if said and "lessons" in wanted and said.lessons:
-        about["lessons"] = list(dict.fromkeys((*said.lessons, *about.get("lessons", ()))))
+    wanted = about.pop(UNEXPLAINED, ())
+    if given and "approach" in wanted:
+        about["approach"] = given.approach
+    if given and "lessons" in wanted and given.lessons:
+        about["lessons"] = list(dict.fromkeys((*given.lessons, *about.get("lessons", ()))))
     return replace(episode, metadata=about)

@@ -1,7 +1,7 @@
-"""The task at hand: its plan, what each step gave, what was decided (systems B and D).
+"""The current task: its plan, the results of its steps, its decisions.
 
-Transitions are pure: a task and `now` in, a task out. `task_state` keeps it in its session's file, for the next
-process, should this one die; `task_episodes` and `task_strategies` make memories of it when it is over.
+Transitions are pure: a task and `now` in, a task out. `state` stores it in its session's file; `episodes` and
+`strategies` make memories of it when it is over.
 """
 
 from __future__ import annotations
@@ -20,15 +20,14 @@ SUCCESS, PARTIAL, FAILURE = OUTCOMES = ("success", "partial", "failure")
 TRIGGERS = ("user_request", "alert", "scheduled")
 
 NOTABLE = 200
-"""Characters from which a result is notable; one with a digit is, too."""
+"""A result with more characters than this, or with a digit, is notable."""
 
 SHOWN_RESULT, SHOWN_NOTE = 200, 300
 LONGEST_KEPT = 4_000
-"""Characters of a result or a note that are kept: the rest belongs into a file."""
-
+"""Characters of a result or a note that are kept; the rest belongs in a file."""
 
 STEP_LIMIT = "step_limit"
-"""What ended a task that took too many steps."""
+"""Value of `ended_by` for a task that took too many steps."""
 
 EXHAUSTED: Mapping[str, str] = {"en": "after {} steps it was not done", "zh": "{} 步之后仍未完成"}
 OVER_ALREADY: Mapping[str, str] = {
@@ -45,8 +44,7 @@ SESSION_ENDED = {"en": "The session ended before the task was done", "zh": "会�
 
 @dataclass(frozen=True)
 class Step:
-    """A step of the plan. `call_id` is of the call of a tool that it began with; empty where a person or a program
-    began it."""
+    """A step of the plan. `call_id` names the tool call that began it; empty where a person or a program did."""
 
     description: str
     tool_name: str = ""
@@ -69,16 +67,15 @@ class Task:
     """A task, from its request to its outcome.
 
     Args:
-        goal: what is to be reached; the request itself where nobody put it better.
-        current_step: place of the step at hand; -1 before the first.
+        goal: the request, or a better wording of it.
+        current_step: place of the current step; -1 before the first.
         scratchpad: findings by name.
-        iteration: rounds of the agent so far; one a step that was finished.
+        iteration: number of finished steps.
         status: `in_progress`, `completed` or `failed`; `outcome` is empty while it runs.
-        decisions: what was decided, in order.
-        memories_used: ids of the memories that were drawn on.
+        memories_used: ids.
         knowledge: what may be worth knowing beyond this task.
-        ended_by: `step_limit` where it took too many steps; empty where somebody ended it.
-        extra: fields memctl does not know.
+        ended_by: `step_limit` where it took too many steps; empty otherwise.
+        extra: fields that memctl does not know.
     """
 
     id: str
@@ -119,10 +116,9 @@ class Task:
 
     @property
     def next_step(self) -> int:
-        """Place of the step that is under way, else of the first that waits; -1 where none does."""
-        under_way = [at for at, step in enumerate(self.steps) if step.status == IN_PROGRESS]
-        waiting = [at for at, step in enumerate(self.steps) if step.status == PENDING]
-        return (under_way or waiting or [-1])[0]
+        """Place of the step in progress, else of the first pending one; -1 where there is neither."""
+        statuses = [step.status for step in self.steps]
+        return next((statuses.index(status) for status in (IN_PROGRESS, PENDING) if status in statuses), -1)
 
 
 # Transitions
@@ -142,10 +138,10 @@ def start(
     tags: Sequence[str] = (),
     context: Mapping[str, Any] | None = None,
 ) -> Task:
-    """A task that begins.
+    """A new task.
 
     Raises:
-        UsageError: it has no request, or no such trigger.
+        UsageError: the request is empty, or the trigger unknown.
     """
     if not request.strip():
         raise UsageError("a task needs a goal", hint='memctl task start "Migrate the payments table"')
@@ -176,24 +172,24 @@ def begin_step(
     args: Mapping[str, Any] | None = None,
     call_id: str = "",
 ) -> Task:
-    """Begin a step: the planned one of this description, a new one, or with no description the next of the plan.
+    """Begin a step: the planned one with this description, else a new one; without a description the next of the plan.
 
     Args:
-        call_id: of the call of a tool; steps of several calls may be under way at once.
+        call_id: the tool call that the step is; steps of several calls can be in progress at once.
 
     Raises:
-        UsageError: the task is over, or no step waits.
+        UsageError: the task is over, or no step is pending.
     """
     _must_be_open(task)
     joinable = (PENDING,) if call_id else (PENDING, IN_PROGRESS)
     waiting = [at for at, step in enumerate(task.steps) if step.status in joinable]
     named = [at for at in waiting if task.steps[at].description == description.strip()]
     if not description.strip() and not waiting:
-        raise UsageError("no step waits", hint="Say what is done next: `memctl task step TEXT`.")
+        raise UsageError("no step is pending", hint="Describe the next one: `memctl task step TEXT`.")
     steps = list(task.steps)
     begun = [at for at, step in enumerate(steps) if step.status != PENDING]
     at = named[0] if named else waiting[0] if not description.strip() else max(begun, default=-1) + 1
-    if not named and description.strip():  # what nobody planned stands where it came, before what still waits
+    if not named and description.strip():  # an unplanned step goes before the pending ones
         steps.insert(at, Step(description.strip()))
     known = steps[at]
     steps[at] = replace(
@@ -208,10 +204,10 @@ def begin_step(
 
 
 def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "", call_id: str = "") -> Task:
-    """Note how the step at hand ended: with an error it failed. A notable result goes to the scratchpad, too.
+    """Finish the current step: with an error it failed. A notable result also goes on the scratchpad.
 
     Args:
-        call_id: the step that began with this call, also where it was taken for interrupted.
+        call_id: finish the step of this tool call, also where it was marked as interrupted.
 
     Raises:
         UsageError: the task is over, or there is no step to finish.
@@ -219,7 +215,7 @@ def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "",
     _must_be_open(task)
     at = _of_call(task, call_id) if call_id else task.next_step
     if at < 0:
-        raise UsageError("no step is under way", hint="Begin one: `memctl task step TEXT`.")
+        raise UsageError("no step is in progress", hint="Begin one: `memctl task step TEXT`.")
     step = task.steps[at]
     ended = replace(
         step,
@@ -236,7 +232,7 @@ def finish_step(task: Task, now: datetime, *, result: str = "", error: str = "",
 
 
 def _of_call(task: Task, call_id: str) -> int:
-    """Place of the step that began with a call and has no result; -1 where there is none."""
+    """Place of the unfinished step of a tool call; -1 where there is none."""
     waiting = (
         at
         for at, step in enumerate(task.steps)
@@ -246,10 +242,10 @@ def _of_call(task: Task, call_id: str) -> int:
 
 
 def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> Task:
-    """The task with the steps failed whose calls nobody waits for: the process died between a call and its result.
+    """The task with the steps of abandoned tool calls failed: their process died before the result.
 
     Args:
-        waited_for: ids of calls whose results are to come.
+        waited_for: ids of calls whose results are still expected.
     """
     for step in task.steps:
         if step.status == IN_PROGRESS and step.call_id and step.call_id not in waited_for:
@@ -258,15 +254,15 @@ def interrupted(task: Task, now: datetime, waited_for: Collection[str] = ()) -> 
 
 
 def is_notable(result: str) -> bool:
-    """Whether a result is worth a place in the scratchpad: long, or with a figure in it."""
+    """Whether a result belongs on the scratchpad: it is long, or holds a figure."""
     return len(result) > NOTABLE or any(character.isdigit() for character in result)
 
 
 def note(task: Task, now: datetime, key: str, text: str) -> Task:
-    """Put a finding on the scratchpad; an empty key gets a name of its own.
+    """Put a finding on the scratchpad, under a generated name where the key is empty.
 
     Raises:
-        UsageError: the task is over, or the note is empty.
+        UsageError: the task is over, or the text is empty.
     """
     _must_be_open(task)
     if not text.strip():
@@ -290,33 +286,32 @@ def _with(task: Task, kept: Sequence[str], text: str) -> tuple[str, ...]:
     _must_be_open(task)
     if not text.strip():
         raise UsageError("a note needs some text")
-    return tuple(dict.fromkeys((*kept, " ".join(text.split())[:LONGEST_KEPT])))
+    return tuple(dict.fromkeys((*kept, _one_line(text))))
 
 
-def drew_on(task: Task, now: datetime, ids: Iterable[str]) -> Task:
+def used(task: Task, now: datetime, ids: Iterable[str]) -> Task:
     """Note memories that were used."""
     _must_be_open(task)
     return replace(task, memories_used=tuple(dict.fromkeys((*task.memories_used, *ids))), updated_at=now)
 
 
 def is_exhausted(task: Task, iterations: int) -> bool:
-    """Whether it may begin no further step: it is archived as a failure. Calls under way count as taken."""
+    """Whether the task has reached its step limit. Tool calls in progress count."""
     calls = sum(step.status == IN_PROGRESS and bool(step.call_id) for step in task.steps)
     return task.is_open and task.iteration + calls >= iterations
 
 
-def is_under_way(task: Task) -> bool:
-    """Whether a step has begun and not ended."""
+def has_step_in_progress(task: Task) -> bool:
     return any(step.status == IN_PROGRESS for step in task.steps)
 
 
 def over_already(task: Task) -> str:
-    """What is said of a task that ended by itself when somebody goes on with it, in its language."""
+    """The message for an agent that continues a task which ended by itself, in the task's language."""
     return OVER_ALREADY[language_of(task.original_request)].format(task.outcome_summary)
 
 
 def exhausted_reason(task: Task, iterations: int) -> str:
-    """Why a task ended that took too many steps, in its language."""
+    """Why a task at its step limit ended, in its language."""
     return EXHAUSTED[language_of(task.original_request)].format(iterations)
 
 
@@ -330,7 +325,7 @@ def closed(
     lessons: Sequence[str] = (),
     ended_by: str = "",
 ) -> Task:
-    """A task that is over; its steps that were under way have failed with it, or are done with it.
+    """The task, closed. Steps in progress are completed with a success, and fail otherwise.
 
     Raises:
         UsageError: it is over already, or there is no such outcome.
@@ -339,20 +334,24 @@ def closed(
     if outcome not in OUTCOMES:
         raise UsageError(f"there is no outcome {outcome!r}", hint=f"Outcomes: {', '.join(OUTCOMES)}.")
     last = COMPLETED if outcome == SUCCESS else FAILED
-    told = [" ".join(lesson.split())[:LONGEST_KEPT] for lesson in lessons if lesson.strip()]
+    learned = [_one_line(lesson) for lesson in lessons if lesson.strip()]
     steps = tuple(replace(s, status=last, completed_at=now) if s.status == IN_PROGRESS else s for s in task.steps)
     return replace(
         task,
         steps=steps,
         status=FAILED if outcome == FAILURE else COMPLETED,
         outcome=outcome,
-        outcome_summary=" ".join(summary.split())[:LONGEST_KEPT] or _outcome_in_words(task, outcome),
-        approach=" ".join(approach.split())[:LONGEST_KEPT] or task.approach,
-        lessons=tuple(dict.fromkeys((*task.lessons, *told))),
+        outcome_summary=_one_line(summary) or _last_outcome(task, outcome),
+        approach=_one_line(approach) or task.approach,
+        lessons=tuple(dict.fromkeys((*task.lessons, *learned))),
         completed_at=now,
         updated_at=now,
         ended_by=ended_by,
-    )  # fmt: skip
+    )
+
+
+def _one_line(text: str) -> str:
+    return " ".join(text.split())[:LONGEST_KEPT]
 
 
 def _must_be_open(task: Task) -> None:
@@ -360,12 +359,12 @@ def _must_be_open(task: Task) -> None:
         raise UsageError(f"the task is over ({task.status})", hint="Start the next: `memctl task start GOAL`.")
 
 
-def _outcome_in_words(task: Task, outcome: str) -> str:
-    """The last thing known of how it went."""
+def _last_outcome(task: Task, outcome: str) -> str:
+    """The last result; for a failure, the last error."""
     errors = [step.error for step in task.steps if step.error]
     results = [step.result for step in task.steps if step.result]
-    told = (errors or results) if outcome == FAILURE else (results or errors)
-    return shortened(told[-1], 200) if told else ""
+    texts = (errors or results) if outcome == FAILURE else (results or errors)
+    return shortened(texts[-1], 200) if texts else ""
 
 
 # Shown
@@ -374,7 +373,7 @@ _ICONS = {PENDING: "[ ]", IN_PROGRESS: "[>]", COMPLETED: "[x]", FAILED: "[!]"}
 
 
 def rendered(task: Task, iterations: int) -> str:
-    """The task as Markdown for a prompt: results to 200 characters, notes to 300, each on one line."""
+    """The task as Markdown for a prompt, texts shortened and on one line each."""
     lines = [
         "## Current Task State",
         f"**Goal**: {one_line(task.goal)[:SHOWN_NOTE]}",

@@ -1,4 +1,4 @@
-"""Tasks: what an agent is at, kept in its session's file, from its request to the user's word on it."""
+"""Tasks of agents, stored in their sessions' files, from the request to the user's feedback."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_
 from memctl.tasks.closing import Closed
 from memctl.tasks.teaching import Teaching
 
-if TYPE_CHECKING:  # the rules of tasks cost every command's start, if they are imported here
+if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.tasks.rules import Task
 
 _NEVER = times.from_value(0)
@@ -30,14 +30,14 @@ _NEVER = times.from_value(0)
 
 @dataclass(frozen=True)
 class Stepped:
-    """A task after a step; `closed` where it had taken too many, and was archived as a failure."""
+    """A task after a step; `closed` where it was at its step limit and was archived as a failure."""
 
     task: Task
     closed: Closed | None = None
 
 
 class Tasks(Teaching):
-    """Tasks of agents."""
+    """Tasks of agents, as `store.tasks`."""
 
     def start(
         self,
@@ -53,19 +53,20 @@ class Tasks(Teaching):
         context: Mapping[str, Any] | None = None,
         now: datetime | None = None,
     ) -> Task:
-        """Begin a task in a session, which begins with it where there is none.
+        """Begin a task in a session, which is created where there is none.
 
         Args:
-            request: in the user's words; `goal`, where it can be put better.
-            plan: its steps, as far as they are known.
+            request: in the user's words.
+            goal: a better wording of the request, if any.
+            plan: the steps known so far.
             trigger_type: `user_request`, `alert` or `scheduled`.
-            target: what it acts on, such as a service: episodes on one target become knowledge.
-            context: what else is known at its beginning, by name; shown with the task, and kept in its episode.
+            target: what the task acts on, such as a service: episodes on one target become knowledge.
+            context: what else is known, by name; shown with the task, and kept in its episode.
 
         Raises:
-            ConflictError: the session has a task that is not over.
-            UsageError: there is no request, or no such trigger.
-            RefusedError: it holds what looks like a secret, and the setting `secrets` is `refuse`.
+            ConflictError: the session has an open task.
+            UsageError: the request is empty, or the trigger unknown.
+            RefusedError: a text looks like a secret, and the setting `secrets` is `refuse`.
         """
         from memctl.tasks import rules
 
@@ -96,13 +97,13 @@ class Tasks(Teaching):
         return task
 
     def get(self, session_id: str = MAIN, *, now: datetime | None = None) -> Task | None:
-        """The task at hand of a session; None where there is none."""
+        """The current task of a session; None where there is none."""
         self._finish_closed(session_id, now or times.utc_now())
         session = self._storage.load_if_exists(session_id)
         return task_of(session) if session else None
 
     def text(self, session_id: str = MAIN) -> str:
-        """The task at hand as Markdown for a prompt; empty where there is none."""
+        """The current task as Markdown for a prompt; empty where there is none."""
         from memctl.tasks.rules import rendered
 
         session = self._storage.load_if_exists(session_id)
@@ -110,17 +111,17 @@ class Tasks(Teaching):
         return rendered(task, self._engine.settings.task_iterations) if task and task.is_open else ""
 
     def all(self) -> list[Task]:
-        """The tasks at hand in all sessions, the one that moved last first."""
-        found = [info.task for info in self._sessions.all() if info.task and info.task.is_open]
-        return sorted(found, key=lambda task: (task.updated_at or task.started_at or _NEVER, task.id), reverse=True)
+        """The open tasks of all sessions, the last changed first."""
+        tasks = [info.task for info in self._sessions.all() if info.task and info.task.is_open]
+        return sorted(tasks, key=lambda task: (task.updated_at or task.started_at or _NEVER, task.id), reverse=True)
 
     def _need_task(self, session_id: str, now: datetime) -> Task:
-        found = self.get(session_id, now=now)
-        if found is None:
-            others = [task.session_id for task in self.all()]
-            hint = f"Tasks at hand: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
+        task = self.get(session_id, now=now)
+        if task is None:
+            others = [other.session_id for other in self.all()]
+            hint = f"Open tasks: --session {' or '.join(others[:3])}." if others else "`memctl task start GOAL`."
             raise NotFoundError(f"session {session_id} has no task", hint=hint)
-        return found
+        return task
 
     def _change_task(self, session_id: str, move: Callable[[Task], Task], now: datetime) -> Task:
         def decide(session: Session) -> tuple[Session, Task]:
@@ -146,18 +147,17 @@ class Tasks(Teaching):
     ) -> Stepped:
         """Begin a step, finish it, or both.
 
-        With a description a step begins, the planned one or a new one; without, the next of the plan, or the one under
-        way. With a result or an error it is finished. A secret in the arguments, the result or the error is masked.
-        A task that has taken as many steps as the setting `task_iterations` says is archived as a failure when another
-        is to begin.
+        A description begins the planned step of this name or a new one; without one, the current or next step of the
+        plan is meant. A result or an error finishes it. Secrets in arguments, result and error are masked. A task that
+        has taken `task_iterations` steps is archived as a failure instead of beginning another.
 
         Args:
-            call_id: of the call of a tool that the step is: steps of several calls may be under way at once.
+            call_id: the tool call that the step is: steps of several calls can be in progress at once.
 
         Raises:
-            RefusedError: the description holds what looks like a secret, and the setting `secrets` is `refuse`.
+            RefusedError: the description looks like a secret, and the setting `secrets` is `refuse`.
             NotFoundError: the session has no task.
-            UsageError: there is no step to begin or to finish, or both a result and an error are given.
+            UsageError: no step to begin or finish, or both a result and an error.
         """
         from memctl.tasks import rules
 
@@ -166,39 +166,39 @@ class Tasks(Teaching):
             raise UsageError("a step ends with a result or with an error, not with both")
         description = guarded(description, self._engine.settings.secrets, "the step", can_insist=False)
         secret = held_secrets(plain(args or {}))
-        given = redacted(plain(args or {}), secret)
-        told = {"result": redacted_text(result or "", secret), "error": redacted_text(error or "", secret)}
+        args = redacted(plain(args or {}), secret)
+        result_text, error_text = redacted_text(result or "", secret), redacted_text(error or "", secret)
         ends = result is not None or error is not None
-        begins = not ends or bool(description.strip() or tool_name or given)
-        limit, held = self._engine.settings.task_iterations, self._need_task(session_id, now)
-        if rules.is_exhausted(held, limit) and (begins or not (call_id or rules.is_under_way(held))):
-            words = rules.exhausted_reason(held, limit)
+        begins = not ends or bool(description.strip() or tool_name or args)
+        limit, current = self._engine.settings.task_iterations, self._need_task(session_id, now)
+        if rules.is_exhausted(current, limit) and (begins or not (call_id or rules.has_step_in_progress(current))):
+            reason = rules.exhausted_reason(current, limit)
             closed = self.close(
-                "failure", summary=words, session_id=session_id, ended_by=rules.STEP_LIMIT, wait=False, now=now
+                "failure", summary=reason, session_id=session_id, ended_by=rules.STEP_LIMIT, wait=False, now=now
             )
             return Stepped(closed.task, closed)
 
         def move(task: Task) -> Task:
             if begins:
-                task = rules.begin_step(task, now, description, tool_name=tool_name, args=given, call_id=call_id)
-            return rules.finish_step(task, now, **told, call_id=call_id) if ends else task
+                task = rules.begin_step(task, now, description, tool_name=tool_name, args=args, call_id=call_id)
+            return rules.finish_step(task, now, result=result_text, error=error_text, call_id=call_id) if ends else task
 
         return Stepped(self._change_task(session_id, move, now))
 
     def interrupt_steps(
         self, session_id: str = MAIN, *, waited_for: Collection[str] = (), now: datetime | None = None
     ) -> Task | None:
-        """Note steps of calls that got no result as failed, because the process that made the calls died.
+        """Mark steps of tool calls without a result as failed, after the process that made the calls died.
 
         Args:
-            waited_for: ids of calls whose results are to come.
+            waited_for: ids of calls whose results are still expected.
         """
         from memctl.tasks import rules
 
         now = now or times.utc_now()
-        held = self.get(session_id, now=now)
-        if held is None or rules.interrupted(held, now, waited_for) == held:
-            return held
+        current = self.get(session_id, now=now)
+        if current is None or rules.interrupted(current, now, waited_for) == current:
+            return current
         return self._change_task(session_id, lambda task: rules.interrupted(task, now, waited_for), now)
 
     def note(
@@ -212,7 +212,7 @@ class Tasks(Teaching):
         used: Sequence[str] = (),
         now: datetime | None = None,
     ) -> Task:
-        """Note a finding on the scratchpad, a decision in the log, a candidate for knowledge, or memories used.
+        """Note a finding on the scratchpad, a decision, a candidate for knowledge, or used memories.
 
         Raises:
             NotFoundError: the session has no task, or there is no such memory.
@@ -220,21 +220,21 @@ class Tasks(Teaching):
         from memctl.tasks import rules
 
         now = now or times.utc_now()
-        told = redacted_text(text)
+        text = redacted_text(text)
         self._engine.refresh()
         ids = [self._engine.full_id(memory_id) for memory_id in used]
 
         def move(task: Task) -> Task:
-            task = rules.drew_on(task, now, ids) if ids else task
+            task = rules.used(task, now, ids) if ids else task
             if ids and not text.strip():
                 return task
             if decision or knowledge:
-                return (rules.decided if decision else rules.learned)(task, now, told)
-            return rules.note(task, now, key, told)
+                return (rules.decided if decision else rules.learned)(task, now, text)
+            return rules.note(task, now, key, text)
 
         return self._change_task(session_id, move, now)
 
-    # Their end
+    # Closing
 
     def complete(
         self,
@@ -248,7 +248,7 @@ class Tasks(Teaching):
         wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
-        """End a task that is done (or done in part): it becomes an episode, and teaches what worked."""
+        """Close a task that is done, or done in part: it becomes an episode, and teaches what worked."""
         return self.close(
             "partial" if partial else "success", summary=summary, session_id=session_id, approach=approach,
             lessons=lessons, use_model=use_model, wait=wait, now=now,
@@ -264,7 +264,7 @@ class Tasks(Teaching):
         wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
-        """End a task that failed: it becomes an episode, and teaches why."""
+        """Close a task that failed: it becomes an episode, and teaches why."""
         return self.close(
             "failure", summary=reason, session_id=session_id, lessons=lessons, use_model=use_model, wait=wait, now=now
         )
@@ -282,70 +282,69 @@ class Tasks(Teaching):
         wait: bool = True,
         now: datetime | None = None,
     ) -> Closed:
-        """End a task as `success`, `partial` or `failure`.
+        """Close a task as `success`, `partial` or `failure`.
 
-        A language model, where one is configured, says how it was done and what is to be learned, as far as nobody has.
+        A configured language model adds the approach and the lessons where they are not given.
 
         Args:
-            wait: False: the model is asked later, by `teach_tasks` or `maintain`; until then what rules say stands.
+            wait: False: the model is asked later, by `teach` or `maintain`; until then the rules' texts stand.
 
         Raises:
             NotFoundError: the session has no task.
-            RefusedError: somebody else wrote the session.
-            UsageError: there is no such outcome.
+            RefusedError: another user wrote the session.
+            UsageError: no such outcome.
         """
-        from memctl.tasks import episodes as task_episodes
+        from memctl.tasks.episodes import unexplained
         from memctl.tasks.rules import closed
 
         now = now or times.utc_now()
         self._sessions.need_own(session_id)
         held = self._need_task(session_id, now)
-        told, said = redacted_text(summary), [redacted_text(lesson) for lesson in lessons]
-        said_how = redacted_text(approach)
-        over = closed(held, outcome, now, summary=told, approach=said_how, lessons=said, ended_by=ended_by)
-        taught, notes = self._taught(over) if use_model and wait else (over, ())
+        over = closed(
+            held, outcome, now, summary=redacted_text(summary), approach=redacted_text(approach),
+            lessons=[redacted_text(lesson) for lesson in lessons], ended_by=ended_by,
+        )  # fmt: skip
+        explained, notes = self._explained(over) if use_model and wait else (over, ())
 
         def close(session: Session) -> tuple[Session, None]:
             if task_of(session) != held:
                 raise ConflictError("another process changed the task in the meantime", hint="Try again.")
-            return with_task(noting_task(session, held), taught), None
+            return with_task(noting_task(session, held), explained), None
 
         self._sessions.change(session_id, close, now)
         later = use_model and not wait and self._engine.has_llm
-        return replace(self._archive(taught, now, task_episodes.untold(over) if later else ()), notes=notes)
+        return replace(self._archive(explained, now, unexplained(over) if later else ()), notes=notes)
 
-    def _taught(self, over: Task) -> tuple[Task, tuple[str, ...]]:
-        from memctl.tasks import episodes as task_episodes
+    def _explained(self, task: Task) -> tuple[Task, tuple[str, ...]]:
+        """The task with the model's explanation, where it needs one, and notes."""
+        from memctl.tasks import episodes
         from memctl.tasks.rules import rendered
 
-        if not task_episodes.untold(over):
-            return over, ()
-        state = rendered(over, self._engine.settings.task_iterations)
-        about = {"state": state, "outcome": over.outcome, "outcome_summary": over.outcome_summary}
-        answer = self._lessons(about)
-        told = task_episodes.with_lessons(over, answer.value) if answer.value else over
-        return told, answer.notes("lessons by rules")
+        if not episodes.unexplained(task):
+            return task, ()
+        state = rendered(task, self._engine.settings.task_iterations)
+        about = {"state": state, "outcome": task.outcome, "outcome_summary": task.outcome_summary}
+        answer = self._explanation(about)
+        explained = episodes.with_explanation(task, answer.value) if answer.value else task
+        return explained, answer.notes("lessons by rules")
 
     def end(
         self, session_id: str = MAIN, *, use_model: bool = True, wait: bool = True, now: datetime | None = None
     ) -> None:
-        """End the task at hand of a session that ends: `partial` where a step of it worked, else as failed."""
-        from memctl.tasks import rules as tasks
+        """Close the current task of a session that ends: as `partial` where a step succeeded, else as `failure`."""
+        from memctl.tasks.rules import COMPLETED, SESSION_ENDED
 
         now = now or times.utc_now()
-        task = self.get(session_id, now=now)
-        if task:
-            done = any(step.status == "completed" for step in task.steps)
-            words = tasks.SESSION_ENDED[language_of(task.original_request)]
-            outcome = "partial" if done else "failure"
-            self.close(outcome, summary=words, session_id=session_id, use_model=use_model, wait=wait, now=now)
+        if task := self.get(session_id, now=now):
+            outcome = "partial" if any(step.status == COMPLETED for step in task.steps) else "failure"
+            reason = SESSION_ENDED[language_of(task.original_request)]
+            self.close(outcome, summary=reason, session_id=session_id, use_model=use_model, wait=wait, now=now)
 
     def past_limit(self, session_id: str = MAIN) -> Closed | None:
-        """The session's last task with what became of it, where it took too many steps and none was begun since."""
+        """The session's last task, where it ended at its step limit and no other has begun since."""
         from memctl.tasks import rules
 
-        held = self.get(session_id)
-        episode = None if held else self._episode_if_any("", session_id)
+        episode = None if self.get(session_id) else self._episode_if_any("", session_id)
         if episode is None or episode.metadata.get("ended_by") != rules.STEP_LIMIT:
             return None
         about = {name: str(episode.metadata.get(name) or "") for name in ("task_description", "outcome_summary")}
@@ -356,17 +355,17 @@ class Tasks(Teaching):
         )  # fmt: skip
         return Closed(task, episode, notes=(rules.over_already(task),))
 
-    # The user's word
+    # Feedback
 
     def feedback(self, text: str, *, task_id: str = "", session_id: str = MAIN, now: datetime | None = None) -> Memory:
-        """The user's word on a task, at hand or over: an episode of its own, and important.
+        """The user's feedback on a task, open or over, as an episode of its own.
 
         Args:
-            task_id: the task; else the session's at hand, else the one that was over there last.
+            task_id: the task; otherwise the session's current or last one.
 
         Raises:
             NotFoundError: no such task.
-            UsageError: there is no text.
+            UsageError: the text is empty.
         """
         now = now or times.utc_now()
         if not text.strip():
@@ -380,7 +379,7 @@ class Tasks(Teaching):
         return self._engine.apply(decide, now, on_secret=MASK)
 
     def _feedback(self, text: str, task_id: str, session_id: str, now: datetime) -> Memory:
-        """The episode of the user's word on a task: made from the task's own, where that is written."""
+        """The episode of feedback; its source is the task's own episode, where that is written."""
         from memctl.tasks.episodes import feedback_episode
 
         task = self.get(session_id, now=now)
@@ -398,18 +397,17 @@ class Tasks(Teaching):
         Raises:
             NotFoundError: there is none.
         """
-        found = self._episode_if_any(task_id, session_id)
-        if found is None:
-            which = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
-            raise NotFoundError(which, hint="`memctl task list` shows those at hand; --task names one that is over.")
-        return found
+        if episode := self._episode_if_any(task_id, session_id):
+            return episode
+        problem = f"no task {task_id!r}" if task_id else f"session {session_id} had no task"
+        raise NotFoundError(problem, hint="`memctl task list` shows the open ones; --task names one that is over.")
 
     def _episode_if_any(self, task_id: str, session_id: str) -> Memory | None:
         self._engine.refresh()
-        found = [
+        episodes = [
             memory
             for memory in self._engine.view().all()
             if memory.kind == "episode" and memory.external_id.startswith("task_")
             and (memory.external_id.startswith(task_id) if task_id else memory.session_id == session_id)
         ]  # fmt: skip
-        return found[-1] if found else None
+        return episodes[-1] if episodes else None

@@ -1,4 +1,4 @@
-"""A task as the state of a component in its session's file."""
+"""A task as the state of the component `task` in its session's file."""
 
 from __future__ import annotations
 
@@ -17,22 +17,21 @@ _STEP_TEXTS = ("description", "tool_name", "result", "error", "status", "call_id
 
 
 def to_state(task: Task) -> dict[str, Any]:
-    """The state of the component `task`."""
-    found: dict[str, Any] = {f.name: getattr(task, f.name) for f in fields(task) if f.name != "extra"}
-    found |= {name: _moment(found[name]) for name in _TIMES}
-    found |= {name: list(found[name]) for name in _LISTS}
-    found |= {name: dict(found[name]) for name in ("scratchpad", "context")}
-    found["steps"] = [_step_state(step) for step in task.steps]
+    state: dict[str, Any] = {f.name: getattr(task, f.name) for f in fields(task) if f.name != "extra"}
+    state |= {name: _moment(state[name]) for name in _TIMES}
+    state |= {name: list(state[name]) for name in _LISTS}
+    state |= {name: dict(state[name]) for name in ("scratchpad", "context")}
+    state["steps"] = [_step_state(step) for step in task.steps]
     if not task.ended_by:
-        del found["ended_by"]
-    return {**found, **task.extra}
+        del state["ended_by"]
+    return {**state, **task.extra}
 
 
 def _step_state(step: Step) -> dict[str, Any]:
-    found: dict[str, Any] = {f.name: getattr(step, f.name) for f in fields(step) if f.name != "extra"}
-    found |= {name: _moment(found[name]) for name in _TIMES if name in found}
-    found = {name: value for name, value in found.items() if value or name != "call_id"}
-    return {**found, "args": dict(step.args), **step.extra}
+    state: dict[str, Any] = {f.name: getattr(step, f.name) for f in fields(step) if f.name != "extra"}
+    state |= {name: _moment(state[name]) for name in _TIMES if name in state}
+    state = {name: value for name, value in state.items() if value or name != "call_id"}
+    return {**state, "args": dict(step.args), **step.extra}
 
 
 def _moment(moment: datetime | None) -> str | None:
@@ -43,17 +42,17 @@ def from_state(state: Any) -> Task:
     """A task from the state of its component.
 
     Raises:
-        InvalidDataError: it is none.
+        InvalidDataError: it is not a task.
     """
     if not isinstance(state, Mapping) or not all(isinstance(state.get(n), str) for n in ("id", "original_request")):
         raise InvalidDataError("the component `task` holds no task", hint="`memctl session delete ID` removes it.")
     known = {f.name for f in fields(Task)} - {"extra"}
     try:
-        found: dict[str, Any] = {"session_id": ""}
-        found |= {name: _field(name, state[name]) for name in known if state.get(name) is not None}
-        task = Task(**found, extra={name: value for name, value in state.items() if name not in known})
+        values: dict[str, Any] = {"session_id": ""}
+        values |= {name: _field(name, state[name]) for name in known if state.get(name) is not None}
+        task = Task(**values, extra={name: value for name, value in state.items() if name not in known})
     except (TypeError, ValueError, AttributeError, OverflowError) as problem:
-        raise InvalidDataError(f"the component `task` cannot be understood: {problem}") from None
+        raise InvalidDataError(f"the component `task` is malformed: {problem}") from None
     if task.status not in STATUSES or any(step.status not in STATUSES for step in task.steps):
         raise InvalidDataError(f"the task has a status it cannot have; statuses: {', '.join(STATUSES)}")
     return task
@@ -73,8 +72,8 @@ def _field(name: str, value: Any) -> Any:
 
 def _step(state: Mapping[str, Any]) -> Step:
     known = {f.name for f in fields(Step)} - {"extra"}
-    found: dict[str, Any] = {name: state[name] for name in known if state.get(name) is not None}
-    found |= {name: times.from_value(found[name]) for name in _TIMES if name in found}
-    found |= {name: str(found[name]) for name in _STEP_TEXTS if name in found}
+    values: dict[str, Any] = {name: state[name] for name in known if state.get(name) is not None}
+    values |= {name: times.from_value(values[name]) for name in _TIMES if name in values}
+    values |= {name: str(values[name]) for name in _STEP_TEXTS if name in values}
     extra = {name: value for name, value in state.items() if name not in known}
-    return Step(**{"description": "", **found, "args": dict(found.get("args", {}))}, extra=extra)
+    return Step(**{"description": "", **values, "args": dict(values.get("args", {}))}, extra=extra)

@@ -3,30 +3,38 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
-from memctl.core.models import Memory
+from memctl.core import records
+from memctl.core.models import ACTIVE, Filters, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line, shortened
+from memctl.reflections.service import reflection_path
+from memctl.reflections.writing import Written, written
 from memctl.sessions.summary import telling
-from memctl.tasks.episodes import approach_of
+from memctl.storage.folder.entries import memory_of
+from memctl.storage.folder.view import View
+from memctl.tasks.episodes import SOURCE, approach_of
 from memctl.tasks.rules import FAILURE, Task
 
 WORKED, AVOID = "worked", "avoid"
 STRATEGY_TAG = "task_strategy"
 SAME_TASK = 0.6
-"""Share of telling words in common from which two tasks are the same, for their strategies."""
+"""Share of terms in common from which two descriptions are of the same task."""
+
+LONGEST_WHY = {"en": 300, "zh": 160}
 
 
 @dataclass(frozen=True)
 class Proposal:
-    """A strategy that a task teaches: what worked, or why it failed.
+    """A strategy that a task teaches.
 
     Args:
         verdict: `worked` or `avoid`.
-        description: the task; tasks that are alike in it share one strategy.
-        why: the approach that worked, or what it failed of.
+        description: the task; tasks with similar descriptions share one strategy.
+        why: the approach that worked, or the reason of the failure.
     """
 
     verdict: str
@@ -36,33 +44,22 @@ class Proposal:
     tags: tuple[str, ...]
 
 
-def strategy_of(task: Task) -> Proposal | None:
-    """What a task that is over teaches; None where nobody can say what worked, or why it failed."""
+def proposal_of(task: Task) -> Proposal | None:
+    """What a task that is over teaches; None where it is not known what worked, or why it failed."""
     verdict = AVOID if task.outcome == FAILURE else WORKED
-    errors = [step.error for step in task.steps if step.error]
-    failure = [f"{step.description}: {step.error}" for step in task.steps if step.error]
-    why = (task.outcome_summary or (failure or [""])[-1]) if verdict == AVOID else approach_of(task)
-    if not why.strip() or (verdict == AVOID and not errors and not task.lessons and not task.outcome_summary):
+    failures = [f"{step.description}: {step.error}" for step in task.steps if step.error]
+    why = (task.outcome_summary or (failures or [""])[-1]) if verdict == AVOID else approach_of(task)
+    if not why.strip():
         return None
-    zh = language_of(task.original_request) == "zh"
+    language = language_of(task.original_request)
     forms = {
-        (WORKED, False): "For {task!r}, this worked: {why}", (AVOID, False): "{task!r} failed: {why}",
-        (WORKED, True): "“{task}”：这样做有效：{why}", (AVOID, True): "“{task}”失败的原因：{why}",
+        (WORKED, "en"): "For {task!r}, this worked: {why}", (AVOID, "en"): "{task!r} failed: {why}",
+        (WORKED, "zh"): "“{task}”：这样做有效：{why}", (AVOID, "zh"): "“{task}”失败的原因：{why}",
     }  # fmt: skip
-    why_shown = shortened(why, LONGEST_WHY["zh" if zh else "en"])
-    content = forms[verdict, zh].format(task=shortened(task.goal, 120), why=why_shown)
+    shown = shortened(why, LONGEST_WHY[language])
+    content = forms[verdict, language].format(task=shortened(task.goal, 120), why=shown)
     tags = (STRATEGY_TAG, verdict, *(f"tool:{tool}" for tool in task.tools_used))
     return Proposal(verdict, task.original_request, why, content, tags)
-
-
-LONGEST_WHY = {"en": 300, "zh": 160}
-
-
-def retold(strategy: Memory, before: str, after: str) -> str:
-    """A strategy's text with another approach at its end; the same text where it does not end in that approach."""
-    most = LONGEST_WHY[language_of(str(strategy.metadata.get("task_description", "")))]
-    head = strategy.content.removesuffix(shortened(before, most))
-    return strategy.content if head == strategy.content else head + shortened(after, most)
 
 
 def same_task(one: str, other: str) -> bool:
@@ -73,9 +70,89 @@ def same_task(one: str, other: str) -> bool:
 
 
 def strategy_confidence(times_seen: int) -> float:
-    """How sure a strategy of so many tasks is: Laplace's rule, as for those that are consolidated."""
+    """The confidence of a strategy of so many tasks, by Laplace's rule."""
     return round((times_seen + 1) / (times_seen + 2), 2)
 
+
+# Records
+
+
+def new_record(proposal: Proposal) -> Memory:
+    """A new strategy, without id and sources."""
+    return Memory(
+        "",
+        proposal.content,
+        kind="strategy",
+        category="strategy",
+        subcategory="task",
+        tags=proposal.tags,
+        confidence=strategy_confidence(1),
+        importance=records.IMPORTANCE["strategy"],
+        source=SOURCE,
+        metadata={"task_description": proposal.description, "verdict": proposal.verdict},
+    )
+
+
+def taught(view: View, proposal: Proposal, blank: Memory, episode: Memory, now: datetime) -> tuple[Memory, Written]:
+    """The strategy of a proposal, `blank` or a known one, and its reflection, rebuilt from all its episodes."""
+    known = _known(view, proposal, now)
+    sources = (*(known.sources if known else ()), episode.memory_id)
+    if known is None:
+        record = replace(blank, sources=sources, session_id=episode.session_id)
+    else:
+        record = replace(
+            known, sources=sources, mentions=known.mentions + 1, confidence=strategy_confidence(len(sources)),
+            tags=tuple(dict.fromkeys((*known.tags, *proposal.tags))), updated_at=now,
+        )  # fmt: skip
+    episodes = [memory for memory in map(view.get, sources[:-1]) if memory] + [episode]
+    return _with_reflection(view, record, proposal, episodes, now)
+
+
+def retaught(view: View, before: Memory, after: Memory, now: datetime) -> list[tuple[Memory, Written]]:
+    """The strategies made from an episode, and their reflections, after the episode was explained."""
+    made = [strategy for strategy in _active(view, now, STRATEGY_TAG) if before.memory_id in strategy.sources]
+    return [_reworded(view, strategy, before, after, now) for strategy in made]
+
+
+def _reworded(view: View, strategy: Memory, before: Memory, after: Memory, now: datetime) -> tuple[Memory, Written]:
+    verdict = str(strategy.metadata.get("verdict"))
+    was, approach = (str(episode.metadata.get("approach", "")) for episode in (before, after))
+    content = strategy.content
+    if verdict == WORKED and strategy.sources == (before.memory_id,):
+        content = with_approach(strategy, was, approach)
+    why = approach if verdict == WORKED else str(after.metadata.get("outcome_summary") or content)
+    proposal = Proposal(verdict, str(strategy.metadata.get("task_description", "")), why, content, strategy.tags)
+    episodes = [after if m.memory_id == after.memory_id else m for m in map(view.get, strategy.sources) if m]
+    return _with_reflection(view, replace(strategy, content=content, updated_at=now), proposal, episodes, now)
+
+
+def with_approach(strategy: Memory, before: str, after: str) -> str:
+    """A strategy's text with another approach at its end; unchanged where it does not end in the old one."""
+    most = LONGEST_WHY[language_of(str(strategy.metadata.get("task_description", "")))]
+    head = strategy.content.removesuffix(shortened(before, most))
+    return strategy.content if head == strategy.content else head + shortened(after, most)
+
+
+def _with_reflection(
+    view: View, record: Memory, proposal: Proposal, episodes: Sequence[Memory], now: datetime
+) -> tuple[Memory, Written]:
+    record = replace(record, summary_md_ref=reflection_path(record))
+    return record, written(view, record, strategy_body(proposal, episodes), now)
+
+
+def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
+    """The strategy for the same task with the same verdict."""
+    held = _active(view, now, STRATEGY_TAG, proposal.verdict)
+    described = ((memory, str(memory.metadata.get("task_description", ""))) for memory in held)
+    return next((memory for memory, text in described if same_task(text, proposal.description)), None)
+
+
+def _active(view: View, now: datetime, *tags: str) -> list[Memory]:
+    entries = view.index.matching(Filters(kinds=("strategy",), tags=tags), now)
+    return [memory for memory in map(memory_of, entries) if memory.status == ACTIVE]
+
+
+# Reflections
 
 _HEADINGS = {
     "en": {WORKED: "What worked: {}", AVOID: "What failed: {}", "steps": "Steps", "lessons": "Lessons",
@@ -83,26 +160,26 @@ _HEADINGS = {
     "zh": {WORKED: "有效的做法：{}", AVOID: "失败的做法：{}", "steps": "步骤", "lessons": "教训", "seen": "来源",
            "decisions": "决定"},
 }  # fmt: skip
-_MOST_TOLD = 8
+_MOST_LISTED = 8
 
 
 def strategy_body(proposal: Proposal, episodes: Sequence[Memory]) -> str:
     """The Markdown of a strategy, from the episodes of its tasks, oldest first."""
     words = _HEADINGS[language_of(proposal.description)]
-    last = episodes[-_MOST_TOLD:][::-1]
+    last = episodes[-_MOST_LISTED:][::-1]
     parts = [f"# {words[proposal.verdict].format(shortened(proposal.description, 80))}", shortened(proposal.why, 600)]
     steps = next((s for e in last if isinstance(s := e.metadata.get("steps"), list) and s), [])
-    if listed := [_told_step(step) for step in steps if isinstance(step, Mapping)]:
-        parts.append(f"## {words['steps']}\n\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(listed, 1)))
+    if lines := [_step_line(step) for step in steps if isinstance(step, Mapping)]:
+        parts.append(f"## {words['steps']}\n\n" + "\n".join(f"{n}. {text}" for n, text in enumerate(lines, 1)))
     for name, heading in (("lessons", "lessons"), ("key_decisions", "decisions")):
-        found = dict.fromkeys(one_line(str(text))[:300] for e in last for text in e.metadata.get(name) or ())
-        if found:
-            parts.append(f"## {words[heading]}\n\n" + "\n".join(f"- {text}" for text in list(found)[:_MOST_TOLD]))
+        texts = dict.fromkeys(one_line(str(text))[:300] for e in last for text in e.metadata.get(name) or ())
+        if texts:
+            parts.append(f"## {words[heading]}\n\n" + "\n".join(f"- {text}" for text in list(texts)[:_MOST_LISTED]))
     seen = [f"- {e.memory_id}: {one_line(str(e.metadata.get('outcome_summary') or e.content))[:200]}" for e in last]
     return "\n\n".join([*parts, f"## {words['seen']}\n\n" + "\n".join(seen)])
 
 
-def _told_step(step: Mapping[str, Any]) -> str:
+def _step_line(step: Mapping[str, Any]) -> str:
     tool = f" (`{step['tool_name']}`)" if step.get("tool_name") else ""
     failed = f" — {one_line(str(step['error']))[:160]}" if step.get("error") else ""
     return f"{one_line(str(step.get('description', '')))[:200]}{tool}{failed}"
