@@ -23,8 +23,8 @@ from math import log
 from memctl.conflicts import contradictions, relations, statements
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
-from memctl.core import dates, messages, recalled, sensitive, times
-from memctl.core.formats import document, knowledge, reflections, safe_yaml, trash
+from memctl.core import dates, messages, recalled, redaction, sensitive, times
+from memctl.core.formats import document, knowledge, reflections, safe_yaml
 from memctl.core.limits import Limits
 from memctl.core.models import Memory
 from memctl.core.text import terms
@@ -37,11 +37,11 @@ from memctl.feedback import rules as feedback
 from memctl.git import diffs, settling
 from memctl.present import plain
 from memctl.reflections import extractive
-from memctl.retrieval import asked, route
+from memctl.retrieval import asked, retrieve, route
 from memctl.sessions import summary, topics, window
-from memctl.storage.files import merge, merge_texts, sessions
+from memctl.storage.files import merge, merge_texts, sessions, trash
 from memctl.storage.index import cues
-from memctl.strategies import redaction, rules
+from memctl.strategies import failures, records
 from memctl.transfer import formats, jsontext, notes
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -254,7 +254,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "terms": terms.terms,
     "pieces": terms.pieces,
     "text for the index": terms.prepared,
-    "a question's terms": lambda said: terms.match_expression(terms.terms(said)),
+    "a question's terms": lambda said: terms.match_expression(list(retrieve.question_terms(said))),
     "a question's route": route.route,
     "what a question asks for": lambda said: asked.asked(said, frozenset({"alice"}), NOW),
     "cues": lambda said: (cues.asks(said, len(said)), cues.stands(_memory(said)), cues.speaker(_memory(said))),
@@ -265,9 +265,9 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "secrets in a value": lambda said: list(sensitive.in_value({"a": [said]})),
     "redacted arguments": lambda said: redaction.redacted({"a": said, "b": [said]}),
     "redacted text": redaction.redacted_text,
-    "a stored error": rules.storable,
-    "an error's signature": lambda said: rules.similarity(said, f"{said} a", ["a"]),
-    "an error in a reflection": lambda said: (rules.message_in(said), rules.explanations_in(said)),
+    "a stored error": failures.storable,
+    "an error's signature": lambda said: failures.similarity(said, f"{said} a", ["a"]),
+    "an error in a reflection": lambda said: (records.message_in(said), records.explanations_in(said)),
     "extraction": _extracted,
     "sentences": lambda said: list(clauses.split(said)),
     "clauses": lambda said: clauses.read(said[: clauses.LONGEST_SENTENCE]),

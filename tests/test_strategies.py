@@ -1,4 +1,4 @@
-"""Error-recovery strategies: what is kept of a mended call, how it carries over, what outcomes and warnings say."""
+"""Error-recovery strategies: what is kept of a fixed call, how it carries over, what outcomes and warnings say."""
 
 from __future__ import annotations
 
@@ -23,21 +23,16 @@ from tenacity import AsyncRetrying, RetryError, Retrying, stop_after_attempt
 
 from memctl import Memory, MemoryStore, Recovery
 from memctl.config import Settings
+from memctl.core.plain_json import TOO_LONG, plain
+from memctl.core.redaction import REDACTED, held_secrets, redacted, redacted_text
+from memctl.core.sensitive import secret_name
 from memctl.errors import InvalidDataError, NotFoundError, ProviderError, UsageError
 from memctl.storage.files import lock
-from memctl.strategies import fixes, patterns, report, rules, wording
-from memctl.strategies.fixes import MISSING, applied
-from memctl.strategies.redaction import (
-    REDACTED,
-    TOO_LONG,
-    held_secrets,
-    plain,
-    redacted,
-    redacted_text,
-    secret_look,
-    secret_name,
-)
-from memctl.strategies.rules import Match, Strategy
+from memctl.strategies import applying, failures, fixes, matching, narrative, patterns, records, values, wording
+from memctl.strategies.applying import applied
+from memctl.strategies.matching import Match
+from memctl.strategies.records import Strategy
+from memctl.strategies.values import MISSING
 
 ROOT = Path(__file__).resolve().parents[1]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -67,7 +62,7 @@ def advised(store: MemoryStore, arguments: Mapping[str, Any], **more: Any) -> An
 def carried(
     original: dict[str, Any], fixed: dict[str, Any], then: dict[str, Any], new: dict[str, Any], now: dict[str, Any],
     **more: Any,
-) -> fixes.Applied:  # fmt: skip
+) -> applying.Applied:  # fmt: skip
     """What a fix learned from one call does to another."""
     pattern = patterns.pattern(plain(original), plain(fixed), plain(then), frozenset())
     return applied(fixes.fixes(pattern), new, now, **more)
@@ -96,7 +91,7 @@ PLAIN = [
 @pytest.mark.parametrize("text", SECRETS)
 def test_what_looks_secret_is_masked(text: str) -> None:
     shown = redacted_text(text)
-    assert secret_look(text)
+    assert shown != text
     assert REDACTED in shown
     assert not re.search("hunter2|k1&|k-123|MIIEow|abcdef123456", shown)
 
@@ -135,14 +130,14 @@ def test_names_of_other_things(name: str) -> None:
     assert not secret_name(name)
 
 
-values = st.recursive(
+json_values = st.recursive(
     st.none() | st.booleans() | st.integers(-999, 999) | st.floats(-99, 99) | st.sampled_from(["", " ", "cats", "猫"])
     | st.text(st.sampled_from("abc 1'\"`{}猫.:="), max_size=8),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from(["a", "b", "c", "query"]), inner, max_size=3),
     max_leaves=6,
 )  # fmt: skip
 names = st.sampled_from(["query", "limit", "timeout", "a", "b", "env", "from", "example", "名"])
-arguments = st.dictionaries(names, values, max_size=4)
+arguments = st.dictionaries(names, json_values, max_size=4)
 
 
 @given(st.text(), st.sampled_from(SECRETS), st.text())
@@ -190,14 +185,14 @@ def test_nothing_secret_reaches_a_file(store: MemoryStore) -> None:
 # What is kept, and how it carries over
 
 
-@given(arguments, arguments, st.dictionaries(names, values, max_size=3))
+@given(arguments, arguments, st.dictionaries(names, json_values, max_size=3))
 @cases(300)
 def test_a_fix_mends_the_call_it_was_learned_from(
     original: dict[str, Any], fixed: dict[str, Any], context: dict[str, Any]
 ) -> None:
     assume("=" not in json.dumps([original, fixed]) and ":" not in "".join(_texts([original, fixed])))
     done = carried(original, fixed, context, original, context)
-    assert fixes.same(done.arguments, fixed)
+    assert values.same(done.arguments, fixed)
     assert "unresolved" not in {step.action for step in done.steps}
 
 
@@ -207,7 +202,7 @@ def _texts(value: Any) -> list[str]:
     return [text for part in value for text in _texts(part)] if isinstance(value, list) else [str(value)]
 
 
-@given(arguments, arguments, arguments, st.dictionaries(names, values, max_size=3))
+@given(arguments, arguments, arguments, st.dictionaries(names, json_values, max_size=3))
 @cases(300)
 def test_what_has_not_the_fault_is_never_touched(
     original: dict[str, Any], fixed: dict[str, Any], new: dict[str, Any], context: dict[str, Any]
@@ -242,7 +237,7 @@ def test_a_value_of_the_context_carries_over() -> None:
     lost = carried({"query": ""}, {"query": "cats"}, then, {"query": ""}, {"inputs": {}})
     assert ([step.note for step in lost.steps], lost.usable) == (["absent"], False)
     wrong = carried({"query": ""}, {"query": "cats"}, then, {"query": ""}, {"inputs": {"query": ["dogs"]}})
-    assert [(step.note, step.found) for step in wrong.steps] == [("type", "list")]
+    assert [(step.note, step.instead) for step in wrong.steps] == [("type", "list")]
 
 
 @pytest.mark.parametrize(
@@ -356,53 +351,53 @@ def test_values_that_are_no_json_pass_through() -> None:
     ],
 )
 def test_values_do_not_count_in_a_message(one: str, other: str) -> None:
-    assert rules.similarity(one, other) == 1.0
+    assert failures.similarity(one, other) == 1.0
 
 
 def test_a_named_argument_counts_in_a_message() -> None:
     one, other = "'query' must not be empty", "'limit' must not be empty"
-    assert rules.similarity(one, other) == 1.0
-    assert rules.similarity(one, other, ["query", "limit"]) < 1.0
-    assert rules.similarity("", "") == 0.0, "no message says nothing"
-    assert rules.similarity("it's not the server's fault", "the disk is full") < 0.5
+    assert failures.similarity(one, other) == 1.0
+    assert failures.similarity(one, other, ["query", "limit"]) < 1.0
+    assert failures.similarity("", "") == 0.0, "no message says nothing"
+    assert failures.similarity("it's not the server's fault", "the disk is full") < 0.5
 
 
 @given(st.text(), st.text())
 def test_similarity_is_bounded_and_symmetric(one: str, other: str) -> None:
-    alike = rules.similarity(one, other)
+    alike = failures.similarity(one, other)
     assert 0.0 <= alike <= 1.0
-    assert alike == rules.similarity(other, one)
-    assert not one.strip() or rules.similarity(one, one) == 1.0
+    assert alike == failures.similarity(other, one)
+    assert not one.strip() or failures.similarity(one, one) == 1.0
 
 
 # The score, and what an outcome does
 
 
 def strategy(tool: str = "t", error: str = "E", message: str = "it broke", **more: Any) -> Strategy:
-    failed = rules.failure(tool, error, message, {"query": ""})
+    failed = failures.failure(tool, error, message, {"query": ""})
     pattern = patterns.pattern({"query": ""}, {"query": "x"}, {}, frozenset())
-    found = rules.read(replace(rules.record(failed, pattern, more.pop("id", "mem_1"), "en", NOW), **more))
+    found = records.read(replace(records.record(failed, pattern, more.pop("id", "mem_1"), "en", NOW), **more))
     assert found
     return found
 
 
 def test_the_score_is_that_of_the_document() -> None:
-    failed = rules.failure("t", "E", "it broke", {"query": ""})
-    assert rules.match(strategy(), failed).score == 1.0
-    assert rules.match(strategy(tool="u"), failed).score == 0.7
-    assert rules.match(strategy(error="F"), failed).score == 0.5
-    assert rules.match(strategy(error="F", message="quite other words"), failed).score == 0.3
-    assert rules.match(strategy(tool="u", error="F", message="quite other words"), failed).score == 0.0
+    failed = failures.failure("t", "E", "it broke", {"query": ""})
+    assert matching.match(strategy(), failed).score == 1.0
+    assert matching.match(strategy(tool="u"), failed).score == 0.7
+    assert matching.match(strategy(error="F"), failed).score == 0.5
+    assert matching.match(strategy(error="F", message="quite other words"), failed).score == 0.3
+    assert matching.match(strategy(tool="u", error="F", message="quite other words"), failed).score == 0.0
 
 
 def test_ties_go_to_confidence_then_use() -> None:
-    failed = rules.failure("t", "E", "it broke")
+    failed = failures.failure("t", "E", "it broke")
     found = [
         strategy(id="mem_a", confidence=0.7, access_count=1), strategy(id="mem_b", confidence=0.7, access_count=2),
         strategy(id="mem_c", confidence=0.9), strategy(id="mem_d", tool="u", confidence=1.0),
         strategy(id="mem_e", confidence=0.29),
     ]  # fmt: skip
-    assert [m.strategy.memory.memory_id for m in rules.ranked(found, failed)] == [
+    assert [m.strategy.memory.memory_id for m in matching.ranked(found, failed)] == [
         "mem_c",
         "mem_b",
         "mem_a",
@@ -414,7 +409,7 @@ def test_ties_go_to_confidence_then_use() -> None:
 def test_outcomes_stay_in_bounds_and_move_the_right_way(confidence: float, results: list[bool]) -> None:
     memory = strategy(confidence=confidence).memory
     for success in results:
-        after = rules.outcome(memory, success, NOW)
+        after = records.outcome(memory, success, NOW)
         assert 0.0 <= after.confidence <= 1.0
         assert (
             round(memory.confidence, 4) <= after.confidence
@@ -423,7 +418,7 @@ def test_outcomes_stay_in_bounds_and_move_the_right_way(confidence: float, resul
         )
         assert after.access_count == memory.access_count + success
         memory = after
-    found = rules.read(memory)
+    found = records.read(memory)
     assert found
     assert (found.successes, found.failures) == (sum(results), len(results) - sum(results))
 
@@ -432,14 +427,14 @@ def test_four_failures_in_a_row_end_the_proposals() -> None:
     memory = strategy().memory
     marks = []
     for _ in range(4):
-        memory = rules.outcome(memory, False, NOW, "still broken")
-        marks.append((memory.confidence >= rules.LEAST_CONFIDENCE, memory.needs_revision))
+        memory = records.outcome(memory, False, NOW, "still broken")
+        marks.append((memory.confidence >= records.LEAST_CONFIDENCE, memory.needs_revision))
     assert marks == [(True, False)] * 3 + [(False, True)]
     assert memory.metadata["last_failure"] == "still broken"
     assert (memory.status, memory.access_count) == ("active", 0)
-    back = rules.outcome(memory, True, NOW)
-    assert (back.confidence >= rules.LEAST_CONFIDENCE, back.needs_revision) == (True, False)
-    assert rules.outcome(replace(memory, needs_revision=True, confidence=0.9), True, NOW).needs_revision
+    back = records.outcome(memory, True, NOW)
+    assert (back.confidence >= records.LEAST_CONFIDENCE, back.needs_revision) == (True, False)
+    assert records.outcome(replace(memory, needs_revision=True, confidence=0.9), True, NOW).needs_revision
 
 
 @pytest.mark.parametrize("name", ["", "  ", "two\nlines", "x" * 201, "bell\x07"])
@@ -448,8 +443,8 @@ def test_a_tool_and_an_error_need_names(name: str, store: MemoryStore) -> None:
         store.strategies.record(name, "ValueError", original={}, fixed={})
     with pytest.raises(UsageError):
         store.strategies.suggest("t", name)
-    assert rules.error_name("requests.exceptions.Timeout") == "Timeout"
-    assert rules.error_name("HTTP 404. Not found") == "HTTP 404. Not found"
+    assert failures.error_name("requests.exceptions.Timeout") == "Timeout"
+    assert failures.error_name("HTTP 404. Not found") == "HTTP 404. Not found"
 
 
 # In a store
@@ -503,7 +498,7 @@ def test_a_chinese_failure_is_told_in_chinese(store: MemoryStore) -> None:
 def test_chinese_values_do_not_make_an_english_record_chinese(store: MemoryStore) -> None:
     learned(store, tool="fetch")
     done = store.strategies.record("搜索", "ValueError", original={"q": ""}, fixed={"q": "猫"}, now=NOW)
-    found = rules.read(done.memory)
+    found = records.read(done.memory)
     assert found
     assert (found.language, found.memory.content.endswith("(q → 猫).")) == ("en", True)
 
@@ -939,17 +934,17 @@ def test_a_broken_report_file_is_named(store: MemoryStore) -> None:
 def test_every_report_can_be_written(rows: list[tuple[str, str, float, dict[str, Any], dict[str, Any]]]) -> None:
     found = []
     for number, (tool, error, confidence, original, fixed) in enumerate(rows):
-        failed = rules.failure(tool, error, "m", original)
+        failed = failures.failure(tool, error, "m", original)
         pattern = patterns.pattern(plain(original), plain(fixed), {}, frozenset())
-        memory = rules.record(failed, pattern, f"mem_{number}", ("en", "zh")[number % 2], NOW)
-        one = rules.read(replace(memory, confidence=confidence))
+        memory = records.record(failed, pattern, f"mem_{number}", ("en", "zh")[number % 2], NOW)
+        one = records.read(replace(memory, confidence=confidence))
         assert one
         found.append(one)
-    draft = report.draft(found, {})
+    draft = narrative.draft(found, {})
     assert draft.body.startswith(f"# {draft.title}\n")
     assert "\n" not in draft.summary
     told = [one.memory.memory_id for one in found if re.search(rf"\b{one.memory.memory_id}\b", draft.body)]
-    assert len(told) == len(found) or len(found) > report.PER_TOOL
+    assert len(told) == len(found) or len(found) > narrative.PER_TOOL
 
 
 # Across tools
@@ -1023,7 +1018,7 @@ def test_when_history_warns(
     assert [warned.sure for warned in store.strategies.warn("t", new)] == ([] if sure is None else [sure])
     again = store.strategies.warn("t", original)
     assert len(again) == 1, "the very call that failed is always warned of"
-    assert fixes.same(again[0].applied.arguments, fixed)
+    assert values.same(again[0].applied.arguments, fixed)
 
 
 @given(arguments, arguments)
@@ -1031,13 +1026,13 @@ def test_when_history_warns(
 def test_the_call_that_failed_is_warned_of_and_the_one_that_worked_mostly_not(
     original: dict[str, Any], fixed: dict[str, Any]
 ) -> None:
-    assume(not fixes.same(original, fixed))
-    failed = rules.failure("t", "E", "it broke", original)
+    assume(not values.same(original, fixed))
+    failed = failures.failure("t", "E", "it broke", original)
     pattern = patterns.pattern(plain(original), plain(fixed), {}, frozenset())
-    found = rules.read(rules.record(failed, pattern, "mem_1", "en", NOW))
+    found = records.read(records.record(failed, pattern, "mem_1", "en", NOW))
     assert found
-    assume(not any(fixes.withheld(fix.before) for fix in found.fixes))
-    assert len(rules.warnings([found], original, {})) == 1
+    assume(not any(values.withheld(fix.before) for fix in found.fixes))
+    assert len(matching.warnings([found], original, {})) == 1
     assert wording.failed_when("t", "E", "", found.fixes, "zh")
 
 
@@ -1087,7 +1082,7 @@ def test_in_a_loop_of_ones_own(store: MemoryStore) -> None:
     tools = Tools()
     for _ in range(2):
         with Recovery(store, fix=repair).call("search", {"query": ""}, context=CONTEXT) as call:
-            for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.mend):
+            for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.repair):
                 with attempt:
                     tools.search(**call.arguments)
         assert call.arguments == {"query": "dogs"}
@@ -1104,7 +1099,7 @@ def test_a_strategy_that_fails_is_told_so(store: MemoryStore) -> None:
 
     def loop(reraise: bool) -> None:
         with Recovery(store).call("search", {"query": ""}) as call:
-            for attempt in Retrying(stop=stop_after_attempt(2), reraise=reraise, before_sleep=call.mend):
+            for attempt in Retrying(stop=stop_after_attempt(2), reraise=reraise, before_sleep=call.repair):
                 with attempt:
                     tools.search(**call.arguments)
 
@@ -1132,7 +1127,7 @@ def test_two_errors_in_one_call_teach_two_strategies(store: MemoryStore) -> None
 
     tools = Tools()
     Recovery(store, fix=both).run(tools.search, {"query": "", "timeout": 1}, context=CONTEXT)
-    told = {found.error_type: rules.in_words(found) for found in store.strategies.all()}
+    told = {found.error_type: records.in_words(found) for found in store.strategies.all()}
     assert told == {
         "ValueError": ['`query`: `""` → `dogs`, taken from `inputs.query` of the context'],
         "TimeoutError": ["`timeout`: `1` → `20`, raised to at least `20`"],
@@ -1156,7 +1151,7 @@ def test_an_error_that_passes_is_learned(store: MemoryStore) -> None:
         return url
 
     assert Recovery(store).run(fetch, {"url": "u"}) == "u"
-    assert [rules.in_words(found) for found in store.strategies.all()] == [
+    assert [records.in_words(found) for found in store.strategies.all()] == [
         ["nothing was changed: the same call succeeded when it was tried again"]
     ]
 
@@ -1182,7 +1177,7 @@ def test_coroutines_are_mended_too(store: MemoryStore) -> None:
     async def loop() -> str:
         first = await Recovery(store, fix=repair).run_async(search, {"query": ""}, context=CONTEXT)
         with Recovery(store).call("search", {"query": ""}, context=CONTEXT) as call:
-            async for attempt in AsyncRetrying(stop=stop_after_attempt(2), reraise=True, before_sleep=call.mend):
+            async for attempt in AsyncRetrying(stop=stop_after_attempt(2), reraise=True, before_sleep=call.repair):
                 with attempt:
                     return first + await search(**call.arguments)
         return ""
@@ -1217,7 +1212,7 @@ def test_trouble_with_the_memory_does_not_stand_in_the_way(opener: Callable[...,
         lock.exclusive(store.folder.lock, timeout=1),
         Recovery(locked).call("search", {"query": ""}, context=CONTEXT) as call,
     ):
-        for attempt in Retrying(stop=stop_after_attempt(2), reraise=True, before_sleep=call.mend):
+        for attempt in Retrying(stop=stop_after_attempt(2), reraise=True, before_sleep=call.repair):
             with attempt:
                 found = tools.search(**call.arguments)
         call.__exit__(None, None, None)
@@ -1265,15 +1260,15 @@ def test_tenacity_is_imported_only_where_calls_are_retried() -> None:
 def test_thousands_of_strategies_are_found_by_their_tags(store: MemoryStore) -> None:
     pattern = patterns.pattern({"query": ""}, {"query": "x"}, {}, frozenset())
     many = [
-        rules.record(
-            rules.failure(f"tool{n % 100}", f"Error{n % 30}", "m"), pattern, f"mem_20260101_{n:012x}", "en", NOW
+        records.record(
+            failures.failure(f"tool{n % 100}", f"Error{n % 30}", "m"), pattern, f"mem_20260101_{n:012x}", "en", NOW
         )
         for n in range(1500)
     ]
     store.add_many(many)
     found = store.strategies.suggest("tool7", "Error7", message="m", arguments={"query": ""})
     assert found.match.score == 1.0
-    assert len(store.strategies._candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
+    assert len(store.strategies._candidates(failures.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
 
 
 def test_a_match_tells_its_parts() -> None:

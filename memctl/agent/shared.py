@@ -39,7 +39,7 @@ from memctl.store import MemoryStore
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
-    from memctl.strategies.service import Advice
+    from memctl.strategies.advice import Advice
 
 OTHERS_ASKED = 10
 """Hits from other users that a context looks at, at most."""

@@ -13,8 +13,9 @@ from memctl.errors import argument
 from memctl.present import plain, reports, shapes
 
 if TYPE_CHECKING:
-    from memctl.strategies.rules import Shared, Strategy
-    from memctl.strategies.service import Advice
+    from memctl.strategies.advice import Advice
+    from memctl.strategies.matching import Shared
+    from memctl.strategies.records import Strategy
 
 _JSON_HELP = "a JSON object, - for standard input, or @FILE"
 
@@ -79,11 +80,11 @@ def record(
 
 
 def _say_fixes(memory: Any) -> None:
-    from memctl.strategies import rules
+    from memctl.strategies import records
 
-    if found := rules.read(memory):
+    if found := records.read(memory):
         render.say(f"  {memory.content}")
-        for line in rules.in_words(found):
+        for line in records.in_words(found):
             render.say(f"  {line}")
 
 
@@ -170,7 +171,7 @@ def outcome(
     Example: memctl strategy outcome mem_20250909 success
     """
     from memctl.errors import UsageError
-    from memctl.strategies.rules import LEAST_CONFIDENCE
+    from memctl.strategies.records import LEAST_CONFIDENCE
 
     if result not in ("success", "failure"):
         raise UsageError(f"the result is success or failure; found {result!r}")
@@ -220,7 +221,7 @@ def list_strategies(
 
 
 def _row(strategy: Strategy) -> tuple[str, ...]:
-    from memctl.strategies.rules import in_words
+    from memctl.strategies.records import in_words
 
     memory = strategy.memory
     numbers = (f"{memory.confidence:.2f}", str(strategy.successes), str(strategy.failures))

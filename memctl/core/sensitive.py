@@ -8,7 +8,7 @@ nothing would be missed, such as the arguments of a tool: there a commit's hash 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -177,20 +177,29 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
 
 def masked_value(value: Any, name: str = "", known: str = "") -> Any:
     """A JSON value with every secret in it masked; arguments as for `in_value`."""
+    return mapped(value, name, lambda part, at: _masked_part(part, at, known))
+
+
+def _masked_part(value: Any, name: str, known: str) -> Any:
     if isinstance(value, str):
         if kind := _whole(value, name):
             return value if known and value in known else f"[redacted {_plain_kind(kind)}]"
         return masked(value, known=known)
+    return "[redacted password]" if isinstance(value, int) and _numeric_password(value, name, known) else value
+
+
+def mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
+    """A JSON value with its keys and its innermost parts changed.
+
+    Args:
+        name: the name it stands under; that of a part has dots.
+        change: from a part and its name to the new part; keys have no name.
+    """
     if isinstance(value, Mapping):
-        return {
-            masked_value(key, "", known): masked_value(part, _place_of(key, value, name), known)
-            for key, part in value.items()
-        }
-    if isinstance(value, int) and _numeric_password(value, name, known):
-        return "[redacted password]"
+        return {change(key, ""): mapped(part, _place_of(key, value, name), change) for key, part in value.items()}
     if isinstance(value, list | tuple):
-        return type(value)(masked_value(part, name, known) for part in value)
-    return value
+        return type(value)(mapped(part, name, change) for part in value)
+    return change(value, name)
 
 
 def _place_of(key: Any, mapping: Mapping[Any, Any], name: str) -> str:

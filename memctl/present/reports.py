@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from memctl.sessions.windows import SessionInfo
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
-    from memctl.strategies.rules import Match, Strategy, Warned
-    from memctl.strategies.service import Advice
+    from memctl.strategies.advice import Advice
+    from memctl.strategies.matching import Match, Warned
+    from memctl.strategies.records import Strategy
     from memctl.tasks.closing import Closed
 
 
@@ -262,7 +263,7 @@ def _match(match: Match) -> dict[str, Any]:
 
 
 def strategy(strategy: Strategy) -> dict[str, Any]:
-    from memctl.strategies.rules import in_words
+    from memctl.strategies.records import in_words
 
     return {
         "tool": strategy.tool, "error_type": strategy.error_type, "message": strategy.message,

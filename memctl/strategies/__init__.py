@@ -1,1 +1,1 @@
-"""Error-recovery strategies: what mended a failed call, how it generalises, and when it is proposed again."""
+"""Error-recovery strategies: how failed calls were fixed, how that carries over, and when it is proposed again."""

@@ -1,16 +1,16 @@
-"""Calls of tools that mend themselves by what earlier failures taught, in a retry loop of tenacity.
+"""Tool calls that are retried with arguments fixed by what earlier failures taught, with tenacity.
 
     recovery = Recovery(store)
-    found = recovery.run(search_documents, {"query": ""}, context={"inputs": {"query": "cats"}})
+    documents = recovery.run(search_documents, {"query": ""}, context={"inputs": {"query": "cats"}})
 
-In a loop of one's own:
+In a loop of your own:
 
     with recovery.call("search_documents", {"query": ""}, context=state) as call:
-        for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.mend):
+        for attempt in Retrying(stop=stop_after_attempt(3), reraise=True, before_sleep=call.repair):
             with attempt:
-                found = search_documents(**call.arguments)
+                documents = search_documents(**call.arguments)
 
-Trouble with the memory never stands in the way of the call: it is noted in `call.notes`.
+Problems with the memory never stop a call: they are listed in `call.notes`.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, Protocol, Self, TypeVar
 
 from memctl.errors import MemctlError
-from memctl.strategies import rules
-from memctl.strategies.service import HISTORY, NONE, Advice, Strategies
+from memctl.strategies import failures
+from memctl.strategies.advice import HISTORY, NONE, Advice
+from memctl.strategies.matching import Warned
+from memctl.strategies.service import Strategies
 
 if TYPE_CHECKING:
     from tenacity import RetryCallState
@@ -32,17 +34,17 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 Arguments = Mapping[str, Any]
 Fix = Callable[[Exception, dict[str, Any]], Arguments | None]
-"""The agent's own way to mend a call: given the error and the arguments, other arguments, or None."""
+"""The agent's own fix: from the error and the arguments to other arguments, or None."""
 
 OWN = "agent"
-"""Origin of a mend that the agent itself proposed; the others are those of `Advice`."""
+"""Origin of advice from the agent's own fix."""
 
 PASSING: tuple[type[Exception], ...] = (TimeoutError, ConnectionError)
-"""Errors after which the same call is worth trying again."""
+"""Errors after which an unchanged call is worth another attempt."""
 
 
 class HasStrategies(Protocol):
-    """A `MemoryStore`, as far as a call needs it."""
+    """The part of `MemoryStore` that a call needs."""
 
     @property
     def strategies(self) -> Strategies: ...
@@ -50,14 +52,14 @@ class HasStrategies(Protocol):
 
 @dataclass(frozen=True)
 class Recovery:
-    """Runs calls, mends those that fail, and remembers what helped.
+    """Runs calls, fixes those that fail, and remembers what helped.
 
     Args:
-        attempts: how often a call is made at most.
+        attempts: the most attempts of a call.
         fix: asked where neither history nor a model has a proposal.
-        prevent: mend a call before it is made where history is sure that it will fail.
-        passing: errors after which the call is repeated unchanged, where nobody has a proposal; others are raised.
-        wait: tenacity's pause between attempts, such as `wait_exponential()`; none otherwise.
+        prevent: fix a call before it is made, where history is sure that it will fail.
+        passing: errors after which a call without a proposal is repeated unchanged; others are raised.
+        wait: tenacity's pause between attempts, such as `wait_exponential()`.
     """
 
     store: HasStrategies
@@ -68,24 +70,24 @@ class Recovery:
     wait: WaitBaseT | None = None
 
     def call(self, tool: str, arguments: Arguments, *, context: Arguments | None = None) -> RecoverableCall:
-        """A call that is going to be made in a loop of one's own; a context manager.
+        """A call for a loop of your own; a context manager.
 
         Args:
             arguments: by name.
-            context: what the agent knows, such as `{"inputs": {"query": …}}`: where missing values are found.
+            context: what the agent knows, such as `{"inputs": {"query": …}}`: the source of missing values.
         """
         return RecoverableCall(self, tool, arguments, context or {})
 
     def run(
         self, function: Callable[..., T], arguments: Arguments, *, tool: str = "", context: Arguments | None = None
     ) -> T:
-        """Call a function, mending its arguments when it fails.
+        """Call a function, fixing its arguments when it fails.
 
         Args:
             tool: the name to remember it by; the function's own otherwise.
 
         Raises:
-            Exception: what the function raised last.
+            Exception: the function's last error.
         """
         from tenacity import Retrying
 
@@ -113,8 +115,8 @@ class Recovery:
     def _options(self, call: RecoverableCall) -> dict[str, Any]:
         from tenacity import retry_if_exception_type, stop_after_attempt, wait_none
 
-        def mend(state: RetryCallState) -> None:
-            advice = call.mend(state)
+        def repair(state: RetryCallState) -> None:
+            advice = call.repair(state)
             error = state.outcome.exception() if state.outcome else None
             if advice.arguments is None and error is not None and not isinstance(error, self.passing):
                 raise error
@@ -123,14 +125,14 @@ class Recovery:
             "stop": stop_after_attempt(self.attempts),
             "retry": retry_if_exception_type(Exception),
             "wait": self.wait or wait_none(),
-            "before_sleep": mend,
+            "before_sleep": repair,
             "reraise": True,
         }
 
 
 @dataclass(frozen=True)
 class _Try:
-    """An attempt that failed, and what was to be done about it."""
+    """An attempt that failed, and the advice on it."""
 
     error: BaseException
     arguments: dict[str, Any]
@@ -146,19 +148,19 @@ class RecoverableCall:
 
     Attributes:
         arguments: those of the next attempt.
-        advice: what was said about the last failure; None before the first.
-        prevented: what was mended before the first attempt; None where nothing was.
-        notes: what went wrong with the memory.
+        advice: on the last failure; None before the first.
+        prevented: the fault that was fixed before the first attempt; None where there was none.
+        notes: problems with the memory.
     """
 
     def __init__(self, recovery: Recovery, tool: str, arguments: Arguments, context: Arguments) -> None:
-        self.tool, self.context, self.recovery = rules.tool_name(tool), context, recovery
+        self.tool, self.context, self.recovery = failures.tool_name(tool), context, recovery
         self.arguments: dict[str, Any] = dict(arguments)
         self.advice: Advice | None = None
-        self.prevented: rules.Warned | None = None
+        self.prevented: Warned | None = None
         self.notes: list[str] = []
         self._tries: list[_Try] = []
-        self._untold: dict[str, str] = {}  # strategies that were applied and not judged yet: the error each is for
+        self._unjudged: dict[str, str] = {}  # applied strategies without an outcome: the error each is for
         self._tried: set[str] = set()
         if recovery.prevent:
             self._prevent()
@@ -174,13 +176,13 @@ class RecoverableCall:
         elif isinstance(error, Exception):
             self._judge(_cause(error))
 
-    def mend(self, state: RetryCallState) -> Advice:
-        """For tenacity's `before_sleep`: get the next attempt's arguments ready."""
+    def repair(self, state: RetryCallState) -> Advice:
+        """For tenacity's `before_sleep`: prepare the arguments of the next attempt."""
         error = state.outcome.exception() if state.outcome else None
         return self.failed(error) if isinstance(error, Exception) else Advice(NONE)
 
     def failed(self, error: Exception) -> Advice:
-        """An attempt failed and another one follows: find arguments for it."""
+        """Note a failed attempt, and find arguments for the next."""
         self._judge(error)
         advice = self._advice(error)
         self._tries.append(_Try(error, self.arguments, advice))
@@ -205,30 +207,30 @@ class RecoverableCall:
 
     def apply(self, memory_id: str, error_type: str) -> None:
         self._tried.add(memory_id)
-        self._untold[memory_id] = error_type
+        self._unjudged[memory_id] = error_type
 
     def _prevent(self) -> None:
         with self._noting():
-            told = self.recovery.store.strategies.warn(self.tool, self.arguments, context=self.context)
-            usable = (one for one in told if one.sure and one.strategy.proposable and one.applied.usable)
+            warnings = self.recovery.store.strategies.warn(self.tool, self.arguments, context=self.context)
+            usable = (each for each in warnings if each.sure and each.strategy.proposable and each.applied.usable)
             if warned := next(usable, None):
                 self.prevented, self.arguments = warned, warned.applied.arguments
                 self.apply(warned.strategy.memory.memory_id, warned.strategy.error_type)
 
     def _judge(self, error: BaseException) -> None:
-        """A strategy failed if the error it was for came again; another error tells nothing of it."""
-        kind = rules.error_name(type(error).__name__)
-        for memory_id in [known for known, applied_to in self._untold.items() if applied_to == kind]:
-            del self._untold[memory_id]
-            told = rules.failure(self.tool, error, "", self.arguments, self.context).told
+        """Note that strategies for this error failed; those for another error are not judged by it."""
+        kind = failures.error_name(type(error).__name__)
+        for memory_id in [known for known, applied_to in self._unjudged.items() if applied_to == kind]:
+            del self._unjudged[memory_id]
+            message = failures.failure(self.tool, error, "", self.arguments, self.context).stored_message
             with self._noting():
-                self.recovery.store.strategies.outcome(memory_id, False, reason=f"{kind}: {told}")
+                self.recovery.store.strategies.outcome(memory_id, False, reason=f"{kind}: {message}")
 
     def _succeeded(self) -> None:
-        for memory_id in self._untold:
+        for memory_id in self._unjudged:
             with self._noting():
                 self.recovery.store.strategies.outcome(memory_id, True)
-        self._untold.clear()
+        self._unjudged.clear()
         for first, last, fixed in self._learned():
             with self._noting():
                 self.recovery.store.strategies.record(
@@ -241,7 +243,7 @@ class RecoverableCall:
                 )
 
     def _learned(self) -> Iterator[tuple[_Try, _Try, dict[str, Any]]]:
-        """For each error that was overcome by something new: the first and last attempt with it, what worked then."""
+        """For each error that a new fix overcame: its first and last attempt, and the arguments that worked."""
         start = 0
         for at, one in enumerate(self._tries):
             following = self._tries[at + 1] if at + 1 < len(self._tries) else None
@@ -264,7 +266,7 @@ def _name(function: Callable[..., Any]) -> str:
 
 
 def _cause(error: Exception) -> BaseException:
-    """The function's error, where tenacity wrapped it."""
+    """The function's own error, unwrapped from tenacity's."""
     from tenacity import RetryError
 
     wrapped = error.last_attempt.exception() if isinstance(error, RetryError) else None

@@ -1,6 +1,6 @@
-"""What a language model is asked about a call that failed, and how its answer is read.
+"""A language model's advice on a call that failed.
 
-The failure goes into the prompt as JSON inside of a fence, without secrets: an error's message may hold anybody's text.
+The failure goes into the prompt as fenced JSON without secrets: an error message may hold anybody's text.
 """
 
 from __future__ import annotations
@@ -11,8 +11,16 @@ from typing import Any
 
 from memctl.context.fence import fenced
 from memctl.core.models import Memory
+from memctl.core.plain_json import TOO_LONG, plain
+from memctl.core.redaction import REDACTED, redacted
 from memctl.core.tagged import as_json
+from memctl.core.text.language import language_of
 from memctl.providers.asking import conversation
+from memctl.strategies import wording
+from memctl.strategies.advice import LLM, Advice
+from memctl.strategies.failures import Failure
+from memctl.strategies.fixes import differences
+from memctl.strategies.values import MISSING, same
 
 TAG = "failed_call"
 
@@ -36,35 +44,73 @@ message."""
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """A model's answer. `arguments` is None where it sees nothing that could be corrected."""
+    """A model's answer. `arguments` is None where it proposes no correction."""
 
     arguments: dict[str, Any] | None
     explanations: Mapping[str, str]
     reason: str
 
 
-def messages(failed: Mapping[str, Any], related: Sequence[Memory]) -> list[dict[str, str]]:
-    """The conversation.
+def prompt(failed: Failure, definition: Mapping[str, Any], related: Sequence[Memory]) -> list[dict[str, str]]:
+    """The prompt that asks for a diagnosis.
 
     Args:
-        failed: the failure in plain JSON, without secrets.
-        related: strategies that are like it.
+        definition: the tool's.
+        related: strategies for similar failures.
     """
+    about = {
+        "tool": failed.tool,
+        "error_type": failed.error_type,
+        "error_message": failed.stored_message,
+        "arguments": redacted(plain(failed.arguments), failed.secrets),
+        "context": redacted(plain(failed.context), failed.secrets),
+        "definition": redacted(plain(definition), failed.secrets),
+    }
     known = f"\n\nWhat helped in cases that may be alike:\n{fenced(related)}" if related else ""
-    return conversation(_SYSTEM, f"{as_json(TAG, failed)}{known}")
+    return conversation(_SYSTEM, f"{as_json(TAG, {name: value for name, value in about.items() if value})}{known}")
 
 
 def read(answer: Any) -> Diagnosis:
     """The model's answer.
 
     Raises:
-        ValueError: it is not of the form that was asked for.
+        ValueError: it does not have the form of the schema.
     """
     if not isinstance(answer, Mapping) or not isinstance(answer.get("fixable"), bool):
         raise ValueError("it cannot be understood")
-    found, told, reason = answer.get("arguments"), answer.get("explanations"), answer.get("reason")
-    arguments = dict(found) if answer["fixable"] and isinstance(found, Mapping) else None
-    texts = (
-        {str(name): text for name, text in told.items() if isinstance(text, str)} if isinstance(told, Mapping) else {}
+    arguments, explanations, reason = answer.get("arguments"), answer.get("explanations"), answer.get("reason")
+    given = explanations if isinstance(explanations, Mapping) else {}
+    return Diagnosis(
+        dict(arguments) if answer["fixable"] and isinstance(arguments, Mapping) else None,
+        {str(name): text for name, text in given.items() if isinstance(text, str)},
+        reason if isinstance(reason, str) else "",
     )
-    return Diagnosis(arguments, texts, reason if isinstance(reason, str) else "")
+
+
+def advice(answer: Diagnosis, failed: Failure) -> Advice:
+    """The advice that an answer amounts to."""
+    if answer.arguments is None:
+        return Advice(LLM, reason=answer.reason)
+    arguments = _restored(plain(answer.arguments), failed.arguments)
+    changed = list(differences(plain(failed.arguments), plain(arguments)))
+    if not changed:
+        return Advice(LLM, reason=answer.reason, notes=("the language model changed nothing",))
+    word = wording.WORDS[language := language_of(answer.reason, failed.message)]
+    lines = []
+    for path, before, after in changed:
+        new = word["dropped"] if after is MISSING else wording.shown(after, language)
+        line = f"`{'.'.join(path)}`: {wording.shown(before, language)} → {new}"
+        why = answer.explanations.get(".".join(path)) or answer.explanations.get(path[0], "")
+        lines.append(f"{line}{word['because']}{why}" if why else line)
+    return Advice(LLM, arguments, lines=tuple(lines), reason=answer.reason, explanations=answer.explanations)
+
+
+def _restored(proposed: Any, original: Any) -> Any:
+    """A model's arguments with what it was not shown, and what did not change, as in the original."""
+    if isinstance(proposed, dict):
+        before = original if isinstance(original, Mapping) else {}
+        parts = {name: _restored(part, before.get(name, MISSING)) for name, part in proposed.items()}
+        return {name: part for name, part in parts.items() if part is not MISSING}
+    if isinstance(proposed, str) and (REDACTED in proposed or proposed == TOO_LONG):
+        return original
+    return original if same(proposed, original) else proposed

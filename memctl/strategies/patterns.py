@@ -1,4 +1,4 @@
-"""What is kept of a call that was mended: its fix pattern, without secrets, and general where its values allow it."""
+"""Making a fix pattern of a call that failed and its fix: without secrets, and as general as its values allow."""
 
 from __future__ import annotations
 
@@ -7,16 +7,16 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from memctl.core.sensitive import secret_name
+from memctl.core.plain_json import canonical
+from memctl.core.redaction import redacted, redacted_text
 from memctl.strategies import fixes
-from memctl.strategies.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, MISSING, ORIGINAL, TEMPLATE, VALUE
-from memctl.strategies.redaction import canonical, redacted, redacted_text
+from memctl.strategies.fixes import ARGUMENTS, EXAMPLE, FIXED, FROM, ORIGINAL, TEMPLATE, VALUE
+from memctl.strategies.values import MISSING, looked_up, nothing, same
 
 _MOST_SOURCES = 5_000
 
 _SHORTEST_PART = 4
-"""Bytes from which a text of the context that stands inside a value is taken for its source: four letters, two
-Chinese characters."""
+"""Bytes from which a text of the context inside a value counts as its source: four letters, two Chinese characters."""
 
 Path = tuple[str, ...]
 Leaf = Callable[[Path, Any, Any], tuple[Any, Any]]
@@ -37,7 +37,7 @@ def pattern(
     """The fix pattern of a call that failed with `original` and worked with `fixed`, both in plain JSON.
 
     Args:
-        context: what the agent knew, such as `{"inputs": {"query": …}}`; values found in it are kept as references.
+        context: what the agent knew, such as `{"inputs": {"query": …}}`; values found there are kept as references.
         secrets: texts that must not be stored.
     """
     place = fixes.scope(original, context)
@@ -45,19 +45,19 @@ def pattern(
     gone = {".".join((ARGUMENTS, *path)) for path, _, after in fixes.differences(original, fixed) if after is MISSING}
 
     def leaf(path: Path, before: Any, after: Any) -> tuple[Any, Any]:
-        named = any(map(secret_name, path))
-        shown = None if after is MISSING else redacted(after, secrets, named)
-        found = None if after is MISSING else _source_of(path, before, after, sources, place, gone)
-        return None if before is MISSING else redacted(before, secrets, named), _kept(after, shown, found, secrets)
+        name = ".".join(path)
+        shown = None if after is MISSING else redacted(after, secrets, name)
+        source = None if after is MISSING else _source_of(path, before, after, sources, place, gone)
+        return None if before is MISSING else redacted(before, secrets, name), _kept(after, shown, source, secrets)
 
-    cut, mended = _projected(original, fixed, leaf)
-    return {ORIGINAL: cut, FIXED: mended}
+    failed, worked = _projected(original, fixed, leaf)
+    return {ORIGINAL: failed, FIXED: worked}
 
 
 def _projected(
     before: Mapping[str, Any], after: Mapping[str, Any], leaf: Leaf, at: Path = ()
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Both cut down to what differs, with the values that `leaf` gives."""
+    """The differing parts of both, with the values that `leaf` gives."""
     original: dict[str, Any] = {}
     fixed: dict[str, Any] = {}
     for name, one, other in fixes.paired(before, after):
@@ -72,46 +72,46 @@ def _projected(
     return original, fixed
 
 
-def _kept(value: Any, shown: Any, found: tuple[str, str] | None, secrets: frozenset[str]) -> Any:
-    """A value of `fixed` as it is stored: itself, or a reference. One that looks like a reference refers to nothing."""
-    if found is None:
+def _kept(value: Any, shown: Any, source: tuple[str, str] | None, secrets: frozenset[str]) -> Any:
+    """A value of `fixed` as it is stored: itself, or a reference. One that looks like a reference is wrapped in one."""
+    if source is None:
         return {FROM: "", EXAMPLE: shown} if fixes.is_reference(value) else shown
-    source, template = found
+    path, template = source
     more = {TEMPLATE: redacted_text(template, secrets)} if template else {}
-    return {FROM: redacted_text(source), **more, EXAMPLE: shown}
+    return {FROM: redacted_text(path), **more, EXAMPLE: shown}
 
 
 def _source_of(
     path: Path, before: Any, after: Any, sources: Sequence[Source], place: Mapping[str, Any], gone: set[str]
 ) -> tuple[str, str] | None:
-    """Where a value comes from, as a path and the text around it; None where it stands for itself."""
+    """The path a value comes from and the text around it; None where it stands for itself."""
     if fixes.general(path, before, after):
         return None
     own = ".".join((ARGUMENTS, *path))
     others = [source for source in sources if source.path not in (own, ARGUMENTS)]
     text = canonical(after)
-    equal = [s for s in others if s.text == text and _says_enough(s, path, gone) and _found_again(s, place)]
+    equal = [s for s in others if s.text == text and _is_specific(s, path, gone) and _is_reachable(s, place)]
     if equal:
-        return min(equal, key=lambda s: _telling(s, path, gone)).path, ""
+        return min(equal, key=lambda s: _rank(s, path, gone)).path, ""
     if not isinstance(after, str) or VALUE in after:
         return None
     known = (s for s in others if not s.path.startswith(ARGUMENTS))
-    inside = [s for s in known if _brought(s.value, before, after) and _found_again(s, place)]
+    inside = [s for s in known if _is_new(s.value, before, after) and _is_reachable(s, place)]
     if not inside:
         return None
-    best = min(inside, key=lambda s: (-len(s.value), _telling(s, path, gone)))
+    best = min(inside, key=lambda s: (-len(s.value), _rank(s, path, gone)))
     return best.path, after.replace(best.value, VALUE, 1)
 
 
-def _telling(source: Source, path: Path, gone: set[str]) -> tuple[Any, ...]:
-    """Sorts the most telling source first: a renamed argument, one of the same name, one of the context."""
+def _rank(source: Source, path: Path, gone: set[str]) -> tuple[Any, ...]:
+    """Sort key: a renamed argument first, then a source of the same name, then one in the context."""
     name = source.path.rpartition(".")[2]
     inside = source.path.startswith(f"{ARGUMENTS}.")
     return (source.path not in gone, name != path[-1], inside, source.path.count("."), source.path)
 
 
-def _says_enough(source: Source, path: Path, gone: set[str]) -> bool:
-    """Whether it is no accident that a value stands there: true, 10 or "a" stand in many places."""
+def _is_specific(source: Source, path: Path, gone: set[str]) -> bool:
+    """Whether an equal value is no accident: true, 10 or "a" stand in many places."""
     if source.path in gone:
         return True
     if isinstance(source.value, bool):
@@ -120,27 +120,27 @@ def _says_enough(source: Source, path: Path, gone: set[str]) -> bool:
     return same_name or (not isinstance(source.value, int | float) and len(source.text) > len('"a"'))
 
 
-def _brought(value: Any, before: Any, after: str) -> bool:
-    """Whether a text of the context came into the argument by the fix."""
+def _is_new(value: Any, before: Any, after: str) -> bool:
+    """Whether the fix brought a text of the context into the argument."""
     if not isinstance(value, str) or len(value.encode()) < _SHORTEST_PART:
         return False
     return value in after and not (isinstance(before, str) and value in before)
 
 
-def _found_again(source: Source, place: Mapping[str, Any]) -> bool:
-    """Whether its path leads back to it: names that hold dots may lead elsewhere."""
-    return "." not in source.path or fixes.same(fixes.looked_up(place, source.path), source.value)
+def _is_reachable(source: Source, place: Mapping[str, Any]) -> bool:
+    """Whether the path leads back to the value: names with dots may lead elsewhere."""
+    return "." not in source.path or same(looked_up(place, source.path), source.value)
 
 
-def _sources(value: Any) -> Iterator[Source]:
-    """Every value in a context, the nearest to its root first, at most `_MOST_SOURCES`."""
-    waiting: deque[tuple[str, Any]] = deque([("", value)])
+def _sources(context: Any) -> Iterator[Source]:
+    """The values in a context, those nearest to its root first, at most `_MOST_SOURCES`."""
+    waiting: deque[tuple[str, Any]] = deque([("", context)])
     given = 0
     while waiting and given < _MOST_SOURCES:
-        here, found = waiting.popleft()
-        if here and not fixes.nothing(found):
+        path, value = waiting.popleft()
+        if path and not nothing(value):
             given += 1
-            yield Source(here, found, canonical(found))
-        # Of a list the first alone: that something was the fourth is of one call only.
-        parts = found.items() if isinstance(found, Mapping) else enumerate(found[:1]) if isinstance(found, list) else ()
-        waiting.extend((f"{here}.{name}" if here else str(name), part) for name, part in parts)
+            yield Source(path, value, canonical(value))
+        # Only the first item of a list: the place of any other holds for one call only.
+        parts = value.items() if isinstance(value, Mapping) else enumerate(value[:1]) if isinstance(value, list) else ()
+        waiting.extend((f"{path}.{name}" if path else str(name), part) for name, part in parts)

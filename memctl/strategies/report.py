@@ -1,238 +1,76 @@
-"""The narrative over many error-recovery strategies: what goes wrong, and what helped.
-
-Made without a model: every line is read from the strategies and names them.
-"""
+"""The record and the file of the report over error-recovery strategies."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import datetime
 
+from memctl.core.formats import document, reflections
+from memctl.core.models import Change, Filters, Memory
+from memctl.core.records import check
+from memctl.errors import NotFoundError
 from memctl.reflections.extractive import Draft
-from memctl.strategies import fixes, rules, wording
-from memctl.strategies.fixes import ADD, AT_LEAST, AT_MOST, CONVERT, DROP, REPLACE, TAKE, Fix
-from memctl.strategies.rules import Strategy
+from memctl.reflections.service import Reflected, sources_hash
+from memctl.reflections.writing import REFRESHED, WRITTEN, written
+from memctl.storage.folder.entries import memory_of
+from memctl.storage.folder.view import View
+from memctl.strategies import narrative, records
+from memctl.strategies.finding import body_of, tagged
 
-PER_TOOL, MOST_TOOLS, PER_SECTION = 8, 20, 20
-"""Strategies of one tool, tools, and lines of the other sections that are told; the rest is counted."""
-
-_KINDS = ("take", "empty", "add", "type", "bound", "drop", "value", "again")
-
-_WORDS: Mapping[str, Mapping[str, str]] = {
-    "en": {
-        "title": "Recovering from tool errors", "title tool": "Recovering from errors of {tool}",
-        "span": "From {n}, {when}{tried}.", "days": "{first} to {last}",
-        "tries": "; tried {tries} since, with success {successes}",
-        "strategies": "{n} strategies", "strategy": "1 strategy", "times": "{n} times", "once": "once",
-        "patterns": "Common error patterns", "successful": "Successful strategies", "by error": "By error",
-        "shared": "The same in several tools", "failing": "What did not hold",
-        "take": "**Missing or wrong arguments**: the right value usually stands in the context",
-        "empty": "**Empty arguments**: a value has to be given",
-        "add": "**Arguments left out**: the call needs them",
-        "type": "**Arguments of the wrong type**: the same value in the right type will do",
-        "bound": "**Limits**: a quantity was too small or too large",
-        "drop": "**Arguments the tool does not take**: leave them out",
-        "value": "**Wrong values**: another value is needed",
-        "again": "**Passing errors**: the same call succeeds when it is tried again",
-        "line": "{error}: {fixes}", "tried": "confidence {confidence:.2f}, helped {successes}, failed {failures}",
-        "untried": "confidence {confidence:.2f}, not tried since",
-        "more": "and {n} more", "more tools": "And {n} more tools.", "more short": " and {n} more",
-        "in": "{error}: {n} in {tools}", "shared line": "{error} in {tools}: {fixes}",
-        "failed": "{tool}, {error}: {fixes}; no longer proposed", "reason": ", last because: {reason}",
-        "summary": "{title}: {n} for {tools}; most often {pattern}", "retry": "try the same call again",
-        "comma": ", ", "semicolon": "; ", "open": " (", "close": ")",
-    },
-    "zh": {
-        "title": "工具执行错误恢复经验", "title tool": "{tool} 工具的错误恢复经验",
-        "span": "来自 {n}，{when}{tried}。", "days": "{first} 至 {last}",
-        "tries": "；此后试用 {tries}，成功 {successes}",
-        "strategies": "{n} 条策略", "strategy": "1 条策略", "times": "{n} 次", "once": "1 次",
-        "patterns": "常见错误模式", "successful": "成功策略", "by error": "按错误类型",
-        "shared": "多个工具共有的模式", "failing": "不再奏效的策略",
-        "take": "**参数缺失或有误**：通常可以从上下文中取得正确的值",
-        "empty": "**参数为空**：需要给出一个值",
-        "add": "**漏传参数**：调用需要这些参数",
-        "type": "**参数类型错误**：同一个值换成正确的类型即可",
-        "bound": "**数量限制**：数值太小或太大",
-        "drop": "**多余的参数**：去掉即可",
-        "value": "**取值错误**：需要换一个值",
-        "again": "**暂时性错误**：同样的调用重试通常会成功",
-        "line": "{error}：{fixes}", "tried": "置信度 {confidence:.2f}，奏效 {successes}，失败 {failures}",
-        "untried": "置信度 {confidence:.2f}，此后未再用到",
-        "more": "另有 {n} 条", "more tools": "另有 {n} 个工具。", "more short": "等 {n} 个",
-        "in": "{error}：{n}，涉及 {tools}", "shared line": "{tools} 的 {error}：{fixes}",
-        "failed": "{tool}，{error}：{fixes}；不再建议使用", "reason": "，最近一次的原因：{reason}",
-        "summary": "{title}：{n}，涉及 {tools}；最常见的是{pattern}", "retry": "原样重试",
-        "comma": "、", "semicolon": "；", "open": "（", "close": "）",
-    },
-}  # fmt: skip
+REPORT = "strategy_report"
+"""Tag of the record of a report."""
 
 
-def draft(
-    found: Sequence[Strategy], explanations: Mapping[str, Sequence[str]], title: str = "", tool: str = ""
-) -> Draft:
-    """The narrative over strategies.
+def reported(view: View, tool: str, title: str, categories: Sequence[str], now: datetime) -> tuple[Change, Reflected]:
+    """The change that writes the report over the strategies of a tool, or over all.
 
-    Args:
-        found: at least one.
-        explanations: what each strategy's own Markdown says of its arguments, by id.
-        title: the heading; made from `tool` (the one tool the report is about) otherwise.
+    Raises:
+        NotFoundError: there are no strategies.
     """
-    language = rules.language_of_most(found)
-    word = _WORDS[language]
-    title = title or (word["title tool"].format(tool=tool) if tool else word["title"])
-    good = [strategy for strategy in found if strategy.proposable]
-    failing = [strategy for strategy in found if not strategy.proposable]
-    parts = [
-        f"# {title}",
-        _span(found, language),
-        _section(word["patterns"], _patterns(found, language), numbered=True),
-        f"## {word['successful']}" if good else "",
-        *_by_tool(good, explanations, language),
-        _section(word["by error"], _cut(_by_error(found, language), PER_SECTION, language)),
-        _section(word["shared"], _cut([_shared(s, language) for s in rules.shared(found)], PER_SECTION, language)),
-        _section(word["failing"], _cut([_failing(s, language) for s in failing], PER_SECTION, language)),
-    ]
-    return Draft(title, "\n\n".join(part for part in parts if part), _summary(title, found, language))
+    scope = (f"tool:{tool}",) if tool else ()
+    strategies = sorted(tagged(view, now, records.TAG, *scope).values(), key=lambda s: s.memory.memory_id)
+    if not strategies:
+        what = f"of {tool} " if tool else ""
+        raise NotFoundError(f"there are no strategies {what}to report on", hint="`memctl strategy record` makes one.")
+    explanations = {s.memory.memory_id: records.explanations_in(body_of(view, s.memory)) for s in strategies}
+    known = _known(view, scope, now)
+    kept = known.metadata.get("title") if known else ""
+    draft = narrative.draft(strategies, explanations, title or (kept if isinstance(kept, str) else ""), tool)
+    memories = [strategy.memory for strategy in strategies]
+    record = check(_record(view, known, draft, memories, scope, now), categories)
+    made = written(view, record, draft.body, now, {"sources_hash": sources_hash(memories)})
+    puts = (record,) if made.outcome in (WRITTEN, REFRESHED) else ()
+    change = Change("strategy report", puts, texts=made.edits)
+    return change, Reflected(made.outcome, record, made.path, draft.body)
 
 
-def _section(heading: str, lines: Sequence[str], *, numbered: bool = False) -> str:
-    """A heading with a list; empty where the list is."""
-    marked = [f"{n}. {line}" if numbered else f"- {line}" for n, line in enumerate(lines, 1)]
-    return f"## {heading}\n\n" + "\n".join(marked) if lines else ""
+def _known(view: View, scope: tuple[str, ...], now: datetime) -> Memory | None:
+    """The record of the report on this tool, or on all."""
+    found = view.index.matching(Filters(tags=(REPORT, *scope)), now)
+    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
+    reports = [m for m in memories if reflections.is_reference(m.summary_md_ref)]
+    return next((m for m in reports if {tag for tag in m.tags if tag.startswith("tool:")} == set(scope)), None)
 
 
-def _cut(lines: Sequence[str], most: int, language: str) -> list[str]:
-    """As many lines as are told, and how many more there are."""
-    more = len(lines) - most
-    return [*lines[:most], *([_WORDS[language]["more"].format(n=more)] if more > 0 else [])]
-
-
-def kind(strategy: Strategy) -> str:
-    """The error pattern that a strategy is a case of: that of its most telling fix."""
-    kinds = {_kind(fix) for fix in strategy.fixes} or {"again"}
-    return min(kinds, key=_KINDS.index)
-
-
-def _kind(fix: Fix) -> str:
-    if fix.kind == ADD:
-        return "add" if fix.before is fixes.MISSING else "empty"
-    bound = {AT_LEAST: "bound", AT_MOST: "bound"}
-    return {TAKE: "take", CONVERT: "type", DROP: "drop", REPLACE: "value", **bound}[fix.kind]
-
-
-def _counted(n: int, language: str, what: str = "strategies") -> str:
-    one = {"strategies": "strategy", "times": "once"}[what]
-    return _WORDS[language][one if n == 1 else what].format(n=n)
-
-
-def _span(found: Sequence[Strategy], language: str) -> str:
-    days = sorted(s.memory.created_at for s in found if s.memory.created_at)
-    if not days:
-        return ""
-    word = _WORDS[language]
-    successes, failures = sum(s.successes for s in found), sum(s.failures for s in found)
-    tries, good = (_counted(n, language, "times") for n in (successes + failures, successes))
-    tried = word["tries"].format(tries=tries, successes=good) if successes + failures else ""
-    first, last = days[0].date(), days[-1].date()
-    when = str(first) if first == last else word["days"].format(first=first, last=last)
-    return word["span"].format(n=_counted(len(found), language), when=when, tried=tried)
-
-
-def _grouped(found: Iterable[Strategy], by: str) -> list[tuple[str, list[Strategy]]]:
-    """Strategies by `kind`, `tool` or `error_type`, the largest group first."""
-    groups: dict[str, list[Strategy]] = {}
-    for strategy in found:
-        name = kind(strategy) if by == "kind" else str(getattr(strategy, by))
-        groups.setdefault(name, []).append(strategy)
-    return sorted(groups.items(), key=lambda item: (-len(item[1]), item[0]))
-
-
-def _patterns(found: Sequence[Strategy], language: str) -> list[str]:
-    lines = []
-    for name, group in _grouped(found, "kind"):
-        errors = sorted({strategy.error_type for strategy in group})
-        told = f"{_counted(len(group), language)}: {', '.join(errors)}" if language == "en" else ""
-        told = told or f"{_counted(len(group), language)}：{'、'.join(errors)}"
-        lines.append(f"{_WORDS[language][name]}{_bracketed(told, language)}")
-    return lines
-
-
-def _bracketed(text: str, language: str) -> str:
-    return f"{_WORDS[language]['open']}{text}{_WORDS[language]['close']}"
-
-
-def _by_tool(found: Sequence[Strategy], explanations: Mapping[str, Sequence[str]], language: str) -> list[str]:
-    sections = []
-    groups = _grouped(found, "tool")
-    for tool, group in groups[:MOST_TOOLS]:
-        best = sorted(group, key=lambda s: (-s.memory.confidence, -s.memory.access_count, s.memory.memory_id))
-        lines = [_line(s, explanations.get(s.memory.memory_id, ()), language) for s in best[:PER_TOOL]]
-        lines += _cut([""] * len(best), PER_TOOL, language)[PER_TOOL:]
-        sections.append(f"### {tool}\n\n" + "\n".join(f"- {line}" for line in lines))
-    rest = len(groups) - MOST_TOOLS
-    return [*sections, *([_WORDS[language]["more tools"].format(n=rest)] if rest > 0 else [])]
-
-
-def _line(strategy: Strategy, explanations: Sequence[str], language: str) -> str:
-    """One strategy: its error, what to do in its own words where it has some, how it stands, its id."""
-    word = _WORDS[language]
-    told = [text for text in explanations if text.startswith("`")] or _fixes(strategy, language)
-    line = word["line"].format(error=strategy.error_type, fixes=word["semicolon"].join(told))
-    return line + _bracketed(f"{_standing(strategy, language)}{word['semicolon']}{strategy.memory.memory_id}", language)
-
-
-def _fixes(strategy: Strategy, language: str) -> list[str]:
-    return [wording.explained(fix, language) for fix in strategy.fixes] or [_WORDS[language]["retry"]]
-
-
-def _standing(strategy: Strategy, language: str) -> str:
-    tried = strategy.successes + strategy.failures
-    return _WORDS[language]["tried" if tried else "untried"].format(
-        confidence=strategy.memory.confidence,
-        successes=_counted(strategy.successes, language, "times"),
-        failures=_counted(strategy.failures, language, "times"),
+def _record(
+    view: View, known: Memory | None, draft: Draft, sources: Sequence[Memory], scope: tuple[str, ...], now: datetime
+) -> Memory:
+    new_id = known.memory_id if known else view.new_id(now)
+    blank = Memory(
+        memory_id=new_id,
+        content=draft.summary,
+        kind="knowledge",
+        category=records.CATEGORY,
+        tags=("reflection", REPORT, *scope),
+        source="reflection",
+        created_at=now,
+        summary_md_ref=reflections.path_for(new_id),
     )
-
-
-def _by_error(found: Sequence[Strategy], language: str) -> list[str]:
-    word = _WORDS[language]
-    return [
-        word["in"].format(error=error, n=_counted(len(group), language), tools=_tools(group, language))
-        for error, group in _grouped(found, "error_type")
-    ]
-
-
-def _tools(group: Iterable[Strategy], language: str) -> str:
-    names = sorted({strategy.tool for strategy in group})
-    if len(names) <= PER_TOOL:
-        return wording.listed(names, language)
-    n = len(names) - PER_TOOL if language == "en" else len(names)
-    more = _WORDS[language]["more short"].format(n=n)
-    return _WORDS[language]["comma"].join(names[:PER_TOOL]) + more
-
-
-def _shared(found: rules.Shared, language: str) -> str:
-    word = _WORDS[language]
-    told = wording.explained(found.fix, language) if found.fix else word["retry"]
-    ids = word["comma"].join(strategy.memory.memory_id for strategy in found.strategies[:PER_TOOL])
-    line = word["shared line"].format(error=found.error_type, tools=_tools(found.strategies, language), fixes=told)
-    return line + _bracketed(ids, language)
-
-
-def _failing(strategy: Strategy, language: str) -> str:
-    word = _WORDS[language]
-    told = word["semicolon"].join(_fixes(strategy, language))
-    reason = strategy.memory.metadata.get("last_failure")
-    line = word["failed"].format(tool=strategy.tool, error=strategy.error_type, fixes=told)
-    line += word["reason"].format(reason=reason) if isinstance(reason, str) and reason else ""
-    return line + _bracketed(f"{_standing(strategy, language)}{word['semicolon']}{strategy.memory.memory_id}", language)
-
-
-def _summary(title: str, found: Sequence[Strategy], language: str) -> str:
-    word = _WORDS[language]
-    name = _grouped(found, "kind")[0][0]
-    pattern = word[name].split("**")[1]
-    pattern = pattern[:1].lower() + pattern[1:] if language == "en" else pattern
-    return word["summary"].format(
-        title=title, n=_counted(len(found), language), tools=_tools(found, language), pattern=pattern
+    record = replace(known, content=draft.summary, updated_at=now) if known else blank
+    return replace(
+        record,
+        sources=tuple(memory.memory_id for memory in sources),
+        confidence=round(sum(memory.confidence for memory in sources) / len(sources), 2),
+        metadata={**record.metadata, "title": draft.title},
     )

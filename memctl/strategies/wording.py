@@ -1,29 +1,17 @@
-"""How strategies, fixes and steps are put into words, in English and Chinese."""
+"""Strategies, fixes and steps in words, in English and Chinese."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from memctl.core.plain_json import canonical
 from memctl.core.text.shortening import cut, one_line
-from memctl.strategies.fixes import (
-    AT_LEAST,
-    AT_MOST,
-    CONVERT,
-    DROP,
-    DROPPED,
-    MISSING,
-    SET,
-    TAKE,
-    VALUE,
-    Fix,
-    Step,
-    json_type,
-    nothing,
-)
-from memctl.strategies.redaction import canonical
+from memctl.strategies.applying import DROPPED, SET, Step
+from memctl.strategies.fixes import AT_LEAST, AT_MOST, CONVERT, DROP, TAKE, VALUE, Fix
+from memctl.strategies.values import MISSING, json_type, nothing
 
-_LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_SAID, _MOST_BRIEF = 120, 40, 160, 6
+_LONGEST_SHOWN, _LONGEST_BRIEF, _LONGEST_MESSAGE, _MOST_BRIEF = 120, 40, 160, 6
 
 WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
@@ -41,13 +29,14 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "list": "a list of one", "parts": "a list of its parts", "item": "the only item of the list",
         "json": "what its JSON says", "fine": "is not what was wrong then; left as it is", "already": "is that already",
         "blocked": "is inside of something that is no object: left as it is",
-        "absent": "the context has no `{found}`; give it", "wrong type": "the context has {found} there, not {type}",
+        "absent": "the context has no `{instead}`; give it",
+        "wrong type": "the context has {instead} there, not {type}",
         "withheld": "the value was secret or too long and is not stored; give it",
         "faulty empty": "`{name}` was {before}", "faulty": "`{name}` was {before}", "faulty drop": "`{name}` was given",
         AT_LEAST + " why": "`{name}` was {before} (a larger one worked)",
         AT_MOST + " why": "`{name}` was {before} (a smaller one worked)",
         CONVERT + " why": "`{name}` was {before}, not {type}",
-        "failed": "{tool} failed with {error} when {causes}", "said": " ({message})",
+        "failed": "{tool} failed with {error} when {causes}", "quoted": " ({message})",
     },
     "zh": {
         "title": "错误恢复策略: {tool}", "error": "错误信息", "type": "错误类型", "message": "错误消息",
@@ -64,13 +53,13 @@ WORDS: Mapping[str, Mapping[str, str]] = {
         "list": "只有一项的列表", "parts": "拆开后的列表", "item": "列表中唯一的一项",
         "json": "其 JSON 所表示的值", "fine": "不是当时的问题，保持不变", "already": "已经是这个值",
         "blocked": "位于不是对象的值之内，保持不变",
-        "absent": "上下文里没有 `{found}`，请补上", "wrong type": "上下文里此处是{found}，而不是{type}",
+        "absent": "上下文里没有 `{instead}`，请补上", "wrong type": "上下文里此处是{instead}，而不是{type}",
         "withheld": "该值涉密或过长，未保存，请自行填写",
         "faulty empty": "`{name}` {before}", "faulty": "`{name}` 为 {before}", "faulty drop": "带有参数 `{name}`",
         AT_LEAST + " why": "`{name}` 为 {before}（调高后成功）",
         AT_MOST + " why": "`{name}` 为 {before}（调低后成功）",
         CONVERT + " why": "`{name}` 为 {before}，不是{type}",
-        "failed": "{tool} 曾遇到 {error}，当时 {causes}", "said": "（{message}）",
+        "failed": "{tool} 曾遇到 {error}，当时 {causes}", "quoted": "（{message}）",
     },
 }  # fmt: skip
 
@@ -102,15 +91,14 @@ def listed(names: Iterable[str], language: str) -> str:
     return f"{word['comma'].join(most)}{word['and']}{last}" if most else last
 
 
-def content(tool: str, error: str, found: Sequence[Fix], language: str) -> str:
-    """The one line by which a strategy is found, and which says enough to act on."""
+def content(tool: str, error: str, fixes: Sequence[Fix], language: str) -> str:
+    """A strategy in one line that can be searched for and acted on."""
     word = WORDS[language]
-    if not found:
+    if not fixes:
         return word["content again"].format(tool=tool, error=error)
-    names = list(dict.fromkeys(fix.path[0] for fix in found))
-    told = "、".join(names) if language == "zh" else listed(names, language)
-    fixes = word["comma"].join(_briefly(fix, language) for fix in found[:_MOST_BRIEF])
-    return word["content"].format(tool=tool, error=error, names=told, fixes=fixes)
+    names = listed(dict.fromkeys(fix.path[0] for fix in fixes), language)
+    brief = word["comma"].join(_briefly(fix, language) for fix in fixes[:_MOST_BRIEF])
+    return word["content"].format(tool=tool, error=error, names=names, fixes=brief)
 
 
 def _briefly(fix: Fix, language: str) -> str:
@@ -127,7 +115,7 @@ def _briefly(fix: Fix, language: str) -> str:
 
 
 def how(fix: Fix, language: str) -> str:
-    """How the new value is got; empty where it stands for itself."""
+    """Where the new value comes from; empty where it stands for itself."""
     word = WORDS[language]
     if fix.kind == TAKE and fix.source.startswith("arguments."):
         return word["argument"].format(source=fix.source.removeprefix("arguments."))
@@ -140,7 +128,7 @@ def how(fix: Fix, language: str) -> str:
 
 
 def explained(fix: Fix, language: str, why: str = "") -> str:
-    """A line on one argument: before, after, and how it came about."""
+    """A line on one argument: before, after, and why."""
     word = WORDS[language]
     after = word["dropped"] if fix.kind == DROP else shown(fix.after, language)
     reasons = [reason for reason in (how(fix, language), why) if reason]
@@ -156,32 +144,31 @@ def cause(fix: Fix, language: str) -> str:
         return word["faulty drop"].format(name=name)
     if nothing(fix.before):
         return word["faulty empty" if fix.before is MISSING else "faulty"].format(name=name, before=before)
-    told = word.get(f"{fix.kind} why", word["faulty"])
     type_of = _TYPES[language].get(fix.type, word.get(fix.type, ""))
-    return told.format(name=name, before=before, type=type_of)
+    return word.get(f"{fix.kind} why", word["faulty"]).format(name=name, before=before, type=type_of)
 
 
 def failed_when(tool: str, error: str, message: str, causes: Sequence[Fix], language: str) -> str:
     """Why a call is likely to fail."""
     word = WORDS[language]
     why = listed([cause(fix, language) for fix in causes], language)
-    said = word["said"].format(message=cut(message, _LONGEST_SAID)) if message else ""
-    return word["failed"].format(tool=tool, error=error, causes=why) + said
+    quoted = word["quoted"].format(message=cut(message, _LONGEST_MESSAGE)) if message else ""
+    return word["failed"].format(tool=tool, error=error, causes=why) + quoted
 
 
-def step(found: Step, language: str) -> str:
+def step(given: Step, language: str) -> str:
     """What became of one argument, and why."""
     word = WORDS[language]
-    name = f"`{found.argument}`"
-    if found.action in (SET, DROPPED):
-        after = word["dropped"] if found.action == DROPPED else shown(found.after, language)
-        line = f"{name}: {shown(found.before, language)} → {after}"
-        reason = how(found.fix, language)
+    name = f"`{given.argument}`"
+    if given.action in (SET, DROPPED):
+        after = word["dropped"] if given.action == DROPPED else shown(given.after, language)
+        line = f"{name}: {shown(given.before, language)} → {after}"
+        reason = how(given.fix, language)
         return word["because"].join([line, reason] if reason else [line])
-    if found.note == "type":
+    if given.note == "type":
         types = _TYPES[language]
-        wanted = "text" if found.fix.template else json_type(found.fix.after)
-        note = word["wrong type"].format(found=types[found.found], type=types[wanted])
+        wanted = "text" if given.fix.template else json_type(given.fix.after)
+        note = word["wrong type"].format(instead=types[given.instead], type=types[wanted])
     else:
-        note = word[found.note].format(found=found.found)
+        note = word[given.note].format(instead=given.instead)
     return f"{name}: {note}"

@@ -21,7 +21,8 @@ from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
 from memctl.sessions.windows import MAIN
 from memctl.storage.folder.view import View
-from memctl.strategies.service import Recorded, Strategies
+from memctl.strategies.recording import Recorded
+from memctl.strategies.service import Strategies
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
     from memctl.tasks.rules import Step, Task

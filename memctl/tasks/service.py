@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Any
 from memctl.core import times
 from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
+from memctl.core.plain_json import plain
+from memctl.core.redaction import held_secrets, redacted, redacted_text
 from memctl.core.sensitive import MASK, guarded
 from memctl.core.session import Session
 from memctl.core.text.language import language_of
 from memctl.errors import ConflictError, NotFoundError, UsageError
 from memctl.sessions.state import noting_task, task_of, with_task
 from memctl.sessions.windows import MAIN
-from memctl.storage.ports.view import View
-from memctl.strategies.redaction import held_secrets, plain, redacted, redacted_text
+from memctl.storage.folder.view import View
 from memctl.tasks.closing import Closed
 from memctl.tasks.teaching import Teaching
 

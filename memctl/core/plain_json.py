@@ -1,0 +1,43 @@
+"""Python values as JSON."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Mapping
+from datetime import date
+from typing import Any
+
+TOO_LONG = "[too long]"
+
+DEEPEST = 40
+
+_UNWRITABLE = re.compile("[\x00\ud800-\udfff]")
+
+
+def plain(value: Any, depth: int = 0) -> Any:
+    """A Python value as JSON: what has no such form is told by its type, what lies too deep is left out."""
+    if isinstance(value, str):
+        return _UNWRITABLE.sub("\ufffd", value)
+    if value is None or isinstance(value, bool):
+        return value
+    if isinstance(value, int):
+        return int(value) if abs(value) < 10**300 else TOO_LONG
+    if isinstance(value, float):
+        return float(value) if math.isfinite(value) else str(value)
+    if depth >= DEEPEST:
+        return TOO_LONG
+    if isinstance(value, Mapping):
+        return {str(plain(str(name))): plain(part, depth + 1) for name, part in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        parts = [plain(part, depth + 1) for part in value]
+        return sorted(parts, key=canonical) if isinstance(value, set | frozenset) else parts
+    if isinstance(value, date):
+        return value.isoformat()
+    return f"<{type(value).__name__}>"
+
+
+def canonical(value: Any) -> str:
+    """The one text of a JSON value; equal for equal values, and only for those (1 is neither 1.0 nor true)."""
+    return json.dumps(value, ensure_ascii=False, sort_keys=True)

@@ -1,0 +1,61 @@
+"""What to do about a call that failed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memctl.strategies import matching, wording
+from memctl.strategies.applying import Step
+from memctl.strategies.failures import Failure
+from memctl.strategies.matching import Match
+
+HISTORY, LLM, NONE = "history", "llm", "none"
+
+
+@dataclass(frozen=True)
+class Considered:
+    """A strategy that was looked at, and why it was not used; `problem` is empty for the one that was."""
+
+    match: Match
+    problem: str = ""
+
+
+@dataclass(frozen=True)
+class Advice:
+    """What to do about a call that failed.
+
+    Args:
+        origin: `history`, `llm` or `none`.
+        arguments: those of the next attempt, unchanged where trying again is enough; None without a proposal.
+        match: the strategy, where it comes from history.
+        steps: what the strategy does to each argument; empty for a model's advice.
+        lines: the same in words, or the model's changes and reasons.
+        explanations: the model's, by argument.
+        considered: the strategies looked at, best first.
+        notes: why the advice is worse than it could be.
+    """
+
+    origin: str
+    arguments: dict[str, Any] | None = None
+    match: Match | None = None
+    steps: tuple[Step, ...] = ()
+    lines: tuple[str, ...] = ()
+    reason: str = ""
+    explanations: Mapping[str, str] = field(default_factory=dict)
+    considered: tuple[Considered, ...] = ()
+    notes: tuple[str, ...] = ()
+
+
+def from_history(match: Match, failed: Failure) -> tuple[Advice | None, str]:
+    """The advice of a strategy, or why it has none for this call."""
+    language, content = match.strategy.language, match.strategy.memory.content
+    if not match.strategy.fixes:
+        again = wording.WORDS[language]["again"]
+        return Advice(HISTORY, dict(failed.arguments), match, lines=(again,), reason=content), ""
+    proposal = matching.proposed(match, failed)
+    lines = tuple(wording.step(step, language) for step in proposal.steps)
+    if not proposal.usable:
+        return None, "; ".join(lines)
+    return Advice(HISTORY, proposal.arguments, match, proposal.steps, lines, content), ""

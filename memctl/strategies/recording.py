@@ -1,0 +1,87 @@
+"""Recording how a failed call was fixed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+from memctl.core.formats import reflections
+from memctl.core.models import Change, Filters, Memory, TextEdit
+from memctl.core.plain_json import plain
+from memctl.core.records import ADDED, MENTIONED, check, front_matter
+from memctl.core.redaction import held_secrets
+from memctl.core.text.language import language_of
+from memctl.errors import UsageError
+from memctl.storage.folder.entries import memory_of
+from memctl.storage.folder.view import View
+from memctl.strategies import patterns, records
+from memctl.strategies.failures import Failure, storable
+from memctl.strategies.finding import tagged
+
+_LAST = 3
+"""So many of the latest strategies decide on the language of a new one."""
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """A strategy that was recorded.
+
+    Args:
+        outcome: `added`, or `mentioned` where it was known.
+        body: the Markdown of this call; the file of a known strategy is left as it is.
+    """
+
+    outcome: str
+    memory: Memory
+    body: str
+
+
+@dataclass(frozen=True)
+class Fixed:
+    """A failed call and its fix, as they may be stored: all arguments that worked, the fix pattern, explanations."""
+
+    failed: Failure
+    arguments: Mapping[str, Any]
+    pattern: Mapping[str, Any]
+    explanations: Mapping[str, str]
+
+
+def prepared(failed: Failure, arguments: Mapping[str, Any], explanations: Mapping[str, str]) -> Fixed:
+    secrets = failed.secrets | held_secrets(arguments)
+    failed = replace(failed, message=storable(failed.message, secrets))
+    pattern = patterns.pattern(plain(failed.arguments), arguments, plain(failed.context), secrets)
+    return Fixed(failed, arguments, pattern, {str(name): text for name, text in explanations.items() if text.strip()})
+
+
+def recorded(view: View, given: Fixed, categories: Sequence[str], now: datetime) -> tuple[Change, Recorded]:
+    """The change that adds a strategy, or mentions the known one.
+
+    Raises:
+        UsageError: the arguments make no fix pattern.
+    """
+    failed, language = given.failed, _language(view, given, now)
+    new = check(records.record(failed, given.pattern, view.new_id(now), language, now), categories)
+    fresh = records.read(new)
+    if fresh is None:
+        raise UsageError("the arguments cannot be kept as a fix pattern")
+    body = records.detail(failed, given.arguments, fresh.fixes, given.explanations, language)
+    near = tagged(view, now, *records.tags(failed.tool, failed.error_type))
+    known = next((strategy for strategy in near.values() if strategy.identity == fresh.identity), None)
+    if known:
+        again = records.again(known, given.pattern, now)
+        return Change("strategy record", (again,)), Recorded(MENTIONED, again, body)
+    path = reflections.path_for(new.memory_id)
+    linked = replace(new, summary_md_ref=path)
+    edit = TextEdit(path, view.read(path), reflections.render_generated(front_matter(linked), body))
+    return Change("strategy record", (linked,), texts=(edit,)), Recorded(ADDED, linked, body)
+
+
+def _language(view: View, given: Fixed, now: datetime) -> str:
+    """The language of a strategy: Chinese where message or explanations are, else that of the latest strategies."""
+    if language_of(given.failed.message, *given.explanations.values()) == "zh":
+        return "zh"
+    others = view.index.matching(Filters(kinds=(records.KIND,), tags=(records.TAG,)), now)
+    last = [s for entry in others[-_LAST:] if (s := records.read(memory_of(entry)))]
+    return records.language_of_most(last) if last else language_of(str(plain(given.failed.arguments)))
