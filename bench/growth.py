@@ -276,8 +276,10 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "recalled memories": lambda said: evidence.recalled([_memory(said)], {"a": said}),
     "statements": _contradictions,
     "contradictions": lambda said: contradictions.find(_two(said), NOW, ["alice"]),
-    "near-duplicates": lambda said: grouping.near_duplicates(map(grouping.said, _two(said)), 0.85, lambda memory: True),
-    "alike": lambda said: grouping.alike([grouping.said(memory) for memory in _two(said)]),
+    "near-duplicates": lambda said: grouping.near_duplicates(
+        map(grouping.saying_of, _two(said)), 0.85, lambda memory: True
+    ),
+    "alike": lambda said: grouping.alike([grouping.saying_of(memory) for memory in _two(said)]),
     "a reflection": lambda said: extractive.draft(_two(said)),
     "a reflection's first line": lambda said: first_sentences(said, 80),
     "topics": lambda said: topics.key_topics([said, said]),

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
 from memctl.consolidation import duplicates, knowledge
-from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, said
+from memctl.consolidation.grouping import ALIKE, alike, near_duplicates, saying_of
 from memctl.consolidation.made import SKILLS, Rules, marked
 from memctl.consolidation.plan import Plan, plan
 from memctl.context import fence
@@ -184,15 +184,15 @@ sentences = st.lists(words, min_size=1, max_size=8).map(" ".join)
 @given(st.lists(sentences, max_size=12), st.floats(0.5, 1))
 def test_whoever_is_merged_is_near_the_one_that_is_kept(contents: Sequence[str], share: float) -> None:
     memories = [record(text, number) for number, text in enumerate(contents)]
-    groups = near_duplicates(map(said, memories), share, duplicates.may_go)
+    groups = near_duplicates(map(saying_of, memories), share, duplicates.may_go)
     gone = [near.memory.memory_id for _, found in groups for near in found]
     assert len(gone) == len(set(gone))
     assert not set(gone) & {kept.memory_id for kept, _ in groups}
     for kept, found in groups:
         for near in found:
             assert near.similarity >= share
-            assert not set(said(near.memory).words) - set(said(kept).words)
-            assert said(near.memory).marks == said(kept).marks
+            assert not set(saying_of(near.memory).words) - set(saying_of(kept).words)
+            assert saying_of(near.memory).marks == saying_of(kept).marks
 
 
 # Random stores
@@ -298,12 +298,12 @@ def test_three_episodes_on_one_target_become_knowledge() -> None:
     assert found[0].record.confidence == 0.75
 
 
-def test_archived_or_marked_episodes_are_no_evidence_unless_the_mark_is_buried() -> None:
+def test_archived_or_marked_episodes_are_no_evidence_unless_the_mark_is_tombstoned() -> None:
     three = [episode(1), episode(2), episode(3, metadata={"consolidated_into": "mem_k"})]
 
     assert not plan(three, NOW).made
     assert not plan([*three, replace(episode(4), status="archived")], NOW).made
-    assert plan(three, NOW, buried=frozenset({"mem_k"})).made
+    assert plan(three, NOW, tombstoned=frozenset({"mem_k"})).made
 
 
 def test_similar_successes_become_a_strategy_and_failures_its_cautions() -> None:
@@ -701,7 +701,7 @@ def test_without_an_answer_rules_write_and_say_so(opener: Callable[..., MemorySt
     report = with_model(opener, Scripted(ProviderError("nobody is there"))).consolidation.run(now=NOW)
 
     assert report.made[0][1].content.startswith("ci, 3 episodes")
-    assert report.notes == ("rules stood in for scripted: nobody is there",)
+    assert report.notes == ("rules replaced scripted: nobody is there",)
 
 
 def test_a_model_that_cannot_be_loaded_stops_nothing(opener: Callable[..., MemoryStore]) -> None:
@@ -733,7 +733,7 @@ def test_sources_that_change_while_a_model_thinks_are_left_to_rules(opener: Call
     report = with_model(opener, Scripted(good(episode(1).memory_id), during=edit)).consolidation.run(now=NOW)
 
     assert report.made[0][0].by == ""
-    assert "were changed" in report.notes[0]
+    assert "changed while" in report.notes[0]
 
 
 @pytest.mark.parametrize(("verdict", "gone"), [("first", 1), ("second", 0), ("neither", None)])
@@ -744,7 +744,7 @@ def test_a_model_judges_paraphrases(opener: Callable[..., MemoryStore], verdict:
         "In the morning Alice has Assam tea with oat milk.",
     )
     store.add_many([record(text, n, tags=("tea",)) for n, text in enumerate(texts)])
-    ids = [pair.memory_id for found in alike([said(m) for m in store.all()]) for pair in (found.one, found.other)]
+    ids = [pair.memory_id for found in alike([saying_of(m) for m in store.all()]) for pair in (found.one, found.other)]
     store.engine._load_llm = lambda: Scripted(
         {"verdicts": [{"pair": 1, "says_all": verdict}, {"pair": 9, "says_all": "first"}]}
     )

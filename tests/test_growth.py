@@ -138,12 +138,12 @@ def chained(number: int) -> list[messages.Message]:
 LISTS: dict[str, Callable[[int], Callable[[], object]]] = {
     "contradictions": of_memories(lambda found: contradictions.find(found, NOW, ["alice"])),
     "near-duplicates": of_memories(
-        lambda found: grouping.near_duplicates(map(grouping.said, found), 0.85, lambda m: True)
+        lambda found: grouping.near_duplicates(map(grouping.saying_of, found), 0.85, lambda m: True)
     ),
     "copies": of_memories(
-        lambda found: grouping.near_duplicates(map(grouping.said, found), 0.85, lambda m: True), "Alice keeps bees"
+        lambda found: grouping.near_duplicates(map(grouping.saying_of, found), 0.85, lambda m: True), "Alice keeps bees"
     ),
-    "alike": of_memories(lambda found: grouping.alike([grouping.said(memory) for memory in found])),
+    "alike": of_memories(lambda found: grouping.alike([grouping.saying_of(memory) for memory in found])),
     "similar": of_memories(lambda found: grouping.similar([(m, grouping.telling(m.content)) for m in found], 0.5, 0.4)),
     "messages that belong together": lambda number: (lambda found: lambda: window.units(found))(chained(number)),
     "topics": lambda number: (lambda texts: lambda: topics.key_topics(texts))(

@@ -1,4 +1,4 @@
-"""Near-duplicates: memories that say the same become one."""
+"""Merging near-duplicates."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from memctl.core.text.terms import similarity
 
 @dataclass(frozen=True)
 class Merge:
-    """Near-duplicates that become one: the kept record and the superseded ones as they will be.
+    """Memories that become one: the kept record and the superseded ones, as they will be.
 
     Args:
-        marked: episodes that were part of a superseded one, and are part of the kept one.
+        marked: episodes whose mark moves from a superseded record to the kept one.
     """
 
     kept: Memory
@@ -27,23 +27,23 @@ class Merge:
 
 
 def mergeable(memory: Memory) -> bool:
-    """Whether a memory can be one of several that say the same: no summary, nothing that is in dispute."""
+    """Whether a memory can be a near-duplicate: it is no summary, and not in a conflict."""
     return not memory.sources and not memory.conflicts_with
 
 
 def may_go(memory: Memory) -> bool:
-    """Whether a memory may be superseded by another: never a pinned one, nor one with a reflection of its own."""
+    """Whether a memory can be superseded in a merge: it is not pinned, and has no reflection."""
     return not memory.pinned and not memory.summary_md_ref
 
 
-def found(
+def merges(
     sayings: Sequence[grouping.Saying], now: datetime, share: float | None, same: Sequence[tuple[str, str]]
 ) -> list[Merge]:
-    """Near-duplicates that are found (none without `share`), and pairs that are known to say the same."""
+    """The merges of near-duplicates (with `share`), and of pairs that are known to say the same."""
     known = {saying.memory.memory_id: saying.memory for saying in sayings}
-    found = grouping.near_duplicates(sayings, share, may_go) if share is not None else []
-    groups = {kept.memory_id: (kept, near) for kept, near in found}
-    gone = {one.memory.memory_id for _, near in found for one in near}
+    duplicates = grouping.near_duplicates(sayings, share, may_go) if share is not None else []
+    groups = {kept.memory_id: (kept, near) for kept, near in duplicates}
+    gone = {one.memory.memory_id for _, near in duplicates for one in near}
     for kept_id, going_id in same:
         kept, going = known.get(kept_id), known.get(going_id)
         if kept is None or going is None or kept is going or not may_go(going):
@@ -57,27 +57,37 @@ def found(
 
 
 def merged(kept: Memory, near: Sequence[grouping.Near], now: datetime) -> Merge:
-    """One memory out of several that say the same.
+    """The merge of several memories that say the same.
 
-    Mentions and uses are added up, tags united, confidence and importance are the highest, reward is the mean weighted
-    by mentions; metadata the kept one lacks is taken over. The others keep their text and point to the kept one.
+    Besides what `united` does, mentions are added up, confidence is the highest, reward the mean weighted by mentions,
+    and metadata that the kept one lacks is taken over.
     """
     others = [n.memory for n in near]
     all_of = [kept, *others]
     mentions = sum(m.mentions for m in all_of)
     weight = mentions or len(all_of)
-    told = replace(
-        kept,
+    record, gone = united(kept, others, now)
+    record = replace(
+        record,
         mentions=mentions,
+        confidence=max(m.confidence for m in all_of),
+        reward=bounded(sum(m.reward * (m.mentions if mentions else 1) for m in all_of) / weight),
+        metadata={name: value for m in reversed(all_of) for name, value in m.metadata.items()},
+    )
+    return Merge(record, gone, tuple(round(n.similarity, 4) for n in near))
+
+
+def united(kept: Memory, others: Sequence[Memory], now: datetime) -> tuple[Memory, tuple[Memory, ...]]:
+    """The kept memory with the tags, uses and highest importance of all; the others, superseded by it."""
+    all_of = [kept, *others]
+    record = replace(
+        kept,
         tags=unique(tag for m in all_of for tag in m.tags),
         access_count=sum(m.access_count for m in all_of),
         last_accessed_at=max((m.last_accessed_at for m in all_of if m.last_accessed_at), default=None),
-        confidence=max(m.confidence for m in all_of),
         importance=max(m.importance for m in all_of),
-        reward=bounded(sum(m.reward * (m.mentions if mentions else 1) for m in all_of) / weight),
         supersedes=unique((*kept.supersedes, *(m.memory_id for m in others))),
-        metadata={name: value for m in reversed(all_of) for name, value in m.metadata.items()},
         updated_at=now,
     )
     gone = tuple(replace(m, status=SUPERSEDED, superseded_by=kept.memory_id, updated_at=now) for m in others)
-    return Merge(told, gone, tuple(round(n.similarity, 4) for n in near))
+    return record, gone

@@ -1,4 +1,4 @@
-"""What is no evidence: text that memctl itself gave to a prompt, and that came back."""
+"""What is no evidence: text that memctl itself put into a prompt, and that came back as a memory."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ from memctl.core.recalled import holds_recalled
 
 
 def recalled(memories: Sequence[Memory], bodies: Mapping[str, str]) -> list[str]:
-    """Active memories that hold a recalled block, or repeat a sentence of a summary that is older and not of them."""
-    told: dict[str, list[Memory]] = {}
+    """Ids of active memories that hold a recalled block, or repeat a sentence of an older summary of others."""
+    summaries: dict[str, list[Memory]] = {}
     for memory in memories:
         if memory.sources and memory.status == ACTIVE:
             for sentence in _sentences(memory, bodies.get(memory.memory_id, "")):
-                told.setdefault(sentence, []).append(memory)
+                summaries.setdefault(sentence, []).append(memory)
     return [
         m.memory_id
         for m in memories
         if m.status == ACTIVE
-        and (holds_recalled(m.content) or any(_repeats(m, summary) for summary in told.get(plain(m.content), ())))
+        and (holds_recalled(m.content) or any(_repeats(m, each) for each in summaries.get(plain(m.content), ())))
     ]
 
 
@@ -33,16 +33,18 @@ def _repeats(memory: Memory, summary: Memory) -> bool:
 
 _SOURCES_NAMED = re.compile(r"\s*\([^()]*\bmem_[^()]*\)\s*$", re.MULTILINE)
 _LIST_MARK = re.compile(r"^\s*(?:[-*+]|\d+\.|#+)\s+")
-_SHORTEST_TELLING = 12
+_SHORTEST = 12
+"""Bytes from which a sentence is specific enough to be recognized."""
 
 
 def _sentences(memory: Memory, body: str) -> set[str]:
-    """What a summary says: its content, its key points, the lines of its reflection."""
-    held = memory.metadata.get("key_points")
-    lines = [memory.content, *(p for p in (held if isinstance(held, list) else []) if isinstance(p, str))]
+    """The sentences of a summary: its content, its key points, the lines of its reflection."""
+    points = memory.metadata.get("key_points")
+    lines = [memory.content, *(p for p in (points if isinstance(points, list) else []) if isinstance(p, str))]
     lines += [_LIST_MARK.sub("", line) for line in _SOURCES_NAMED.sub("", body).splitlines()]
-    return {plain for plain in map(plain, lines) if len(plain.encode()) >= _SHORTEST_TELLING}
+    return {text for text in map(plain, lines) if len(text.encode()) >= _SHORTEST}
 
 
 def plain(text: str) -> str:
+    """A text for comparison: without case, with single spaces, without its full stop."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split()).rstrip(".!。！ ")

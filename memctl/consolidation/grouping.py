@@ -1,9 +1,9 @@
-"""Which memories say the same: near-duplicates that may be merged, pairs that are only alike, similar pieces of work.
+"""Which memories say the same: near-duplicates to merge, similar pairs to judge, similar pieces of work.
 
-Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates when they are the
-same words in the same order (a phrase of time or place may have moved), or when one only goes on where the other ends.
-One number, negation, name or date more, and they are not: that may be a contradiction. Everything here grows with the
-number of memories, not with its square: texts meet by hash, or by their rarest words.
+Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates if they have the
+same words in the same order (a phrase of time or place may move), or if one only continues the other. One more number,
+negation, name or date, and they are not: that may be a contradiction. The time needed is linear in the number of
+memories: texts are compared only if they share a hash or a rare word.
 """
 
 from __future__ import annotations
@@ -23,20 +23,20 @@ from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
 
 ALIKE = 0.45
-"""Share of telling words in common from which two memories are shown as alike."""
+"""Share of terms in common from which two memories are shown as similar."""
 
 LEAST_SHARED = 4
-"""Fewer telling words in common say nothing."""
+"""Fewer terms in common do not count."""
 
 RAREST, COMMON = 5, 20
-"""A memory is compared with those that share one of its so many rarest words, if no more than so many have the word."""
+"""Memories are compared if they share one of their 5 rarest words, and at most 20 memories have that word."""
 
 WIDESPREAD = 64
-"""A word that so many different pieces of work share says nothing of which belong together."""
+"""A word of more pieces of work than this is not used to group them."""
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}"
 _PUNCTUATION = "%&@#*/\\?§‰"
-"""Marks that change what is said; all others part words or end sentences."""
+"""Marks that change the meaning; all others separate words or end sentences."""
 
 _FILLERS = frozenset("a an the that really very just please quite also too 的 也 很 就 啊 呢 吧 呀 嘛 哦".split())
 _MOVABLE = frozenset("in on at during every for with when by".split())
@@ -58,20 +58,20 @@ _TURNING = _CONDITIONS | frozenset(
     july august september october november december 不 没 別 别 未 无 無 非 否 莫 勿 停 戒 昨 错 假
     """.split()
 )
-"""Words of which one more turns a statement: condition, change, time, negation, doubt."""
+"""Words that turn a statement around: condition, change, time, negation, doubt."""
 
 _HAN_NUMBERS = frozenset("〇零一二两三四五六七八九十百千万亿半")
 
 
 @dataclass(frozen=True)
 class Saying:
-    """A memory and what its text says.
+    """A memory and the words of its text.
 
     Args:
-        words: in order, folded, without words that add nothing.
-        breaks: positions in `words` before which a clause begins.
+        words: in order, folded, without fillers.
+        breaks: positions in `words` where a clause begins.
         telling: the words it is about, for similarity.
-        marks: numbers, names, negations and words of time: two texts that differ in one do not say the same.
+        marks: numbers, names, negations and words of time: texts that differ in one do not say the same.
     """
 
     memory: Memory
@@ -83,7 +83,7 @@ class Saying:
 
 @dataclass(frozen=True)
 class Near:
-    """A memory that another one says in full; `similarity` is the share of words the two have in common."""
+    """A memory that another one fully covers; `similarity` is the share of words in common."""
 
     memory: Memory
     similarity: float
@@ -91,7 +91,7 @@ class Near:
 
 @dataclass(frozen=True)
 class Alike:
-    """Two memories that may say the same in other words: for a person, or a model, to judge."""
+    """Two memories that may say the same in other words, for a person or a model to judge."""
 
     one: Memory
     other: Memory
@@ -107,8 +107,7 @@ def _tokens() -> Any:
     return regex.compile(rf"{word}|{mark}|(?P<end>[^\s\p{{L}}\p{{N}}\"'’‘“”«»*_`-])", regex.VERSION1)
 
 
-def said(memory: Memory) -> Saying:
-    """What the text of a memory says."""
+def saying_of(memory: Memory) -> Saying:
     text = unicodedata.normalize("NFKC", memory.content).replace("’", "'")
     loud = text.isupper()
     words: list[str] = []
@@ -129,7 +128,7 @@ def said(memory: Memory) -> Saying:
 
 
 def _folded(word: str, loud: bool) -> str:
-    """A word as it is compared: without case, unless capitals are what tells `US` from `us`, and without a plural s."""
+    """A word for comparison: without plural s, and without case, except for acronyms such as `US`."""
     if word.isupper() and len(word) > 1 and not loud:
         return word
     folded = word.casefold().removesuffix("'s")
@@ -147,13 +146,14 @@ def _is_mark(given: str, word: str, loud: bool) -> bool:
 
 
 def telling(text: str) -> frozenset[str]:
-    """The words a text is about: without stop words, single characters where a script has no spaces."""
-    found = frozenset(term for term in terms(text) if term.isascii() or len(term) == 1 or not _unspaced(term))
-    return found - stop_terms() or found
+    """The words a text is about: without stop words, and single characters in scripts without spaces."""
+    words = frozenset(term for term in terms(text) if term.isascii() or len(term) == 1 or not _is_unspaced(term))
+    return words - stop_terms() or words
 
 
-def _unspaced(term: str) -> bool:
-    return _tokens().match(term).end() == 1 if _tokens().match(term) else False
+def _is_unspaced(term: str) -> bool:
+    match = _tokens().match(term)
+    return match is not None and match.end() == 1
 
 
 # Near-duplicates
@@ -162,15 +162,14 @@ def _unspaced(term: str) -> bool:
 def near_duplicates(
     sayings: Iterable[Saying], share: float, may_go: Callable[[Memory], bool]
 ) -> list[tuple[Memory, list[Near]]]:
-    """Memories to keep, each with those that it says in full.
+    """Memories to keep, each with those that it covers.
 
-    Every one that goes is near the one that is kept, not only near another that goes. The one that says most is kept;
-    of those that say the same: the pinned one, one with a reflection, the one with most mentions, confidence,
-    importance, the newest.
+    Each merged memory is near the kept one, not only near another merged one. The longest text is kept; among equal
+    ones the pinned one, one with a reflection, the one with most mentions, confidence, importance, the newest.
 
     Args:
         share: least share of words in common, in (0, 1].
-        may_go: whether a memory may be merged into another at all.
+        may_go: whether a memory can be merged into another at all.
     """
     ranked = sorted(sayings, key=_keep_first)
     same, whole = _by_words(ranked)
@@ -179,14 +178,14 @@ def near_duplicates(
     for saying in ranked:
         if saying.memory.memory_id in gone or not saying.words:
             continue
-        found = [
+        near = [
             Near(other.memory, len(other.words) / len(saying.words))
             for other in _contained(saying, same, whole, share)
             if other is not saying and other.memory.memory_id not in gone and may_go(other.memory)
         ]
-        if found:
-            gone |= {near.memory.memory_id for near in found}
-            groups.append((saying.memory, found))
+        if near:
+            gone |= {each.memory.memory_id for each in near}
+            groups.append((saying.memory, near))
     return groups
 
 
@@ -201,7 +200,7 @@ _Table = Mapping[Hashable, list[Saying]]
 
 
 def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
-    """Texts by their words in any order, and by their words in order; only those of one kind of statement meet."""
+    """Texts by their words in any order, and by their words in order, each within one `statement`."""
     same: dict[Hashable, list[Saying]] = defaultdict(list)
     whole: dict[Hashable, list[Saying]] = defaultdict(list)
     for saying in sayings:
@@ -212,7 +211,7 @@ def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
 
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
-    """Texts that this one says in full."""
+    """Texts that this one covers."""
     block, count = statement(saying.memory), len(saying.words)
     for other in same[block, tuple(sorted(saying.words))]:
         if other.words == saying.words or _moved(saying.words, other.words):
@@ -225,7 +224,7 @@ def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Ite
 
 
 def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether the texts differ only in where a phrase such as `in the morning` stands: first or last."""
+    """Whether texts differ only in the place, first or last, of a phrase such as `in the morning`."""
     return any(
         one[at:] + one[:at] == other and (one[at] in _MOVABLE or one[0] in _MOVABLE) and 2 <= at <= len(one) - 2
         for at in range(2, len(one) - 1)
@@ -233,14 +232,14 @@ def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
 
 
 def _goes_on(saying: Saying, length: int) -> bool:
-    """Whether the text goes on after so many words with an addition that leaves what was said before as it is."""
+    """Whether the text only continues after `length` words, without changing what it said before."""
     added = saying.words[length:]
     begins = length in saying.breaks or added[0] in _GOES_ON
     return begins and not saying.marks & set(added) - set(saying.words[:length])
 
 
 def statement(memory: Memory) -> Hashable:
-    """What two memories must have in common, beside their words, to be one: an event is one of its day."""
+    """What two memories must have in common, besides their words, to be merged; for an event, its day."""
     about = memory.metadata
     moment = memory.when if memory.kind == "episode" else memory.occurred_at
     day = moment.date() if moment else None
@@ -253,9 +252,9 @@ def statement(memory: Memory) -> Hashable:
 
 
 def alike(sayings: Sequence[Saying], least: float = ALIKE) -> list[Alike]:
-    """Pairs about one subject that share many telling words, the most alike first.
+    """Pairs on one subject that share many words, the most similar first.
 
-    Pairs that differ in a number, a name, a negation or a day are left out: those contradict each other, if anything.
+    Pairs that differ in a number, a name, a negation or a day are left out: they may contradict each other.
     """
     counts = Counter(term for saying in sayings for term in saying.telling)
     places: dict[tuple[Hashable, str], list[int]] = defaultdict(list)
@@ -263,7 +262,7 @@ def alike(sayings: Sequence[Saying], least: float = ALIKE) -> list[Alike]:
         shared = [term for term in saying.telling if 1 < counts[term] <= COMMON]
         for term in sorted(shared, key=lambda term: (counts[term], term))[:RAREST]:
             places[_loosely(saying.memory), term].append(at)
-    pairs = {pair for found in places.values() for pair in combinations(found, 2)}
+    pairs = {pair for group in places.values() for pair in combinations(group, 2)}
     judged = [_pair(sayings[one], sayings[other], least) for one, other in sorted(pairs)]
     return sorted(filter(None, judged), key=lambda pair: (-pair.similarity, pair.one.memory_id, pair.other.memory_id))
 
@@ -290,10 +289,10 @@ def _one_subject(one: Memory, other: Memory) -> bool:
 
 
 def similar(bags: Sequence[tuple[Memory, frozenset[str]]], share: float, least: float) -> list[list[Memory]]:
-    """Groups of memories around the first of each, in the order given.
+    """Groups of memories, each similar to the first of its group, in the order given.
 
-    A memory joins the group whose first it is most like: by at least `share` of the words, or by `least` where they
-    also have a tag or the subcategory in common.
+    A memory joins the group with the most similar first memory: at least `share` of the words in common, or `least` if
+    they also share a tag or the subcategory.
     """
     groups: list[list[Memory]] = []
     firsts: list[tuple[Memory, frozenset[str]]] = []

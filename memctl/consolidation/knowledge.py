@@ -1,4 +1,4 @@
-"""Knowledge: what several episodes on one target taught."""
+"""Knowledge: what several episodes on one target teach."""
 
 from __future__ import annotations
 
@@ -34,17 +34,18 @@ from memctl.reflections.extractive import Point
 
 
 def target_of(memory: Memory) -> str:
-    """What an episode was about, folded so that `CI` and `ci` are one; empty where it does not say."""
+    """The target of an episode, folded so that `CI` and `ci` are one; empty where it has none."""
     target = memory.metadata.get("target")
     return plain(target) if isinstance(target, str) else ""
 
 
-def found(
-    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, buried: frozenset[str]
+def all_made(
+    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, tombstoned: frozenset[str]
 ) -> list[Made]:
+    """Knowledge on each target with enough new episodes."""
     groups: dict[str, list[Memory]] = {}
     for memory in active:
-        if memory.kind == "episode" and target_of(memory) and not is_marked(memory, KNOWN_IN, buried):
+        if memory.kind == "episode" and target_of(memory) and not is_marked(memory, KNOWN_IN, tombstoned):
             groups.setdefault(target_of(memory), []).append(memory)
     own = {target_of(m): m for m in in_order(active) if m.kind == "knowledge" and own_text(m)}
     return [
@@ -58,29 +59,29 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
     """Knowledge from episodes on one target.
 
     Args:
-        held: the record there is, made here earlier; it is made anew from its sources and the new episodes.
+        held: the record made earlier, which is rebuilt from its sources and the new episodes.
         fresh: episodes that are in no knowledge yet.
     """
     sources = all_sources(held, fresh, everything)
     language = language_of(*(memory.content for memory in sources))
     topic = most_common(str(m.metadata["target"]).strip() for m in sources if target_of(m))
-    found = points_of(sources, language)
-    about = {"topic": topic, "target": topic, "key_points": [p.text for p in found]}
+    points = points_of(sources, language)
+    about = {"topic": topic, "target": topic, "key_points": [p.text for p in points]}
     record = replace(
         record_of(held, sources, fresh, about, now),
-        content=_about(topic, sources, found, language),
+        content=_content(topic, sources, points, language),
         kind="knowledge",
         confidence=knowledge_confidence(sources),
     )
     draft = extractive.draft(weightiest(sources), topic)
-    return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), draft, tuple(found), held is not None)
+    return Made(KNOWLEDGE, hashed(record), tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
 
 
 def knowledge_confidence(sources: Sequence[Memory]) -> float:
-    """How sure knowledge is, from 0.5 to 1: `0.5 + 0.5 * agreement * n / (n + 3)`, for `n` episodes.
+    """The confidence of knowledge, from 0.5 to 1: `0.5 + 0.5 * agreement * n / (n + 3)` for `n` episodes.
 
-    `agreement` is the share of the most common outcome among the episodes that have one; 1 where none has. (The range
-    is that of the formulas; the form is ours: more episodes and more agreement never make it less.)
+    `agreement` is the share of the most common outcome among the episodes that have one; 1 where none has. More
+    episodes and more agreement never lower it.
     """
     outcomes = Counter(filter(None, map(outcome_of, sources)))
     agreement = max(outcomes.values()) / outcomes.total() if outcomes else 1.0
@@ -88,24 +89,24 @@ def knowledge_confidence(sources: Sequence[Memory]) -> float:
     return round(0.5 + 0.5 * agreement * n / (n + 3), 2)
 
 
-def _about(topic: str, sources: Sequence[Memory], found: Sequence[Point], language: str) -> str:
-    """One sentence: what it is about, how often and when, how it went, and what was learned, as much as fits."""
+def _content(topic: str, sources: Sequence[Memory], points: Sequence[Point], language: str) -> str:
+    """One sentence: topic, number of episodes, days, outcomes, and as many points as fit."""
     words = WORDS[language]
     days = sorted(m.when for m in sources if m.when)
-    outcomes = Counter(filter(None, map(outcome_of, sources)))
-    told = words["comma"].join(words[name].format(n=outcomes[name]) for name in OUTCOMES if name in outcomes)
-    said = [found[0].text.rstrip(".。;；")]
-    for point in found[1:]:
+    counts = Counter(filter(None, map(outcome_of, sources)))
+    outcomes = words["comma"].join(words[name].format(n=counts[name]) for name in OUTCOMES if name in counts)
+    texts = [points[0].text.rstrip(".。;；")]
+    for point in points[1:]:
         text = point.text.rstrip(".。;；")
-        if sum(map(len, said)) + len(text) > LONGEST[language]:
+        if sum(map(len, texts)) + len(text) > LONGEST[language]:
             break
-        said.append(text)
-    ends = "" if said[-1].endswith(("…", "!", "?", "！", "？")) else words["stop"]
+        texts.append(text)
+    ends = "" if texts[-1].endswith(("…", "!", "?", "！", "？")) else words["stop"]
     return words["about" if days else "undated"].format(
         topic=topic,
         n=len(sources),
         first=days[0].date() if days else "",
         last=days[-1].date() if days else "",
-        outcomes=words["outcomes"].format(told=told) if told else "",
-        points=words["semicolon"].join(said) + ends,
+        outcomes=words["outcomes"].format(counts=outcomes) if outcomes else "",
+        points=words["semicolon"].join(texts) + ends,
     )

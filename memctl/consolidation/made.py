@@ -1,4 +1,4 @@
-"""What consolidation makes of episodes: the parts that knowledge and strategies have in common."""
+"""What knowledge and strategies made of episodes have in common."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from itertools import zip_longest
 from typing import Any, TypeVar
 
 from memctl.consolidation import grouping
@@ -20,13 +21,13 @@ from memctl.reflections.extractive import Draft, Point
 DUPLICATES, KNOWLEDGE, SKILLS = PARTS = ("duplicates", "knowledge", "skills")
 
 SOURCE = "consolidation"
-"""`source` of the records made here."""
+"""`source` of records made by consolidation."""
 
 KNOWN_IN, SKILL_IN = "consolidated_into", "skill_in"
-"""Names in the metadata of an episode: the record it was made a part of."""
+"""Marks in the metadata of an episode: the record it is part of."""
 
 TEXT_HASH = "text_hash"
-"""Name in the metadata of a record made here: the hash of its content, by which a person's edit is known."""
+"""Name in the metadata of a record: the hash of its content, which shows whether a person edited it."""
 
 MOST_TAGS = 12
 MOST_POINTS = 8
@@ -38,7 +39,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
         "about": "{topic}, {n} episodes from {first} to {last}{outcomes}: {points}",
         "undated": "{topic}, {n} episodes{outcomes}: {points}",
-        "outcomes": " ({told})", "success": "{n} succeeded", "partial": "{n} partly", "failure": "{n} failed",
+        "outcomes": " ({counts})", "success": "{n} succeeded", "partial": "{n} partly", "failure": "{n} failed",
         "comma": ", ", "semicolon": "; ", "stop": ".",
         "skill": "{task}: {approach}", "approach": "{approach}",
         "steps": "Steps", "cautions": "Cautions", "counts": "Successes: {s}. Failures: {f}.",
@@ -46,7 +47,7 @@ WORDS: Mapping[str, Mapping[str, str]] = {
     "zh": {
         "about": "{topic}，{n} 次经历，{first} 至 {last}{outcomes}：{points}",
         "undated": "{topic}，{n} 次经历{outcomes}：{points}",
-        "outcomes": "（{told}）", "success": "{n} 次成功", "partial": "{n} 次部分成功", "failure": "{n} 次失败",
+        "outcomes": "（{counts}）", "success": "{n} 次成功", "partial": "{n} 次部分成功", "failure": "{n} 次失败",
         "comma": "，", "semicolon": "；", "stop": "。",
         "skill": "{task}：{approach}", "approach": "{approach}",
         "steps": "步骤", "cautions": "注意", "counts": "成功 {s} 次，失败 {f} 次。",
@@ -61,9 +62,9 @@ class Rules:
     """The numbers of consolidation.
 
     Args:
-        least: episodes that knowledge or a strategy needs, and new ones that it is made anew for.
-        similarity: share of words two near-duplicates have in common.
-        skill_similarity: share of telling words two pieces of similar work have in common.
+        least: episodes that knowledge or a strategy needs, and new ones for which it is rebuilt.
+        similarity: least share of words that near-duplicates have in common.
+        skill_similarity: least share of words that pieces of similar work have in common.
     """
 
     least: int = 3
@@ -78,11 +79,11 @@ class Made:
     Args:
         part: `knowledge` or `skills`.
         record: as it will be; without an id where it is new.
-        sources: all episodes it is made from; `fresh` are those among them that are marked now.
+        sources: all its episodes; `fresh` are those among them that get their mark now.
         draft: its reflection.
-        refreshed: whether a record that was there is made anew.
-        points: what it says, each with its sources.
-        by: the language model that wrote it; empty where rules did.
+        refreshed: whether an existing record is rebuilt.
+        points: its statements with their sources.
+        by: the language model that wrote it; empty for rules.
     """
 
     part: str
@@ -96,23 +97,24 @@ class Made:
 
     @property
     def mark(self) -> str:
-        """Name of the mark that its sources get."""
+        """The mark of its sources."""
         return KNOWN_IN if self.part == KNOWLEDGE else SKILL_IN
 
 
 def own_text(memory: Memory) -> bool:
-    """Whether a record was made here and its text was not changed since: only such a text is ever written anew."""
+    """Whether consolidation wrote a record's text and nobody edited it; only such a text is ever replaced."""
     made = memory.source == SOURCE and bool(memory.sources)
     return made and memory.metadata.get(TEXT_HASH) == codec.text_hash(memory.content)
 
 
-def is_marked(memory: Memory, name: str, buried: frozenset[str]) -> bool:
+def is_marked(memory: Memory, name: str, tombstoned: frozenset[str]) -> bool:
+    """Whether a memory has a mark that names no purged record."""
     mark = memory.metadata.get(name)
-    return bool(mark) and mark not in buried
+    return bool(mark) and mark not in tombstoned
 
 
 def marked(source: Memory, mark: str, memory_id: str, now: datetime) -> Memory:
-    """A source with the mark that it is part of a record."""
+    """The source, marked as part of a record."""
     return replace(source, metadata={**source.metadata, mark: memory_id}, updated_at=now)
 
 
@@ -129,7 +131,7 @@ def all_sources(held: Memory | None, fresh: Sequence[Memory], everything: Mappin
 
 
 def weightiest(sources: Sequence[Memory]) -> list[Memory]:
-    """The sources a reflection is written from: its writer compares each with each."""
+    """The sources that a reflection is written from; limited, as its writer compares each with each."""
     return in_order(sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))[:MOST_REFLECTED])
 
 
@@ -140,10 +142,10 @@ def outcome_of(memory: Memory) -> str:
 
 
 def texts(value: object) -> list[str]:
-    """Texts of a list in the metadata, where each may also stand in a mapping as `description`."""
+    """The texts in a list from the metadata; an item may also be a mapping with a `description`."""
     items = value if isinstance(value, list) else [value]
-    found = [item.get("description") if isinstance(item, Mapping) else item for item in items]
-    return [" ".join(item.split()) for item in found if isinstance(item, str) and item.strip()]
+    items = [item.get("description") if isinstance(item, Mapping) else item for item in items]
+    return [" ".join(item.split()) for item in items if isinstance(item, str) and item.strip()]
 
 
 # Records
@@ -152,7 +154,7 @@ def texts(value: object) -> list[str]:
 def record_of(
     held: Memory | None, sources: Sequence[Memory], fresh: Sequence[Memory], about: Mapping[str, Any], now: datetime
 ) -> Memory:
-    """What every record made here has; of one that is made anew, what a person gave it stays."""
+    """What all made records have; a rebuilt one keeps what a person gave it."""
     base = held or Memory("", "", created_at=now, category=most_common(m.category for m in sources))
     ids = unique((*(held.sources if held else ()), *(m.memory_id for m in fresh)))
     return replace(
@@ -168,7 +170,7 @@ def record_of(
 
 
 def _shared_tags(sources: Sequence[Memory]) -> tuple[str, ...]:
-    # A constraint is the user's to set: what was made from several memories by a rule binds nobody.
+    # Only the user sets constraints.
     counted = Counter(tag for m in sources for tag in m.tags if tag != CONSTRAINT)
     ranked = sorted(counted, key=lambda tag: (-counted[tag], tag))
     return (*ranked[:MOST_TAGS], "consolidated")
@@ -195,15 +197,12 @@ def bounded(value: float) -> float:
 
 
 def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
-    """What the episodes taught, in their own words: each one's lessons, or else its text; the weightiest first.
-
-    Every episode says one thing before any says a second.
-    """
+    """The lessons of the episodes, or their texts, without repetitions: the first of each episode, then the second of
+    each and so on, the weightiest episodes first."""
     ranked = sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))
-    said = {m.memory_id: texts(m.metadata.get("lessons")) or [m.content] for m in ranked}
-    rounds = range(max(map(len, said.values()), default=0))
+    lessons = [[(m, text) for text in texts(m.metadata.get("lessons")) or [m.content]] for m in ranked]
     kept: list[tuple[frozenset[str], Point]] = []
-    for memory, text in [(m, said[m.memory_id][at]) for at in rounds for m in ranked if at < len(said[m.memory_id])]:
+    for memory, text in (pair for turn in zip_longest(*lessons) for pair in turn if pair):
         bag = grouping.telling(text)
         same = next((at for at, (other, _) in enumerate(kept) if _one_point(bag, other)), None)
         if same is not None:
@@ -221,9 +220,9 @@ def _one_point(one: frozenset[str], other: frozenset[str]) -> bool:
     return not differ and similarity(one, other) >= extractive.SAME
 
 
-def listed_points(found: Sequence[Point]) -> str:
-    """Points as a list in Markdown, each with its sources."""
-    return "\n".join(f"- {point.text} ({', '.join(point.sources)})" for point in found)
+def listed_points(points: Sequence[Point]) -> str:
+    """Points as a Markdown list, each with its sources."""
+    return "\n".join(f"- {point.text} ({', '.join(point.sources)})" for point in points)
 
 
 # What a model wrote
@@ -239,7 +238,7 @@ class Written:
 
 
 def rewritten(made: Made, text: Written, by: str) -> Made:
-    """A record of rules with the words of a model: what it counts and how sure it is stays as the rules have it."""
+    """A record made by rules with a model's text; counts and confidence stay."""
     about = {**made.record.metadata, "topic": text.topic, "key_points": [p.text for p in text.points]}
     record = hashed(replace(made.record, content=text.content, metadata=about))
     body = f"# {text.topic}\n\n{text.content}\n\n{listed_points(text.points)}"

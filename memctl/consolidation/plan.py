@@ -1,7 +1,7 @@
-"""Consolidation: near-duplicates become one, episodes on one target become knowledge, similar successes a strategy.
+"""The plan of a consolidation: which near-duplicates to merge, which knowledge and strategies to make of episodes.
 
-From the memories and `now` to a plan; whoever carries it out asks for ids and writes files. Sources are marked and
-stay. What was made here is never made into more, and what was recalled is no evidence. A second run finds nothing.
+A pure function of the memories and `now`; `service` draws ids and writes files. Sources are marked and stay. Made
+records are no sources, recalled text is no evidence. A second run finds nothing.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ from memctl.core.models import ACTIVE, Memory
 
 @dataclass(frozen=True)
 class Plan:
-    """What consolidation would do.
+    """What consolidation does.
 
     Args:
-        alike: pairs that may say the same in other words, and are left as they are.
-        recalled: ids of memories that hold text which memctl itself gave to a prompt; they are no evidence.
+        alike: pairs that may say the same in other words; they are left as they are.
+        recalled: ids of memories with text that memctl itself put into a prompt; they are no evidence.
     """
 
     merges: tuple[Merge, ...] = ()
@@ -44,16 +44,16 @@ def plan(
     same: Sequence[tuple[str, str]] = (),
     bodies: Mapping[str, str] | None = None,
     edited: frozenset[str] = frozenset(),
-    buried: frozenset[str] = frozenset(),
+    tombstoned: frozenset[str] = frozenset(),
 ) -> Plan:
     """What there is to consolidate.
 
     Args:
-        only: parts to look at.
-        same: pairs of ids, kept and merged, that somebody judged to say the same.
-        bodies: reflections of records by id, in which text may be found again.
+        only: the parts to plan.
+        same: pairs of ids, kept and merged, that a person or a model judged to say the same.
+        bodies: reflections by record id, in which recalled text is looked for.
         edited: ids of records whose reflection a person changed.
-        buried: ids of purged records; a mark that names one does not count.
+        tombstoned: ids of purged records; a mark that names one does not count.
     """
     recalled = evidence.recalled(memories, bodies or {})
     left_out = frozenset(recalled)
@@ -61,27 +61,27 @@ def plan(
     merges: list[Merge] = []
     pairs: list[grouping.Alike] = []
     if DUPLICATES in only or same:
-        sayings = [grouping.said(m) for m in active if duplicates.mergeable(m)]
-        merges = duplicates.found(sayings, now, rules.similarity if DUPLICATES in only else None, same)
+        sayings = [grouping.saying_of(m) for m in active if duplicates.mergeable(m)]
+        merges = duplicates.merges(sayings, now, rules.similarity if DUPLICATES in only else None, same)
         active = _merged(active, merges)
         gone = {m.memory_id for merge in merges for m in merge.merged}
         pairs = grouping.alike([saying for saying in sayings if saying.memory.memory_id not in gone])
     everything = {m.memory_id: m for m in (*memories, *active)}
     if DUPLICATES in only:
-        twice = twins.found(active, everything, now, edited)
+        twice = twins.merges(active, everything, now, edited)
         merges, active = [*merges, *twice], _merged(active, twice)
         everything |= {m.memory_id: m for m in (*(m for merge in twice for m in merge.marked), *active)}
-    made = knowledge.found(active, everything, now, rules, buried) if KNOWLEDGE in only else []
-    made += skills.found(active, everything, now, rules, buried) if SKILLS in only else []
+    made = knowledge.all_made(active, everything, now, rules, tombstoned) if KNOWLEDGE in only else []
+    made += skills.all_made(active, everything, now, rules, tombstoned) if SKILLS in only else []
     return Plan(tuple(merges), tuple(made), tuple(pairs), tuple(recalled))
 
 
 def _merged(active: Sequence[Memory], merges: Iterable[Merge]) -> list[Memory]:
-    """The memories that are still active, as they are then."""
+    """The memories that are active after the merges."""
     changed = {m.memory_id: m for merge in merges for m in (merge.kept, *merge.merged, *merge.marked)}
     return [m for m in (changed.get(m.memory_id, m) for m in active) if m.status == ACTIVE]
 
 
 def _expired(memory: Memory, now: datetime) -> bool:
-    """Whether a memory only waits for the next write to be moved to the trash."""
+    """Whether the next write will move a memory to the trash."""
     return memory.expires_at is not None and memory.expires_at <= now

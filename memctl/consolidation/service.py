@@ -1,8 +1,9 @@
-"""Consolidating: merging near-duplicates, making knowledge and strategies of episodes."""
+"""Consolidation: merging near-duplicates, making knowledge and strategies of episodes."""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -17,7 +18,6 @@ from memctl.core.models import ACTIVE, Change, Memory, Reflection
 from memctl.core.sensitive import MASK
 from memctl.engine import Engine
 from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
-from memctl.providers.base import LLM
 from memctl.reflections.service import GENERATED_BY, reflection_path, sources_hash
 from memctl.reflections.writing import PROPOSED, written
 from memctl.reflections.writing import Written as WrittenBody
@@ -29,11 +29,11 @@ class ConsolidationReport:
     """What was consolidated, or would be.
 
     Args:
-        plan: what was found, the records as they are now, or would be; a new one stands there without its id.
-        change: the records and files written; ids of new records are drawn anew in each run.
-        proposals: files that were laid beside reflections which a person had edited.
+        plan: the plan; new records have no id in it.
+        change: the records and files written; a dry run draws other ids for new records.
+        proposals: files written beside reflections that a person had edited.
         refused: why the real run would be refused; empty where it would not.
-        notes: where rules stood in for a language model, and why.
+        notes: where rules replaced a language model, and why.
     """
 
     plan: Plan
@@ -49,7 +49,7 @@ class ConsolidationReport:
 
     @property
     def made(self) -> tuple[tuple[Made, Memory], ...]:
-        """Knowledge and strategies with their records as they were written."""
+        """Knowledge and strategies with their written records."""
         written = {m.memory_id: m for m in self.change.puts}
         marks = [written[one.fresh[0].memory_id].metadata[one.mark] for one in self.plan.made]
         return tuple((one, written[mark]) for one, mark in zip(self.plan.made, marks, strict=True))
@@ -57,7 +57,7 @@ class ConsolidationReport:
 
 @dataclass(frozen=True)
 class _Advice:
-    """What a model said before the lock was taken; it holds for memories that are still as they were."""
+    """A model's answers from before the lock was taken; they hold for memories that did not change since."""
 
     judged: Mapping[str, Memory]
     same: Sequence[tuple[str, str]] = ()
@@ -67,7 +67,7 @@ class _Advice:
 
 
 class Consolidation:
-    """Merging near-duplicates, and making knowledge and strategies of experience, as `store.consolidation`."""
+    """Merging near-duplicates, making knowledge and strategies of episodes, as `store.consolidation`."""
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
@@ -85,30 +85,29 @@ class Consolidation:
         """Merge near-duplicates, make knowledge of episodes on one target, and strategies of similar successes.
 
         Args:
-            use_model: whether a configured language model judges and writes; rules alone otherwise.
-            only: parts to do, of `duplicates`, `knowledge` and `skills`.
-            same: pairs of ids that you know to say the same, the kept one first; where given, nothing else is done.
+            use_model: let a configured language model judge and write.
+            only: the parts to run, of `duplicates`, `knowledge` and `skills`.
+            same: pairs of ids known to say the same, the kept one first; only these are merged then.
 
         Raises:
-            RefusedError: more than a quarter of at least 20 memories would be superseded at once, or a pair of `same`
-                cannot be merged.
+            RefusedError: more than a quarter of at least 20 memories would be superseded, or a pair of `same` cannot be
+                merged.
         """
         now = now or times.utc_now()
         parts = _parts(only)
         self._engine.refresh()
-        told = [(self._engine.full_id(kept), self._engine.full_id(going)) for kept, going in same]
-        advice = _Advice({}, told) if told else self._advice(parts, now) if use_model else _Advice({})
+        pairs = [(self._engine.full_id(kept), self._engine.full_id(going)) for kept, going in same]
+        advice = self._advice(parts, now) if use_model and not pairs else _Advice({})
 
         def decide(view: View) -> tuple[Change, ConsolidationReport]:
-            found = self._plan(view, now, () if told else parts, told or _standing(view, advice))
-            _check_pairs(view, told, found)
-            refused = _fuse(found.superseded, view) if not allow_mass_change else None
+            plan = self._plan(view, now, () if pairs else parts, pairs or _still_same(view, advice))
+            _check_pairs(view, pairs, plan)
+            refused = _fuse(plan.superseded, view) if not allow_mass_change else None
             if refused and not dry_run:
                 raise refused
-            found, notes = _with_words(found, advice)
-            change, proposals = _change(view, found, now)
-            reason = refused.message if refused else ""
-            return change, ConsolidationReport(found, change, proposals, reason, notes)
+            plan, notes = _with_model_texts(plan, advice)
+            change, proposals = _change(view, plan, now)
+            return change, ConsolidationReport(plan, change, proposals, refused.message if refused else "", notes)
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=MASK)
 
@@ -127,12 +126,12 @@ class Consolidation:
             only=parts,
             same=same,
             bodies={memory_id: reflection.body for memory_id, reflection in held.items()},
-            edited=frozenset(memory_id for memory_id, found in held.items() if reflections.hand_edited(found)),
-            buried=frozenset(tombstones(view.header)),
+            edited=frozenset(memory_id for memory_id, body in held.items() if reflections.hand_edited(body)),
+            tombstoned=frozenset(tombstones(view.header)),
         )
 
     def _advice(self, parts: Sequence[str], now: datetime) -> _Advice:
-        """What the language model says, asked without the lock; it may not answer, then rules stand in for it."""
+        """The language model's answers, asked for without the lock; what it does not answer, rules do."""
         try:
             llm = self._engine.llm
         except ProviderError as problem:
@@ -140,17 +139,19 @@ class Consolidation:
         if llm is None:
             return _Advice({})
         view = self._engine.view()
-        found = self._plan(view, now, parts, ())
-        judged = {m.memory_id: m for pair in found.alike for m in (pair.one, pair.other)}
+        plan = self._plan(view, now, parts, ())
+        judged = {m.memory_id: m for pair in plan.alike for m in (pair.one, pair.other)}
         notes: list[str] = []
         same: Sequence[tuple[str, str]] = ()
         written: list[tuple[Made, Written]] = []
         try:
-            same = summaries.judged_same(llm, found.alike)
-            made = self._plan(view, now, parts, same).made if same else found.made
-            _ask_for_words(llm, made, written, notes)
+            same = summaries.judged_same(llm, plan.alike)
+            for made in self._plan(view, now, parts, same).made if same else plan.made:
+                answer = summaries.summary(llm, made)
+                written += [(made, answer.value)] if answer.value else []
+                notes += answer.notes(f"rules wrote {_named(made)}")
         except ProviderError as problem:
-            notes.append(f"rules stood in for {llm.name}: {problem.message}")
+            notes.append(f"rules replaced {llm.name}: {problem.message}")
         return _Advice(judged, same, written, llm.name, tuple(notes))
 
 
@@ -162,50 +163,39 @@ def _parts(only: Iterable[str]) -> tuple[str, ...]:
 
 
 def _reflections(view: View, memories: Iterable[Memory]) -> dict[str, Reflection]:
-    """Reflections of active summaries; one that cannot be read is passed over."""
-    found: dict[str, Reflection] = {}
+    """Readable reflections of active summaries, by record id."""
+    result: dict[str, Reflection] = {}
     for memory in memories:
         if memory.sources and memory.status == ACTIVE and reflections.is_reference(memory.summary_md_ref):
-            try:
-                held = view.reflection(memory.summary_md_ref)
-            except MemctlError:
-                continue
-            if held is not None:
-                found[memory.memory_id] = held
-    return found
+            with suppress(MemctlError):
+                if reflection := view.reflection(memory.summary_md_ref):
+                    result[memory.memory_id] = reflection
+    return result
 
 
-def _ask_for_words(llm: LLM, made: Iterable[Made], written: list[tuple[Made, Written]], notes: list[str]) -> None:
-    for one in made:
-        answer = summaries.summary(llm, one)
-        if answer.value:
-            written.append((one, answer.value))
-        notes += answer.notes(f"rules wrote {_named(one)}")
+def _still_same(view: View, advice: _Advice) -> list[tuple[str, str]]:
+    """Pairs that a model judged to be the same, and whose texts did not change since."""
+    return [pair for pair in advice.same if all(_is_unchanged(view, memory_id, advice) for memory_id in pair)]
 
 
-def _standing(view: View, advice: _Advice) -> list[tuple[str, str]]:
-    """Pairs a model judged the same that still are what it judged."""
-    return [pair for pair in advice.same if all(_still(view, memory_id, advice) for memory_id in pair)]
+def _is_unchanged(view: View, memory_id: str, advice: _Advice) -> bool:
+    memory = view.get(memory_id)
+    return memory is not None and memory.content == advice.judged[memory_id].content
 
 
-def _still(view: View, memory_id: str, advice: _Advice) -> bool:
-    held = view.get(memory_id)
-    return held is not None and held.content == advice.judged[memory_id].content
-
-
-def _with_words(found: Plan, advice: _Advice) -> tuple[Plan, tuple[str, ...]]:
-    """The plan in the words of a model, where it wrote some and their sources are still the same."""
+def _with_model_texts(plan: Plan, advice: _Advice) -> tuple[Plan, tuple[str, ...]]:
+    """The plan with a model's texts, where it wrote some and their sources did not change since."""
     texts = {(one.part, tuple(m.memory_id for m in one.sources)): (one, text) for one, text in advice.written}
     notes, made = list(advice.notes), []
-    for one in found.made:
+    for one in plan.made:
         earlier, text = texts.get((one.part, tuple(m.memory_id for m in one.sources)), (None, None))
         if text and earlier and _contents(earlier) == _contents(one):
             made.append(rewritten(one, text, advice.name))
             continue
         if text:
-            notes.append(f"rules wrote {_named(one)}: its sources were changed while {advice.name} was asked")
+            notes.append(f"rules wrote {_named(one)}: its sources changed while {advice.name} was asked")
         made.append(one)
-    return replace(found, made=tuple(made)), tuple(notes)
+    return replace(plan, made=tuple(made)), tuple(notes)
 
 
 def _contents(made: Made) -> list[str]:
@@ -217,43 +207,47 @@ def _named(made: Made) -> str:
     return f"{what} {made.record.metadata['topic']!r}"
 
 
-def _check_pairs(view: View, told: Sequence[tuple[str, str]], found: Plan) -> None:
-    """Refuse where a pair that was asked for cannot be merged: a silent nothing would look like done."""
-    done = {(merge.kept.memory_id, gone.memory_id) for merge in found.merges for gone in merge.merged}
-    for kept, going in told:
+def _check_pairs(view: View, pairs: Sequence[tuple[str, str]], plan: Plan) -> None:
+    """Check that all given pairs are merged.
+
+    Raises:
+        RefusedError: one cannot be.
+    """
+    done = {(merge.kept.memory_id, gone.memory_id) for merge in plan.merges for gone in merge.merged}
+    for kept, going in pairs:
         if (kept, going) not in done:
             raise RefusedError(
-                f"{going} cannot be merged into {kept}: {_obstacle(view.need(kept), view.need(going), found)}",
+                f"{going} cannot be merged into {kept}: {_obstacle(view.need(kept), view.need(going), plan)}",
                 hint="`memctl show` shows them; nothing was changed.",
             )
 
 
-def _obstacle(kept: Memory, going: Memory, found: Plan) -> str:
+def _obstacle(kept: Memory, going: Memory, plan: Plan) -> str:
     for memory in (kept, going):
         if memory.status != ACTIVE:
             return f"{memory.memory_id} is {memory.status}"
-        if memory.memory_id in found.recalled:
+        if memory.memory_id in plan.recalled:
             return f"{memory.memory_id} holds recalled text"
         if not duplicates.mergeable(memory):
             return f"{memory.memory_id} is a summary, or in conflict with another"
     if kept.memory_id == going.memory_id:
-        return "they are one memory"
+        return "they are the same memory"
     if going.pinned:
         return "it is pinned"
     return "it has a reflection of its own" if going.summary_md_ref else "it is named in two pairs"
 
 
 def _fuse(going: int, view: View) -> RefusedError | None:
-    """Why so much must not be superseded at once without being told to."""
+    """Why so many memories are not superseded at once without `allow_mass_change`; None where they are."""
     active = sum(memory.status == ACTIVE for memory in view.all()) if going else 0
     return fuse.refusal(going, active, "merged into others", "memctl consolidate")
 
 
-def _change(view: View, found: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
-    """The change that carries a plan out, and the proposals in it."""
-    puts = {m.memory_id: m for merge in found.merges for m in (merge.kept, *merge.merged, *merge.marked)}
+def _change(view: View, plan: Plan, now: datetime) -> tuple[Change, tuple[str, ...]]:
+    """The change that carries out a plan, and the proposals in it."""
+    puts = {m.memory_id: m for merge in plan.merges for m in (merge.kept, *merge.merged, *merge.marked)}
     bodies: list[WrittenBody] = []
-    for one in found.made:
+    for one in plan.made:
         record = one.record if one.refreshed else replace(one.record, memory_id=view.new_id(now))
         record = replace(record, summary_md_ref=reflection_path(record))
         fixed = {**records.front_matter(record), "sources_hash": sources_hash(one.sources), GENERATED_BY: one.by}

@@ -1,4 +1,4 @@
-"""Strategies: how similar work succeeded several times."""
+"""Strategies made of episodes: how similar work succeeded several times."""
 
 from __future__ import annotations
 
@@ -37,24 +37,25 @@ from memctl.reflections.extractive import Draft
 SKILL_IMPORTANCE = 0.6
 
 _SKILL_LEAST = 0.6
-"""Share of `Rules.skill_similarity` that is enough for two pieces of work with a tag or the subcategory in common."""
+"""Share of `Rules.skill_similarity` that is enough for pieces of work with a tag or the subcategory in common."""
 
 
-def found(
-    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, buried: frozenset[str]
+def all_made(
+    active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, tombstoned: frozenset[str]
 ) -> list[Made]:
+    """Strategies of each group of similar work with enough successes."""
     work = [m for m in in_order(active) if m.kind == "episode" and outcome_of(m) and _approach(m)]
     bags = [(m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work]
     own = {m.memory_id: m for m in active if m.kind == "strategy" and own_text(m)}
     taught = [frozenset(m.sources) for m in active if m.kind == "strategy" and m.subcategory == "task"]
     made = []
     for group in grouping.similar(bags, rules.skill_similarity, _SKILL_LEAST * rules.skill_similarity):
-        fresh = [m for m in group if not is_marked(m, SKILL_IN, buried)]
-        named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, buried)]
+        fresh = [m for m in group if not is_marked(m, SKILL_IN, tombstoned)]
+        named = [str(m.metadata[SKILL_IN]) for m in group if is_marked(m, SKILL_IN, tombstoned)]
         held = own.get(most_common(named)) if named else None
         enough = sum(outcome_of(m) == "success" and not m.metadata.get("taught") for m in fresh) >= rules.least
         known = not held and any({m.memory_id for m in fresh} <= sources for sources in taught)
-        if fresh and (held or enough) and not known:  # one strategy of a task that was done again and again is enough
+        if fresh and (held or enough) and not known:  # a repeated task already has its own strategy
             made.append(skill(held, fresh, everything, now))
     return made
 
@@ -68,10 +69,9 @@ def _approach(memory: Memory) -> str:
 
 
 def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str, Memory], now: datetime) -> Made:
-    """A strategy from similar episodes, in the words of the success that went best; failures are its cautions.
+    """A strategy from similar episodes, in the words of the best success; failures are its cautions.
 
-    Confidence is `(successes + 1) / (successes + failures + 2)`: Laplace's rule; what succeeded in part counts for
-    neither.
+    Confidence is `(successes + 1) / (successes + failures + 2)`, Laplace's rule; partial successes do not count.
     """
     sources = all_sources(held, fresh, everything)
     language = language_of(*(memory.content for memory in sources))
@@ -91,7 +91,7 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
         importance=held.importance if held else SKILL_IMPORTANCE,
     )
     record = hashed(replace(record, tags=unique((*record.tags, "skill"))))
-    points = [*points_of(good, language), *points_of(bad, language)][:MOST_POINTS] if bad else points_of(good, language)
+    points = [*points_of(good, language), *points_of(bad, language)][:MOST_POINTS]
     draft = _skill_draft(record, best, good, bad, language)
     return Made(SKILLS, record, tuple(sources), tuple(fresh), draft, tuple(points), held is not None)
 
@@ -104,7 +104,7 @@ def _skill_content(best: Memory, language: str) -> str:
 
 
 def _lowered(text: str) -> str:
-    """A sentence as it goes on after other words; a name or an acronym keeps its capital."""
+    """A text with its first letter in lower case, unless that is of a name or an acronym."""
     first = text.split(" ", 1)[0]
     return text if first[1:] != first[1:].lower() or not first.isalpha() else text[:1].lower() + text[1:]
 

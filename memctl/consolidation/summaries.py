@@ -1,12 +1,11 @@
-"""Asking a language model to judge and to summarise memories, and not believing what it does not show.
+"""A language model judges pairs of memories and writes summaries; what its sources do not support is rejected.
 
-Memories go into a prompt as data only. Every point of a summary must name its sources, speak of what stands there and
-bring no number of its own; a poor summary is asked for again, at most twice, then the rules' own stands.
+Memories go into a prompt as data only. Every point of a summary must name its sources, share words with them and invent
+no number. A poor summary is asked for again, at most twice; then that of the rules stands.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -19,9 +18,10 @@ from memctl.core.text.shortening import one_line
 from memctl.providers.asking import Answer, ask, conversation
 from memctl.providers.base import LLM
 from memctl.reflections.extractive import Point
+from memctl.sessions.summary import NUMBER
 
 MOST_EPISODES = 40
-"""Episodes that are shown to a model at once; of more, those that were written last."""
+"""Episodes that are shown to a model at once, the last ones."""
 
 PAIRS_AT_ONCE = 20
 
@@ -69,19 +69,17 @@ _JUDGE = (
     "says, `second` the other way round, and `neither` if they differ in anything, or each says something the other "
     "does not. If in doubt, `neither`."
 )
-_NUMBER = re.compile(r"\d+(?:[.,:]\d+)*")
 
 
 def summary(llm: LLM, made: Made) -> Answer[Written]:
-    """A model's words for what rules have put together; or why they will not do.
+    """A model's text for a record made by rules, or why it was rejected.
 
     Raises:
         ProviderError: the model does not answer.
     """
     shown = [replace(m, content=evidence(m)) for m in made.sources[-MOST_EPISODES:]]
-    return ask(
-        llm, conversation(f"{_TASKS[made.part]} {_RULES}", fenced(shown)), lambda said: _checked(said, shown), SUMMARY
-    )
+    prompt = conversation(f"{_TASKS[made.part]} {_RULES}", fenced(shown))
+    return ask(llm, prompt, lambda answer: _checked(answer, shown), SUMMARY)
 
 
 def _checked(answer: Mapping[str, Any], shown: Sequence[Memory]) -> Written:
@@ -92,16 +90,17 @@ def _checked(answer: Mapping[str, Any], shown: Sequence[Memory]) -> Written:
 
 
 def evidence(memory: Memory) -> str:
-    """What an episode tells, its metadata included."""
-    names = {"task_description": "Task", "approach": "Approach", "outcome": "Outcome", "outcome_summary": "Result"}
-    lines = [f"{label}: {' '.join(found)}" for n, label in names.items() if (found := texts(memory.metadata.get(n)))]
-    lines += [f"{label}: {'; '.join(found)}" for n, label in (("steps", "Steps"), ("lessons", "Lessons"))
-              if (found := texts(memory.metadata.get(n)))]  # fmt: skip
-    return "\n".join([memory.content, *lines])
+    """The text of an episode with its metadata."""
+    names = {
+        "task_description": ("Task", " "), "approach": ("Approach", " "), "outcome": ("Outcome", " "),
+        "outcome_summary": ("Result", " "), "steps": ("Steps", "; "), "lessons": ("Lessons", "; "),
+    }  # fmt: skip
+    values = [(label, joint.join(texts(memory.metadata.get(name)))) for name, (label, joint) in names.items()]
+    return "\n".join([memory.content, *(f"{label}: {value}" for label, value in values if value)])
 
 
 def fault(answer: Mapping[str, Any], shown: Sequence[Memory]) -> str:
-    """What is wrong with a summary; empty where it will do."""
+    """What is wrong with a summary; empty where nothing is."""
     known = {m.memory_id: m.content for m in shown}
     for name in ("topic", "content"):
         if not answer[name].strip() or len(answer[name]) > _LONGEST[name]:
@@ -124,15 +123,15 @@ def point_fault(point: Mapping[str, Any], known: Mapping[str, str]) -> str:
 
 
 def _unsupported(text: str, sources: Sequence[str]) -> str:
-    """Whether a text says what its sources do not: it must share a telling word, and every number."""
+    """Why sources do not support a text: it must share a word with them, and all its numbers; empty where they do."""
     whole = "\n".join(sources)
-    if strange := set(_NUMBER.findall(text)) - set(_NUMBER.findall(whole)):
+    if strange := set(NUMBER.findall(text)) - set(NUMBER.findall(whole)):
         return f"has a number that stands in none of its records ({', '.join(sorted(strange))})"
     return "" if telling(text) & telling(whole) else "shares no word with its records"
 
 
 def judged_same(llm: LLM, pairs: Sequence[Alike]) -> list[tuple[str, str]]:
-    """Which pairs a model holds for the same, as ids to keep and to merge.
+    """The pairs that say the same by a model's judgement, as ids to keep and to merge.
 
     Raises:
         ProviderError: the model does not answer.
@@ -141,7 +140,7 @@ def judged_same(llm: LLM, pairs: Sequence[Alike]) -> list[tuple[str, str]]:
     for start in range(0, len(pairs), PAIRS_AT_ONCE):
         batch = pairs[start : start + PAIRS_AT_ONCE]
         listed = [f"Pair {n}\n{fenced([pair.one, pair.other])}" for n, pair in enumerate(batch, 1)]
-        answer = ask(llm, conversation(_JUDGE, "\n\n".join(listed)), lambda said: list(said["verdicts"]), VERDICTS)
+        answer = ask(llm, conversation(_JUDGE, "\n\n".join(listed)), lambda value: list(value["verdicts"]), VERDICTS)
         for verdict in answer.value or ():
             if not 1 <= verdict["pair"] <= len(batch) or verdict["says_all"] == "neither":
                 continue

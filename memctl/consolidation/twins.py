@@ -1,28 +1,27 @@
-"""Knowledge and strategies made twice of the same episodes, as two machines do that know nothing of each other.
+"""Twins: knowledge or strategies that two machines made of the same episodes, and git brought together.
 
-A merge brings both together. One stays; it is made of all that the other is made of.
+The one made of all episodes of the other stays.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from datetime import datetime
 
-from memctl.consolidation.duplicates import Merge
-from memctl.consolidation.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text, unique
-from memctl.core.models import SUPERSEDED, Memory
+from memctl.consolidation.duplicates import Merge, united
+from memctl.consolidation.made import KNOWN_IN, SKILL_IN, SOURCE, in_order, marked, own_text
+from memctl.core.models import Memory
 
 _MARKS = {"knowledge": KNOWN_IN, "strategy": SKILL_IN}
 
 
-def found(
+def merges(
     active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, edited: frozenset[str]
 ) -> list[Merge]:
-    """What can go because another says it from the same episodes.
+    """The merges of twins.
 
     Args:
-        edited: ids of records whose reflection a person changed, which stay.
+        edited: ids of records whose reflection a person changed; they stay.
     """
     made = [m for m in in_order(active) if m.source == SOURCE and m.sources and m.kind in _MARKS]
     stay: dict[str, list[Memory]] = {}
@@ -35,11 +34,11 @@ def found(
             continue
         for source in memory.sources:
             stay.setdefault(source, []).append(memory)
-    merges, now_held = [], dict(everything)
+    result, current = [], dict(everything)
     for name, gone in twins.items():
-        merges.append(_one(everything[name], gone, now_held, now))
-        now_held |= {m.memory_id: m for m in merges[-1].marked}  # an episode can be part of two that have twins
-    return merges
+        result.append(_merge(everything[name], gone, current, now))
+        current |= {m.memory_id: m for m in result[-1].marked}  # an episode can be part of two records with twins
+    return result
 
 
 def _may_go(memory: Memory, edited: frozenset[str]) -> bool:
@@ -50,20 +49,10 @@ def _says_all(one: Memory, other: Memory) -> bool:
     return one.kind == other.kind and set(other.sources) <= set(one.sources)
 
 
-def _one(kept: Memory, others: Sequence[Memory], everything: Mapping[str, Memory], now: datetime) -> Merge:
-    """The kept one with the uses and tags of the others; their episodes are marked as part of it."""
-    all_of = [kept, *others]
-    told = replace(
-        kept,
-        tags=unique(tag for m in all_of for tag in m.tags),
-        access_count=sum(m.access_count for m in all_of),
-        last_accessed_at=max((m.last_accessed_at for m in all_of if m.last_accessed_at), default=None),
-        importance=max(m.importance for m in all_of),
-        supersedes=unique((*kept.supersedes, *(m.memory_id for m in others))),
-        updated_at=now,
-    )
-    over = tuple(replace(m, status=SUPERSEDED, superseded_by=kept.memory_id, updated_at=now) for m in others)
+def _merge(kept: Memory, others: Sequence[Memory], everything: Mapping[str, Memory], now: datetime) -> Merge:
+    """The merge of twins; episodes of the others are marked as part of the kept one."""
+    record, gone = united(kept, others, now)
     mark, ids = _MARKS[kept.kind], {m.memory_id for m in others}
     episodes = [everything[i] for i in kept.sources if i in everything and everything[i].metadata.get(mark) in ids]
     moved = tuple(marked(episode, mark, kept.memory_id, now) for episode in episodes)
-    return Merge(told, over, (1.0,) * len(over), moved)
+    return Merge(record, gone, (1.0,) * len(gone), moved)
