@@ -1,7 +1,7 @@
-"""Fading: when a memory leaves the answers. Each policy is a rule of its own, computed from what the record says.
+"""Fading: when a memory leaves the answers. Each policy is a rule on the record alone, and stores nothing.
 
-Nothing is stored by a forecast, so running a rule twice changes nothing. Age runs from the latest of written, imported
-and last used. Pinned memories never fade; facts, preferences and knowledge do not fade at all.
+Age runs from the latest of written, imported and last used. Pinned memories, facts, preferences
+and knowledge never fade.
 """
 
 from __future__ import annotations
@@ -16,12 +16,12 @@ from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
 from memctl.core.models import ACTIVE, ARCHIVED, Memory
 
 DAILY_FADING = 0.95
-"""What is left of an importance after a day, for choosing what goes first beyond the capacity."""
+"""The share of an importance that is left after a day, for the order in which memories beyond the capacity go."""
 
 
 @dataclass(frozen=True)
 class Rules:
-    """Which policies act, and their numbers (formulas, importance and age); `docs/settings.md` says what each means."""
+    """The policies in force and their numbers; `docs/settings.md` explains each."""
 
     policies: tuple[str, ...] = (HALF_LIFE,)
     half_life_days: float = 90.0
@@ -41,9 +41,9 @@ class Forecast:
     """How a memory fades by one policy.
 
     Args:
-        score: what the policy judges, now: the decayed importance, the gate's score, a strategy's confidence.
-        threshold: what the score is held against.
-        fades_on: when it fades; None where it never does.
+        score: what the policy judges: the decayed importance, the gate's score, a strategy's confidence.
+        threshold: what the score is compared with.
+        fades_on: when it fades; None for never.
         faded: whether that is past; `reason` then says why.
     """
 
@@ -57,17 +57,17 @@ class Forecast:
 
 
 Policy = Callable[[Memory, datetime, datetime, Rules], Forecast]
-"""From a memory, when it was last touched, and now, to its forecast."""
+"""From a memory, the moment it was last touched, and now, to its forecast."""
 
 
 def last_touched(memory: Memory) -> datetime | None:
-    """From when age runs: the latest of written, imported and last used; None where nothing is known."""
+    """The latest of written, imported and last used, from which age runs; None where none is known."""
     known = [t for t in (memory.created_at, memory.imported_at, memory.last_accessed_at) if t]
     return max(known, default=None)
 
 
 def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
-    """Whether any of the policies acts on the memory; never on a pinned one, or one whose age nobody knows."""
+    """Whether any of the policies acts on a memory; none does on a pinned one, or one of unknown age."""
     kinds = {"strategy"} if STRATEGIES in policies else set()
     kinds |= {"episode"} if set(policies) - {STRATEGIES} else set()
     touchable = memory.status == ACTIVE and not memory.pinned and last_touched(memory) is not None
@@ -75,7 +75,7 @@ def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
 
 
 def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
-    """`importance * 2^(-age_days / half_life)`, from `from_days` of age; the base before that (formulas, from C)."""
+    """`importance * 2^(-age_days / half_life)` from `from_days` of age; the importance itself before that."""
     touched = last_touched(memory)
     if touched is None or not may_fade(memory, (HALF_LIFE,)):
         return memory.importance
@@ -84,20 +84,20 @@ def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
 
 
 def by_half_life(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when the decayed importance falls below the threshold."""
+    """Fades when the decayed importance falls below the threshold."""
     score = decayed_importance(memory, now, rules)
     if rules.threshold <= 0:
         return _forecast(memory, HALF_LIFE, score, rules.threshold, None, now, "")
     left = rules.half_life_days * math.log2(memory.importance / rules.threshold) if memory.importance > 0 else 0.0
     why = f"importance {memory.importance:.2f} decayed to {score:.2f}, below {rules.threshold:g}"
     days = max(rules.from_days, left)
-    found = _forecast(memory, HALF_LIFE, score, rules.threshold, _later(touched, days), now, why)
+    when = _later(touched, days)
     due = score < rules.threshold and times.days_between(touched, now) >= rules.from_days
-    return replace(found, faded=due, reason=found.reason or f"{HALF_LIFE}: {why}") if due else _not_yet(found)
+    return _forecast(memory, HALF_LIFE, score, rules.threshold, when, now, why, due=due)
 
 
 def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when older than `age_days`, unless important."""
+    """Fades when older than `age_days`, unless it is important."""
     weak = memory.importance < rules.age_importance
     age = times.days_between(touched, now)
     why = f"{age:.0f} days old, importance {memory.importance:.2f} below {rules.age_importance:g}"
@@ -106,13 +106,13 @@ def by_age(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Fo
 
 
 def gate_score(memory: Memory, touched: datetime, now: datetime) -> float:
-    """The forget gate: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what the episode was."""
+    """The gate's score: `0.5 - min(hours/720*0.1, 0.3) + min(0.05*access_count, 0.2)`, and what `_gate_base` adds."""
     hours = times.days_between(touched, now) * 24
     return min(1.0, max(0.0, _gate_base(memory) - min(hours / 720 * 0.1, 0.3)))
 
 
 def _gate_base(memory: Memory) -> float:
-    """The gate's score of an episode of no age."""
+    """The gate's score of an episode at age 0."""
     about = memory.metadata
     steps = about.get("steps")
     outcomes = {"success": 0.1, "failure": -0.05, "failed": -0.05}
@@ -126,18 +126,17 @@ def _gate_base(memory: Memory) -> float:
 
 
 def by_gate(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """Forgotten when the gate's score falls below the threshold, not before `gate_from_days`."""
+    """Fades when the gate's score falls below the threshold, not before `gate_from_days`."""
     score, room = gate_score(memory, touched, now), _gate_base(memory) - rules.gate_threshold
     days = max(rules.gate_from_days, room / 0.1 * 30) if room < 0.3 else None
     when = None if days is None else _later(touched, math.nextafter(days, math.inf) if room > 0 else days)
     why = f"score {score:.2f}, below {rules.gate_threshold:g}"
-    found = _forecast(memory, GATE, score, rules.gate_threshold, when, now, why)
     due = score < rules.gate_threshold and times.days_between(touched, now) >= rules.gate_from_days
-    return replace(found, faded=True, reason=f"{GATE}: {why}") if due else _not_yet(found)
+    return _forecast(memory, GATE, score, rules.gate_threshold, when, now, why, due=due)
 
 
 def by_disuse(memory: Memory, touched: datetime, now: datetime, rules: Rules) -> Forecast:
-    """A strategy nobody used for `strategy_days`, and nobody trusts."""
+    """A strategy fades when it was unused for `strategy_days` and has a low confidence."""
     weak = memory.confidence < rules.strategy_confidence
     unused = times.days_between(touched, now)
     why = f"unused for {unused:.0f} days, confidence {memory.confidence:.2f} below {rules.strategy_confidence:g}"
@@ -149,14 +148,12 @@ _OF_EPISODES: Mapping[str, Policy] = {HALF_LIFE: by_half_life, AGE: by_age, GATE
 
 
 def _forecast(
-    memory: Memory, policy: str, score: float, threshold: float, when: datetime | None, now: datetime, why: str
-) -> Forecast:
-    faded = when is not None and when <= now
+    memory: Memory, policy: str, score: float, threshold: float, when: datetime | None, now: datetime, why: str,
+    *, due: bool | None = None,
+) -> Forecast:  # fmt: skip
+    """The forecast of a policy; without `due`, a memory has faded when its time has come."""
+    faded = (when is not None and when <= now) if due is None else due
     return Forecast(memory, score, threshold, when, faded, f"{policy}: {why}" if faded else "", policy)
-
-
-def _not_yet(forecast: Forecast) -> Forecast:
-    return replace(forecast, faded=False, reason="")
 
 
 def _later(start: datetime, days: float) -> datetime | None:
@@ -167,14 +164,14 @@ def _later(start: datetime, days: float) -> datetime | None:
 
 
 def forecast(memory: Memory, now: datetime, rules: Rules) -> Forecast:
-    """Where a memory stands, by the policy that will take it first. Capacity is about all together: see `forecasts`."""
+    """The forecast of a memory by the policy that archives it first, capacity excepted: see `forecasts`."""
     touched = last_touched(memory)
     if touched is None or not may_fade(memory, rules.policies):
         return Forecast(memory, memory.importance, rules.threshold, None, False)
     if memory.kind == "strategy":
         return by_disuse(memory, touched, now, rules)
-    found = [policy(memory, touched, now, rules) for name, policy in _OF_EPISODES.items() if name in rules.policies]
-    return min(found, key=_soonest, default=Forecast(memory, memory.importance, rules.threshold, None, False))
+    each = [policy(memory, touched, now, rules) for name, policy in _OF_EPISODES.items() if name in rules.policies]
+    return min(each, key=_soonest, default=Forecast(memory, memory.importance, rules.threshold, None, False))
 
 
 def _soonest(forecast: Forecast) -> tuple[bool, bool, float]:
@@ -183,45 +180,45 @@ def _soonest(forecast: Forecast) -> tuple[bool, bool, float]:
 
 def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[Forecast]:
     """The forecasts of all memories that can fade, the next to go first."""
-    found = [forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies)]
+    result = [forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies)]
     if CAPACITY in rules.policies:
-        found = _beyond_capacity(found, now, rules)
-    return sorted(found, key=lambda f: (*_soonest(f), f.memory.memory_id))
+        result = _with_capacity(result, now, rules)
+    return sorted(result, key=lambda f: (*_soonest(f), f.memory.memory_id))
 
 
 def standing(memory: Memory, now: datetime) -> float:
-    """`importance * 0.95^age_days`: who goes first beyond the capacity."""
+    """`importance * 0.95^age_days`: beyond the capacity, memories of the lowest standing go first."""
     touched = last_touched(memory)
     return float(memory.importance * DAILY_FADING ** (times.days_between(touched, now) if touched else 0.0))
 
 
-def _beyond_capacity(found: Sequence[Forecast], now: datetime, rules: Rules) -> list[Forecast]:
-    """Of the episodes that stay, those of lowest standing beyond the capacity fade too."""
-    staying = [f for f in found if not f.faded and f.memory.kind == "episode"]
+def _with_capacity(forecasts: list[Forecast], now: datetime, rules: Rules) -> list[Forecast]:
+    """The forecasts with the episodes beyond the capacity faded, those of lowest standing first."""
+    staying = [f for f in forecasts if not f.faded and f.memory.kind == "episode"]
     ranked = sorted(staying, key=lambda f: (-standing(f.memory, now), f.memory.memory_id))
     if len(ranked) <= rules.capacity:
-        return list(found)
+        return forecasts
     last = standing(ranked[rules.capacity - 1].memory, now) if rules.capacity else 0.0
     why = f"{CAPACITY}: {len(ranked):,} episodes, {rules.capacity:,} allowed"
     gone = {
         f.memory.memory_id: Forecast(f.memory, standing(f.memory, now), last, now, True, why, CAPACITY)
         for f in ranked[rules.capacity :]
     }
-    return [gone.get(f.memory.memory_id, f) for f in found]
+    return [gone.get(f.memory.memory_id, f) for f in forecasts]
 
 
 def archived(memory: Memory, reason: str, now: datetime) -> Memory:
-    """Out of answers, still in the file."""
+    """The memory, archived: no longer in answers, still in the file."""
     return replace(memory, status=ARCHIVED, archived_at=now, archived_reason=reason, updated_at=now)
 
 
 def restored(memory: Memory, now: datetime) -> Memory:
-    """Back in answers; the use of it just now is what keeps it from fading again at once."""
+    """The memory, back in answers; it counts as used now, so that it does not fade again at once."""
     return replace(memory, status=ACTIVE, archived_at=None, archived_reason="", last_accessed_at=now, updated_at=now)
 
 
 def long_archived(memories: Iterable[Memory], now: datetime, days: float) -> list[Memory]:
-    """What was archived at least so many days ago and is not pinned: `maintain` moves it to the trash."""
+    """Unpinned memories archived at least `days` ago, which `maintain` moves to the trash."""
     return [
         memory
         for memory in memories
@@ -233,6 +230,6 @@ def long_archived(memories: Iterable[Memory], now: datetime, days: float) -> lis
 
 
 def curve(memory: Memory, now: datetime, rules: Rules, days: int, points: int) -> list[float]:
-    """The decayed importance at `points` evenly spaced times from now to `days` ahead."""
+    """The decayed importance at `points` evenly spaced moments of the next `days`."""
     step = days / max(1, points - 1)
     return [decayed_importance(memory, now + timedelta(days=step * at), rules) for at in range(points)]

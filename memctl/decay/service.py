@@ -1,4 +1,4 @@
-"""Fading: counting what was used, and archiving what no longer matters."""
+"""Counting uses, and archiving what has faded."""
 
 from __future__ import annotations
 
@@ -6,25 +6,26 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.core import fuse, times
+from memctl.core import times
 from memctl.core.limits import DECAY_POLICIES
 from memctl.core.models import ACTIVE, COUNTED, Change, Memory, TextEdit
-from memctl.core.receipts import Receipt, counted, last_counted
 from memctl.core.sensitive import ALLOW
 from memctl.decay.policies import Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
-from memctl.storage.ports.storage import Receipts
-from memctl.storage.ports.view import View
+from memctl.storage.files import local_state, receipts
+from memctl.storage.files.layout import UserFolder
+from memctl.storage.folder import housekeeping
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)
 class DecayReport:
-    """What fades: the forecast of every memory that can, those with `faded` archived (or to be, in a dry run).
+    """The forecast of every memory that can fade; those with `faded` are archived, or would be in a dry run.
 
     Args:
         refused: why a real run would be refused; empty where it would not.
-        used: how many memories were used since uses were last counted; their records now say so.
+        used: how many memories got uses added to their records.
     """
 
     forecasts: tuple[Forecast, ...]
@@ -71,27 +72,28 @@ class Decay:
         """Archive what has faded, after counting how memories were used.
 
         Args:
-            policies: those to act by, instead of those of the settings.
+            policies: instead of those of the settings.
 
         Raises:
-            RefusedError: more than a quarter of at least 20 memories would be archived at once.
-            UsageError: there is no such policy.
+            RefusedError: more than a quarter of at least 20 memories would be archived.
+            UsageError: no such policy.
         """
         now = now or times.utc_now()
         rules = self._rules(policies)
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, DecayReport]:
-            used, edits = counted_uses(view, self._engine.storage.receipts, now)
+            used, edits = counted_uses(view, self._engine.folder, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
-            found = forecasts(memories, now, rules)
-            gone = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in found if f.faded}
-            refused = fuse.refusal(len(gone), sum(m.status == ACTIVE for m in memories), "archived", "memctl decay")
+            all_forecasts = forecasts(memories, now, rules)
+            gone = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in all_forecasts if f.faded}
+            active = sum(m.status == ACTIVE for m in memories)
+            refused = housekeeping.fuse(len(gone), active, "archived", "memctl decay")
             if refused and not (dry_run or allow_mass_change):
                 raise refused
             reason = refused.message if refused and not allow_mass_change else ""
             change = Change("decay", tuple((used | gone).values()), texts=edits)
-            return change, DecayReport(tuple(found), reason, len(used))
+            return change, DecayReport(tuple(all_forecasts), reason, len(used))
 
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=ALLOW)
 
@@ -101,19 +103,17 @@ class Decay:
         return replace(self.rules, policies=tuple(policies)) if policies else self.rules
 
     def uncounted_uses(self, memory_id: str) -> int:
-        """How often a memory was in an answer since uses were last counted (by `decay`)."""
-        return sum(
-            memory_id in receipt.used for receipt in uncounted(self._engine.view(), self._engine.storage.receipts)
-        )
+        """How many answers used a memory since `decay` last counted uses."""
+        return sum(memory_id in receipt.used for receipt in uncounted(self._engine.view(), self._engine.folder))
 
 
-def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
-    """Records with the uses that receipts tell of added to their counts, and the note of how far was counted.
+def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
+    """Records with the uses in new receipts added to their counts, and the edit that notes the last receipt.
 
-    A receipt of a time to come was written while the clock was wrong: its memories were used by now at the latest.
+    A receipt from the future was written while the clock was wrong: its uses count as of now.
     """
     before = view.read(COUNTED)
-    new = uncounted(view, receipts)
+    new = uncounted(view, folder)
     if not new:
         return {}, ()
     used: dict[str, Memory] = {}
@@ -122,16 +122,16 @@ def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[st
             if memory := used.get(memory_id) or view.get(memory_id):
                 last = max(filter(None, (memory.last_accessed_at, min(receipt.at, now))))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
-    return used, (TextEdit(COUNTED, before, counted(new[-1].receipt)),)
+    return used, (TextEdit(COUNTED, before, local_state.counted(new[-1].receipt)),)
 
 
-def uncounted(view: View, receipts: Receipts) -> Sequence[Receipt]:
+def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
     """Receipts whose uses are not in `memory.json` yet.
 
     Raises:
-        StorageError: they cannot be read; nothing may be taken for unused because of that.
+        StorageError: they are unreadable, which must not look like disuse.
     """
-    last = last_counted(view.read(COUNTED))
-    written = list(receipts.read(strict=True))
+    last = local_state.last_counted(view.read(COUNTED))
+    written = list(receipts.read(folder, strict=True))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

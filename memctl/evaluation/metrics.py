@@ -1,4 +1,4 @@
-"""How good a ranking is, given what should have been found. Pure functions over ids."""
+"""The quality of a ranking, given the relevant ids. Pure functions."""
 
 from __future__ import annotations
 
@@ -11,55 +11,55 @@ from statistics import fmean
 CUTS = (1, 5, 10)
 
 EVIDENCE_SHARE = 0.8
-"""So much of a question's evidence is enough to answer it: what the size of a context is measured by."""
+"""The share of a question's evidence that is enough to answer it, by which the size of a context is measured."""
 
 
 @dataclass(frozen=True)
 class Judgement:
-    """One question's figures: share of the gold in the first 1, 5, 10; reciprocal rank; nDCG of the first 10."""
+    """The figures of one question: recall at 1, 5 and 10; reciprocal rank; nDCG at 10."""
 
     recall: tuple[float, ...]
     reciprocal_rank: float
     ndcg: float
 
 
-def judged(found: Sequence[str], gold: Collection[str]) -> Judgement:
+def judged(ranking: Sequence[str], gold: Collection[str]) -> Judgement:
     """Judge a ranking.
 
     Args:
-        found: ids, best first.
+        ranking: ids, best first.
         gold: ids that hold the evidence; at least one.
     """
-    return by_ranks(ranks_of(found, gold))
+    return by_ranks(ranks_of(ranking, gold))
 
 
-def ranks_of(found: Sequence[str], gold: Collection[str]) -> list[int | None]:
-    """Where each of the gold stands in a ranking, from 1; None where it does not."""
-    ranks = {name: len(found) - behind for behind, name in enumerate(reversed(found))}
+def ranks_of(ranking: Sequence[str], gold: Collection[str]) -> list[int | None]:
+    """The rank of each gold id, from 1; None where the ranking does not hold it."""
+    ranks = {name: len(ranking) - behind for behind, name in enumerate(reversed(ranking))}
     return [ranks.get(name) for name in sorted(set(gold))]
 
 
 def by_ranks(ranks: Sequence[int | None]) -> Judgement:
-    """Judge an answer by where each piece of evidence stands in it, from 1; None where it does not.
+    """Judge an answer by the rank of each piece of evidence, from 1; None for a missing one.
 
-    One hit may hold several pieces; nDCG is then at most 1 all the same.
+    One hit may hold several pieces; nDCG is at most 1 even then.
     """
-    there = [rank for rank in ranks if rank is not None]
-    recall = tuple(sum(rank <= cut for rank in there) / len(ranks) for cut in CUTS)
-    gained = sum(1 / log2(rank + 1) for rank in sorted(there) if rank <= CUTS[-1])
+    present = [rank for rank in ranks if rank is not None]
+    recall = tuple(sum(rank <= cut for rank in present) / len(ranks) for cut in CUTS)
+    gained = sum(1 / log2(rank + 1) for rank in sorted(present) if rank <= CUTS[-1])
     best = sum(1 / log2(rank + 1) for rank in range(1, min(len(ranks), CUTS[-1]) + 1))
-    return Judgement(recall, 1 / min(there) if there else 0.0, min(1.0, gained / best))
+    return Judgement(recall, 1 / min(present) if present else 0.0, min(1.0, gained / best))
 
 
 def hits_to_evidence(ranks: Sequence[int | None]) -> int | None:
-    """How many hits it takes to have `EVIDENCE_SHARE` of the evidence; None where it is never there."""
+    """How many hits hold `EVIDENCE_SHARE` of the evidence; None where all do not."""
     needed = ceil(EVIDENCE_SHARE * len(ranks))
-    there = sorted(rank for rank in ranks if rank is not None)
-    return there[needed - 1] if len(there) >= needed else None
+    present = sorted(rank for rank in ranks if rank is not None)
+    return present[needed - 1] if len(present) >= needed else None
 
 
 def mean(judgements: Sequence[Judgement]) -> Judgement:
-    """The mean of each figure; of at least one question."""
+    """The mean of each figure over at least one question."""
     recalls = zip(*(j.recall for j in judgements), strict=True)
     return Judgement(
         tuple(fmean(column) for column in recalls),

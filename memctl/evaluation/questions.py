@@ -1,4 +1,4 @@
-"""A file of questions with what should be found: one JSON object a line, for `memctl eval`."""
+"""Files of questions with their expected results: one JSON object a line, for `memctl eval`."""
 
 from __future__ import annotations
 
@@ -24,9 +24,9 @@ category   of the question, for figures by category; may be left out"""
 
 @dataclass(frozen=True)
 class Question:
-    """A question, and what should be found: memories by their ids (`gold`), or any that hold a text (`expect`).
+    """A question and its expected results: memories by their ids (`gold`), or any that hold a text (`expect`).
 
-    `line` is where it stands in its file, 0 where it stands in none.
+    `line` is its line in the file; 0 where it comes from no file.
     """
 
     text: str
@@ -38,7 +38,7 @@ class Question:
 
 @dataclass(frozen=True)
 class Questions:
-    """What a file holds: the questions, the lines that are broken, and how many questions have no evidence to find."""
+    """The content of a file: questions, malformed lines, and the number of questions without evidence."""
 
     questions: tuple[Question, ...]
     problems: tuple[Problem, ...]
@@ -46,16 +46,16 @@ class Questions:
 
 
 def read(data: bytes, path: str) -> Questions:
-    """The questions of a file; fields that are not known are passed over."""
+    """The questions of a file; unknown fields are ignored."""
     questions, problems, empty = [], [], 0
     for entry in jsontext.lines(jsontext.without_mark(data)):
         try:
-            found = _question(entry)
+            question = _question(entry)
         except ValueError as problem:
             problems.append(Problem(path, str(problem), entry.line))
             continue
-        if found.gold or found.expect:
-            questions.append(found)
+        if question.gold or question.expect:
+            questions.append(question)
         else:
             empty += 1
     return Questions(tuple(questions), tuple(problems), empty)
@@ -80,7 +80,7 @@ def _question(entry: jsontext.Entry) -> Question:
 
 
 def _texts(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
-    """A field that is a text or a list of texts; a number is an id that was imported."""
+    """A field that is a text or a list of texts; a number is an imported id."""
     given = value.get(name, [])
     items = given if isinstance(given, list) else [given]
     if not all(isinstance(item, str | int) and not isinstance(item, bool) and str(item).strip() for item in items):
@@ -89,13 +89,11 @@ def _texts(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
 
 
 def judged_good(judgements: Iterable[Feedback], memories: Mapping[str, Memory]) -> list[Question]:
-    """Questions that were asked, each with the memories that were then judged to be of use; nothing is invented.
-
-    The last judgement of a memory for a question counts.
+    """Past questions, each with the memories that were judged useful, by the last judgement of each.
 
     Args:
         judgements: oldest first.
-        memories: those that an answer may hold today, by id.
+        memories: those that an answer can hold today, by id.
     """
     scores: dict[str, dict[str, float]] = {}
     for judgement in judgements:
@@ -107,6 +105,6 @@ def judged_good(judgements: Iterable[Feedback], memories: Mapping[str, Memory]) 
 
 
 def written(questions: Sequence[Question]) -> str:
-    """The lines of a file."""
+    """The text of a file."""
     lines = [{"question": q.text, "gold": list(q.gold), "category": q.category} for q in questions]
     return "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in lines)

@@ -1,4 +1,4 @@
-"""How well a store answers questions of which it is known what should be found. Nothing is written, no use counts."""
+"""How well a store answers questions with known results. Nothing is written, and no use is counted."""
 
 from __future__ import annotations
 
@@ -22,10 +22,11 @@ from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
 from memctl.memories.asking import NONE, Asking
 from memctl.retrieval.rank import Weights
+from memctl.storage.folder.entries import memory_of
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3
-"""So many hits are shown of a question that was missed."""
+"""How many hits are shown for a missed question."""
 
 WORDS_ALONE, VECTORS_ALONE = "full text alone", "vectors alone"
 
@@ -34,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Evidence:
-    """One thing that should be found: any of some memories, or any text that holds some words (normalised)."""
+    """One expected result: any of some memories, or any text that holds some words (normalised)."""
 
     label: str
     ids: frozenset[str] = frozenset()
@@ -43,11 +44,11 @@ class Evidence:
 
 @dataclass(frozen=True)
 class Answered:
-    """One question, answered by one way of searching.
+    """A question, answered by one way of searching.
 
     Args:
-        ranks: where each piece of evidence stands, from 1; None where it was not found.
-        tokens: of the hits until 80 % of the evidence is there, of all hits where it never is (`reached` is False).
+        ranks: of each piece of evidence, from 1; None for a missing one.
+        tokens: of the hits that hold 80 % of the evidence; of all hits where they do not (`reached` is False).
         hits: the first few.
     """
 
@@ -66,10 +67,10 @@ class Figures:
 
     Args:
         interval: 95 % bootstrap interval of the last recall.
-        difference: what the first way's last recall is ahead of this one's, with its interval over paired questions;
-            None for the first way itself.
-        milliseconds: p50 and p95 of a search, the look at the files left out.
-        tokens: median to 80 % of the evidence; `reached` is the share of questions where it is there at all.
+        difference: the first way's last recall minus this one's, with its interval over paired questions; None for the
+            first way itself.
+        milliseconds: p50 and p95 of a search without the refresh.
+        tokens: median to 80 % of the evidence; `reached` is the share of questions with so much evidence.
     """
 
     name: str
@@ -86,10 +87,10 @@ class Evaluation:
     """How the ways of searching compare; the first is what `query` does.
 
     Args:
-        top: how many hits were asked for.
+        top: the number of hits per question.
         categories: of the questions, with their number and the first way's figures.
         answered: the first way's answers, in the order of the file.
-        notes: what makes the figures other than they seem.
+        notes: on what distorts the figures.
     """
 
     systems: tuple[Figures, ...]
@@ -100,14 +101,14 @@ class Evaluation:
     notes: tuple[str, ...] = ()
 
     def missed(self) -> list[Answered]:
-        """Questions whose evidence is not all among the first hits, the worst first."""
-        found = [a for a in self.answered if a.judgement.recall[-1] < 1]
-        return sorted(found, key=lambda a: (a.judgement.recall[-1], a.judgement.reciprocal_rank, a.question.line))
+        """Questions without all their evidence among the first hits, the worst first."""
+        missed = [a for a in self.answered if a.judgement.recall[-1] < 1]
+        return sorted(missed, key=lambda a: (a.judgement.recall[-1], a.judgement.reciprocal_rank, a.question.line))
 
 
 @dataclass(frozen=True)
 class _Way:
-    """A way of searching: with the model or without, how the signals weigh, and which reranker reads the best."""
+    """A way of searching: with or without the embedding model, the weights of the signals, the reranker."""
 
     name: str
     model: bool
@@ -116,7 +117,7 @@ class _Way:
 
 
 class Evaluations:
-    """How well one's own memories are found, as `store.evaluation`."""
+    """Measuring the search on your own memories, as `store.evaluation`."""
 
     def __init__(self, engine: Asking, judgements: Judgements) -> None:
         self._engine, self._judgements = engine, judgements
@@ -131,19 +132,19 @@ class Evaluations:
         now: datetime | None = None,
         progress: Progress | None = None,
     ) -> Evaluation:
-        """Ask questions and compare what is found with what should be.
+        """Ask questions and compare the hits with the expected results.
 
         Args:
-            questions: at least one, as `checked_questions` lets through.
-            top: hits to look at; the setting `query_top` where None, and at least ten.
-            rerank: a reranker to measure instead of the one of the settings; `none` for none.
-            baselines: also full text alone and vectors alone.
-            progress: told how many of the searches are done.
+            questions: at least one, as `checked` returns them.
+            top: number of hits, at least ten; the setting `query_top` where None.
+            rerank: instead of the reranker of the settings; `none` for none.
+            baselines: also measure full text alone and vectors alone.
+            progress: called with the number of finished searches.
 
         Raises:
             NotFoundError: there is no question.
-            ProviderError: the reranker that was named fails.
-            InvalidDataError, RefusedError: the files cannot be read.
+            ProviderError: the reranker fails.
+            InvalidDataError, RefusedError: the files are unreadable.
         """
         if not questions:
             raise NotFoundError("there is no question to ask", hint="`memctl eval --init FILE` explains the form.")
@@ -158,7 +159,7 @@ class Evaluations:
         answers: list[list[Answered]] = []
         for way in ways:
             search, of_way = self._search(way, now), []
-            search(Query(questions[0].text, top=top))  # loads what there is to load, so that it is in no figure
+            search(Query(questions[0].text, top=top))  # loads models, so that no figure includes that
             for question, wanted in zip(questions, evidence, strict=True):
                 of_way.append(self._answered(question, wanted, search, top))
                 done += 1
@@ -167,10 +168,10 @@ class Evaluations:
             answers.append(of_way)
         notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
         figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
-        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.search.total(), notes)
+        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.index.total(), notes)
 
     def checked(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
-        """The questions whose gold is in the store, and what is wrong with the others."""
+        """The questions whose gold is in the store, and the problems of the others."""
         self._engine.refresh()
         good, problems = [], []
         for question in questions:
@@ -183,12 +184,12 @@ class Evaluations:
         return good, problems
 
     def judged_good(self) -> list[Question]:
-        """Questions whose answers were judged, with the memories that were of use: a file to start from."""
+        """Questions whose answers were judged, with the useful memories: a first file of questions."""
         active = {memory.memory_id: memory for memory in self._engine.all() if memory.status == ACTIVE}
         return judged_good(self._judgements.all()[0], active)
 
     def expected(self, question: Question) -> list[Memory | str]:
-        """What should be found, piece by piece: a memory, or the text that one must hold."""
+        """The expected results: memories, or texts that one must hold."""
         pieces: list[Memory | str] = []
         for piece in self._evidence(question):
             first = min(piece.ids, default="")
@@ -196,40 +197,40 @@ class Evaluations:
             pieces.append(memory or piece.label)
         return pieces
 
-    # What should be found
+    # Expected results
 
     def _evidence(self, question: Question) -> tuple[Evidence, ...]:
         by_id = [Evidence(name, self._named(name)) for name in question.gold]
         return (*by_id, *(Evidence(text, words=_normal(text)) for text in question.expect))
 
     def _named(self, name: str) -> frozenset[str]:
-        """Ids of the memories that a name means: an id, its beginning, an id of other software, a passage's place.
+        """Ids of the memories with a name: an id or its beginning, an id of other software, the place of a passage.
 
         Raises:
-            NotFoundError: it means none, or may mean several.
+            NotFoundError: no memory has it, or several have.
         """
         if name.startswith(knowledge.FOLDER):
-            passages = self._engine.search.document(name.rpartition(":")[0])
-            if all(match.memory.memory_id != name for match in passages):
+            passages = self._engine.index.passages_of(name.rpartition(":")[0])
+            if all(memory_of(found).memory_id != name for found in passages):
                 raise NotFoundError(f"no passage {name!r}")
             return frozenset({name})
-        external = frozenset(memory.memory_id for memory in self._engine.view().imported(name))
+        external = frozenset(found.memory_id for found in self._engine.index.by_external(name))
         return external or frozenset({self._engine.full_id(name)})
 
     def _unanswerable(
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
     ) -> Iterator[str]:
-        """A note where evidence cannot be in any answer: the figures then say less about the search."""
-        entries = [match.memory for match in self._engine.search.matching(Filters(only=MEMORIES), now)]
+        """A note on evidence that no answer can hold, and that lowers the figures."""
+        entries = [memory_of(found) for found in self._engine.index.matching(Filters(only=MEMORIES), now)]
         ids = {memory.memory_id for memory in entries}
         wanted = {one for of in evidence for one in of}
         texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []
         gone = {one for one in wanted if not (one.ids & ids or (one.words and any(one.words in t for t in texts)))}
         lines = [str(q.line) for q, of in zip(questions, evidence, strict=True) if gone & set(of)]
         if lines:
-            told = ", ".join(lines[:10]) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
+            places = ", ".join(lines[:10]) + (f" and {len(lines) - 10} more" if len(lines) > 10 else "")
             what = "archived, replaced, expired or not in the store"
-            yield f"line {told}: what should be found is {what}, so that no answer holds it; counted as missed"
+            yield f"line {places}: what should be found is {what}, so that no answer holds it; counted as missed"
 
     def _degraded(self) -> Iterator[str]:
         yield from filter(None, (self._engine.embedder_problem, self._engine.unready()))
@@ -242,23 +243,23 @@ class Evaluations:
         model = self._engine.ready_embedder()
         name = f"memctl ({model.name if model else 'full text only'})"
         reranker = rerank or self._engine.reranker_for(QUERY)
-        found = [_Way(name, True, self._engine.weights)]
+        ways = [_Way(name, True, self._engine.weights)]
         if reranker != NONE:
-            found.insert(0, _Way(f"{name}, reranked by {reranker}", True, self._engine.weights, reranker))
+            ways.insert(0, _Way(f"{name}, reranked by {reranker}", True, self._engine.weights, reranker))
         if baselines and model:
-            found.append(_Way(WORDS_ALONE, False, replace(self._engine.weights, lexical=1.0, vector=0.0)))
-            found.append(_Way(VECTORS_ALONE, True, replace(self._engine.weights, lexical=0.0, vector=1.0)))
-        return found
+            ways.append(_Way(WORDS_ALONE, False, replace(self._engine.weights, lexical=1.0, vector=0.0)))
+            ways.append(_Way(VECTORS_ALONE, True, replace(self._engine.weights, lexical=0.0, vector=1.0)))
+        return ways
 
     def _search(self, way: _Way, now: datetime) -> Callable[[Query], tuple[Hit, ...]]:
         embedder = self._engine.ready_embedder() if way.model else None
 
         def search(query: Query) -> tuple[Hit, ...]:
-            asked = replace(query, rerank=way.rerank)
-            found, _, problem = self._engine.answered(asked, self._engine.search, embedder, now, way.weights)
+            query = replace(query, rerank=way.rerank)
+            answer, _, problem = self._engine.answered(query, self._engine.index, embedder, now, way.weights)
             if problem and way.rerank != NONE:
                 raise ProviderError(problem)
-            return found.hits
+            return answer.hits
 
         return search
 
@@ -276,12 +277,12 @@ class Evaluations:
         return Answered(question, ranks, judgement, seconds, tokens, enough is not None, hits[:INSTEAD])
 
     def _text(self, hit: Hit) -> str:
-        """What of a hit may hold expected words: its text, and the reflection by which it was found."""
+        """The text of a hit in which words are expected, with the reflection that matched."""
         return _normal(self._engine.text_for_reranker(hit))
 
 
 def _normal(text: str) -> str:
-    """Text as it is compared: without case, and with one kind of space."""
+    """A text for comparison: without case, with single spaces."""
     return " ".join(unicodedata.normalize("NFKC", text).casefold().split())
 
 

@@ -1,4 +1,4 @@
-"""Candidates: what was learned and not believed yet, for a person to confirm or reject."""
+"""Candidates: memories that were learned but need a person to confirm or reject them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memctl.storage.ports.view import View
 from memctl.storage.trash import to_trash
 
 REJECTED = "rejected"
-"""Reason in the trash of a candidate that a person said is not true."""
+"""Reason in the trash for rejected candidates."""
 
 
 class Candidates:
@@ -24,10 +24,10 @@ class Candidates:
         self._engine = engine
 
     def confirm(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
-        """Take candidates for true; each takes the place of what it was in conflict with.
+        """Make candidates active; each supersedes what it is in conflict with.
 
         Returns:
-            every memory that changed, the confirmed ones and those they superseded.
+            the confirmed memories and those they superseded.
 
         Raises:
             UsageError: a memory is not a candidate.

@@ -1,4 +1,4 @@
-"""Facts with a key: who may overwrite whom (formulas, key/value facts: updating). The identity is (category, key)."""
+"""Facts with a key: which value supersedes which. A fact is identified by category and key."""
 
 from __future__ import annotations
 
@@ -15,19 +15,18 @@ from memctl.errors import UsageError
 OVERWRITE, APPEND, MERGE = MODES = ("overwrite", "append", "merge")
 
 SAME_VALUE_CONFIDENCE = 0.05
-"""By how much the same value, extracted again, raises the confidence; never above 1."""
+"""What the same value, extracted again, adds to the confidence, up to 1."""
 
 
 def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVERWRITE) -> tuple[list[Memory], Added]:
-    """A fact with a key that the user states: a new value supersedes the old one whatever its confidence.
+    """A fact that the user states: a new value supersedes the old one whatever its confidence.
 
     Args:
         known: all records with this category and key.
-        mode: `overwrite`; `append`, for histories: the value becomes a list that grows; `merge`: the value is an
-            object, of which the new fields win.
+        mode: `overwrite`; `append`: the value is a list that grows; `merge`: the value is an object; new fields win.
 
     Returns:
-        the records to write, and what to tell.
+        the records to write, and the outcome.
 
     Raises:
         UsageError: `merge` of something that is not an object.
@@ -42,32 +41,29 @@ def stated(new: Memory, known: Sequence[Memory], now: datetime, mode: str = OVER
 
 
 def _dated(new: Memory, now: datetime) -> Memory:
-    """A value that is told late is so from when it happened; one that is to come takes its place now all the same."""
+    """The fact, valid from when it happened where that is past; otherwise from now."""
     began = new.valid_from or new.occurred_at
     return replace(new, valid_from=began) if began and began < now else new
 
 
 def superseding(new: Memory, old: Sequence[Memory], now: datetime) -> tuple[list[Memory], Added]:
-    """The new value takes the place of the old ones, which stay readable with their dates."""
+    """The new value supersedes the old ones, which stay readable with their dates."""
     gone = [superseded(memory, new.memory_id, now) for memory in old]
     ids = tuple(memory.memory_id for memory in gone)
     if not ids:
         return [new], Added(ADDED, new)
-    fresh = replace(
-        new,
-        supersedes=tuple(dict.fromkeys((*new.supersedes, *ids))),
-        valid_from=new.valid_from or now,
-    )
+    supersedes = tuple(dict.fromkeys((*new.supersedes, *ids)))
+    fresh = replace(new, supersedes=supersedes, valid_from=new.valid_from or now)
     return [*gone, fresh], Added(UPDATED, fresh, replaced=ids)
 
 
 def superseded(memory: Memory, by: str, now: datetime) -> Memory:
-    """The memory as another has taken its place."""
+    """The memory, superseded by another."""
     return replace(memory, status=SUPERSEDED, superseded_by=by, valid_to=memory.valid_to or now, updated_at=now)
 
 
 def says_already(old: Any, new: Any, mode: str) -> bool:
-    """Whether a fact's value would stay as it is."""
+    """Whether the new value changes nothing."""
     if mode == APPEND and isinstance(old, list):
         return new in old
     if mode == MERGE and isinstance(old, Mapping) and isinstance(new, Mapping):
@@ -78,9 +74,8 @@ def says_already(old: Any, new: Any, mode: str) -> bool:
 def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
     """The new fact with what the mode keeps of the old value."""
     if mode == APPEND and old:
-        before = [
-            item for memory in old for item in (memory.value if isinstance(memory.value, list) else [memory.value])
-        ]
+        values = [memory.value if isinstance(memory.value, list) else [memory.value] for memory in old]
+        before = [item for value in values for item in value]
         lines = dict.fromkeys((*(line for memory in old for line in memory.content.splitlines()), new.content))
         return replace(new, value=[*before, new.value], content="\n".join(lines))
     if mode == MERGE:
@@ -98,10 +93,10 @@ def united(new: Memory, old: Sequence[Memory], mode: str) -> Memory:
 def extracted(
     new: Memory, known: Sequence[Memory], now: datetime, threshold: float = 0.0
 ) -> tuple[list[Memory], Added]:
-    """A fact with a key that was extracted from a conversation, and must earn its place.
+    """A fact that was extracted from a conversation.
 
-    The same value again raises confidence and mentions. Another value takes over with a higher confidence only; else it
-    is kept as a candidate in conflict with what there is. Pinned facts are never taken over.
+    The same value again raises confidence and mentions. Another value supersedes the old one only with a higher
+    confidence, and never a pinned one; otherwise it is a candidate in conflict with it.
 
     Args:
         known: all records with this category and key.
@@ -124,11 +119,11 @@ def extracted(
 
 
 def seen_again(memory: Memory, now: datetime) -> Memory:
-    """The same value, extracted once more."""
+    """The fact after its value was extracted again."""
     return replace(mention(memory, now), confidence=round(min(1.0, memory.confidence + SAME_VALUE_CONFIDENCE), 6))
 
 
 def confirmed(candidate: Memory, rivals: Sequence[Memory], now: datetime) -> list[Memory]:
-    """A candidate that a person says is true: it takes the place of what it was in conflict with."""
+    """The records after a person confirmed a candidate: it supersedes what it was in conflict with."""
     known = replace(candidate, status=ACTIVE, conflicts_with=(), updated_at=now)
     return superseding(known, [memory for memory in rivals if memory.status == ACTIVE], now)[0]

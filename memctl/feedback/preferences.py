@@ -1,4 +1,4 @@
-"""Preference pairs for training (DPO): of two texts that answer the same prompt, the one that proved better."""
+"""Preference pairs for training (DPO): two texts for the same prompt, of which one proved better."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ JUDGED, REPLACED = "judged answers", "replaced memories"
 
 @dataclass(frozen=True)
 class Pair:
-    """One line for TRL's DPO trainer, in its standard form; `source` says what the pair was made from."""
+    """A line for TRL's DPO trainer in its standard form; `source` says what the pair was made from."""
 
     prompt: str
     chosen: str
@@ -32,17 +32,17 @@ class Pair:
 
 
 def pairs(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> list[Pair]:
-    """All pairs, each once: from judged answers, then from memories that replaced one another.
+    """All pairs, each once: from judged answers, then from memories that replaced others.
 
     Args:
-        memories: every record by its id; judged texts that are gone are taken from the judgement itself.
+        memories: all records by id; texts that are gone are taken from the judgements.
     """
-    found = [*_judged(judgements, memories), *_replaced(memories)]
-    return list({(pair.prompt, pair.chosen, pair.rejected): pair for pair in found}.values())
+    every = [*_judged(judgements, memories), *_replaced(memories)]
+    return list({(pair.prompt, pair.chosen, pair.rejected): pair for pair in every}.values())
 
 
 def _judged(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> Iterator[Pair]:
-    """To one question, memories judged well against those judged badly; the last judgement of each counts."""
+    """For one question, memories judged well against those judged badly, by the last judgement of each."""
     verdicts: dict[str, dict[str, float]] = {}
     texts: dict[str, str] = {}
     for judgement in judgements:
@@ -59,7 +59,7 @@ def _judged(judgements: Sequence[Feedback], memories: Mapping[str, Memory]) -> I
 
 
 def _replaced(memories: Mapping[str, Memory]) -> Iterator[Pair]:
-    """What is true now against what it replaced, asked for by the fact's name."""
+    """Current memories against those they replaced; the prompt names the fact."""
     for old in memories.values():
         new = memories.get(old.superseded_by)
         if old.status == SUPERSEDED and new is not None and new.status == ACTIVE and _differ(old, new):
@@ -67,7 +67,7 @@ def _replaced(memories: Mapping[str, Memory]) -> Iterator[Pair]:
 
 
 def _differ(old: Memory, new: Memory) -> bool:
-    """Of two that say nearly the same neither was wrong: only another value, or another text, teaches anything."""
+    """Whether two memories differ in value or text: if they say nearly the same, neither was wrong."""
     if old.key:
         return bool(old.value != new.value)
     return similarity(frozenset(terms(old.content)), frozenset(terms(new.content))) < SAME
@@ -75,12 +75,12 @@ def _differ(old: Memory, new: Memory) -> bool:
 
 def _prompt(old: Memory, new: Memory) -> str:
     chinese = has_chinese(old.content + new.content)
-    asked = old.key.replace("_", " ") or _shared(old, new, chinese) or old.subcategory or old.category
-    return f"关于“{asked}”，现在的情况是什么？" if chinese else f"What is true now about: {asked}?"
+    subject = old.key.replace("_", " ") or _shared(old, new, chinese) or old.subcategory or old.category
+    return f"关于“{subject}”，现在的情况是什么？" if chinese else f"What is true now about: {subject}?"
 
 
 def _shared(old: Memory, new: Memory, chinese: bool) -> str:
-    """The words both texts have, in the order of the new one."""
+    """The words in both texts, in the order of the new one."""
     if chinese:
         block = SequenceMatcher(None, old.content, new.content, autojunk=False).find_longest_match()
         return old.content[block.a : block.a + block.size].strip("，。、；：,.!?？ ")

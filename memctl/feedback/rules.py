@@ -1,8 +1,7 @@
-"""Feedback: a judgement moves the reward and the confidence of what was judged, by a bounded rule.
+"""Feedback: a judgement moves the reward and the confidence of a memory, within bounds.
 
-With the judgement `s` in [-1, 1] and the reward `r` in [-1, 1], `r` moves a share of the way that is left to it:
-`r + RATE * s * (1 - r)` for praise, `r + RATE * s * (1 + r)` for blame. So praise never lowers, blame never raises,
-neither leaves the bounds, and a neutral judgement changes nothing.
+A judgement `s` in [-1, 1] moves the reward `r` in [-1, 1] to `r + RATE * s * (1 - r)` (praise) or
+`r + RATE * s * (1 + r)` (blame). Praise never lowers it, blame never raises it, a neutral judgement changes nothing.
 """
 
 from __future__ import annotations
@@ -21,10 +20,10 @@ LOG = "feedback.jsonl"
 
 REWARD_RATE = 0.3
 CONFIDENCE_UP, CONFIDENCE_DOWN = 0.1, 0.2
-"""Shares of the way to 1 (praise) and to 0 (blame) that one full judgement moves the confidence."""
+"""Shares of the way to 1 (praise) and to 0 (blame) that a full judgement moves the confidence."""
 
 OUTCOME_WEIGHT = 0.5
-"""A good or bad outcome is judged by half: the memories used had a part in it, not the whole."""
+"""A good or bad outcome counts half: the used memories are only a part of its cause."""
 
 JUDGEMENTS: Mapping[str, float] = {
     "up": 1.0, "down": -1.0, "1": -1.0, "2": -0.5, "3": 0.0, "4": 0.5, "5": 1.0,
@@ -40,9 +39,9 @@ class Feedback:
 
     Args:
         judgement: `up`, `down`, `1` to `5`; `good` or `bad` for the outcome of a whole answer.
-        ids: the memories it is about.
-        receipt: the answer it is about, if any; `query` and `shown` are the question and the memories of that answer.
-        texts: what the judged memories said then, for training; they may change later.
+        ids: the judged memories.
+        receipt: the judged answer, if any; `query` and `shown` are its question and its memories.
+        texts: of the judged memories at that time, for training.
     """
 
     feedback_id: str
@@ -62,10 +61,10 @@ class Feedback:
 
 
 def check(judgement: str, allowed: Sequence[str]) -> str:
-    """A judgement as it was typed.
+    """The judgement.
 
     Raises:
-        UsageError: it is not one of those allowed here.
+        UsageError: it is not allowed here.
     """
     if judgement not in allowed:
         raise UsageError(f"a judgement is one of {', '.join(allowed)}; found {judgement!r}")
@@ -109,15 +108,15 @@ def line(feedback: Feedback) -> LogLine:
 
 
 def read(data: bytes) -> tuple[list[Feedback], list[int]]:
-    """The judgements of a log, oldest first, and the numbers of the lines that cannot be read."""
-    found, broken = [], []
+    """The judgements of a log, oldest first, and the numbers of its unreadable lines."""
+    judgements, broken = [], []
     for number, raw in enumerate(data.splitlines(), 1):
         if raw.strip():
             try:
-                found.append(_from_json(json.loads(raw)))
+                judgements.append(_from_json(json.loads(raw)))
             except (ValueError, KeyError, TypeError, AttributeError):
                 broken.append(number)
-    return found, broken
+    return judgements, broken
 
 
 def _from_json(value: Any) -> Feedback:

@@ -1,4 +1,4 @@
-"""Learning from outcomes: feedback, what training can take from it, and candidates a person confirms or rejects."""
+"""Feedback on memories and answers, and training data from it."""
 
 from __future__ import annotations
 
@@ -8,19 +8,18 @@ from datetime import datetime
 
 from memctl.core import sensitive, times
 from memctl.core.models import Change, Memory
-from memctl.core.names import FEEDBACK
-from memctl.core.receipts import Receipt
 from memctl.errors import NotFoundError, UsageError
 from memctl.feedback import preferences, rules
 from memctl.feedback.rules import Feedback
 from memctl.memories.asking import Asking
-from memctl.storage.ports.view import View
+from memctl.storage.files import atomic, receipts
+from memctl.storage.files.receipts import Receipt
+from memctl.storage.folder.view import View
 
 
 @dataclass(frozen=True)
 class Judged:
-    """What a judgement did: the memories before and after it, in the same order; and the messages that were judged, of
-    which nothing changes."""
+    """What a judgement did: the memories before and after it, in the same order, and the judged messages."""
 
     feedback: Feedback
     before: tuple[Memory, ...]
@@ -29,7 +28,7 @@ class Judged:
 
 
 class Judgements:
-    """What was judged, as `store.judgements`."""
+    """Feedback, as `store.judgements`."""
 
     def __init__(self, engine: Asking) -> None:
         self._engine = engine
@@ -45,17 +44,17 @@ class Judgements:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
-        """Judge one memory or message. A message stays as it is: the judgement is noted alone.
+        """Judge a memory or a message. The judgement of a message is logged and changes nothing else.
 
         Args:
             judgement: `up`, `down`, or `1` to `5` with 3 neutral.
-            receipt: the answer it was part of; then the judgement is about that question.
+            receipt: the answer in which it is judged.
             allow_secret: keep the reason even if a part of it looks like a secret.
 
         Raises:
             NotFoundError: no such memory, message or receipt.
             RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
-            UsageError: not a judgement, or the memory was not in that answer.
+            UsageError: no such judgement, or the memory was not in that answer.
         """
         rules.check(judgement, rules.MEMORY_WORDS)
         self._engine.refresh()
@@ -64,7 +63,7 @@ class Judgements:
         return self._judge((self._judged_id(memory_id),), judgement, reason, answer, dry_run, now)
 
     def _judged_id(self, given: str) -> str:
-        """The whole id of a memory, else of a message.
+        """The full id of a memory, else of a message.
 
         Raises:
             NotFoundError: there is neither.
@@ -87,16 +86,16 @@ class Judgements:
         dry_run: bool = False,
         now: datetime | None = None,
     ) -> Judged:
-        """Judge an answer by what became of it; only the memories that were used are credited.
+        """Judge an answer by its outcome; this counts for the used memories only.
 
         Args:
             outcome: `good` or `bad`.
-            used: ids of the memories and messages of that answer that were used.
-            allow_secret: as for `feedback`.
+            used: ids of the memories and messages of the answer that were used.
+            allow_secret: as for `give`.
 
         Raises:
             NotFoundError: no such receipt or memory.
-            RefusedError: as for `feedback`.
+            RefusedError: as for `give`.
             UsageError: no memory is named, or one that was not in the answer.
         """
         rules.check(outcome, rules.OUTCOME_WORDS)
@@ -110,17 +109,15 @@ class Judgements:
         return self._judge(ids, outcome, reason, answer, dry_run, now)
 
     def receipt(self, receipt: str) -> Receipt:
-        """What an answer held, by its receipt.
+        """The receipt of an answer.
 
         Raises:
-            NotFoundError: there is none; receipts are kept for some thousand answers.
+            NotFoundError: no such receipt; those of the last few thousand answers are kept.
         """
-        found = next((each for each in self._engine.storage.receipts.read() if each.receipt == receipt), None)
-        if found is None:
-            raise NotFoundError(
-                f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer."
-            )
-        return found
+        for each in receipts.read(self._engine.folder):
+            if each.receipt == receipt:
+                return each
+        raise NotFoundError(f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer.")
 
     def _judge(
         self,
@@ -136,7 +133,7 @@ class Judgements:
             shown = ", ".join(answer.ids) or "none"
             raise UsageError(f"{strange[0]} was not in that answer", hint=f"It held: {shown}.")
         if answer and self._engine.settings.secrets != sensitive.ALLOW:
-            answer = replace(answer, query=sensitive.masked(answer.query))  # what was asked goes into git here
+            answer = replace(answer, query=sensitive.masked(answer.query))  # the log is under git
 
         def decide(view: View) -> tuple[Change, Judged]:
             judged = _judged(view, ids, judgement, reason, answer, now)
@@ -145,8 +142,8 @@ class Judgements:
         return self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW)
 
     def all(self) -> tuple[list[Feedback], list[int]]:
-        """All feedback, oldest first, and the numbers of the lines of `feedback.jsonl` that cannot be read."""
-        return rules.read(self._engine.view().read(FEEDBACK) or b"")
+        """All feedback, oldest first, and the numbers of the unreadable lines of `feedback.jsonl`."""
+        return rules.read(atomic.read(self._engine.folder.feedback_log) or b"")
 
     def preference_pairs(self) -> list[preferences.Pair]:
         """Pairs of a better and a worse text, for preference training (DPO)."""
@@ -168,7 +165,7 @@ def _judged(
         receipt=answer.receipt if answer else "",
         query=answer.query if answer else "",
         shown=answer.ids if answer else (),
-        # Not the words of messages: feedback is under git, and what was said is private.
+        # Not the texts of messages: the log is under git, and conversations are private.
         texts={memory.memory_id: memory.content for memory in before} if answer else None,
     )
     return Judged(given, before, tuple(rules.judged(memory, given.score, now) for memory in before), messages)
