@@ -833,7 +833,7 @@ def test_the_report_tells_what_there_is(store: MemoryStore) -> None:
     assert sorted(done.memory.sources) == sorted(found.memory.memory_id for found in store.strategies.all())
     for line in (
         "# Recovering from tool errors",
-        "1. **Missing or wrong arguments**: the right value usually stands in the context (2 strategies: ValueError)",
+        "1. **Missing or wrong arguments**: the right value is usually in the context (2 strategies: ValueError)",
         "### search_documents",
         "- ValueError: 2 strategies in find_images and search_documents",
         "- ValueError in find_images and search_documents: `query`: ",

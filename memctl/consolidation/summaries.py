@@ -54,7 +54,7 @@ VERDICTS: Mapping[str, Any] = {
 }
 
 _RULES = (
-    "Write in the language of the records. Use only what stands in them: no number, name or claim of your own. "
+    "Write in the language of the records. Use only what they say: invent no number, name or claim. "
     f"Give 1 to {MOST_POINTS} key points of one sentence each; each names in `sources` the ids of the records it comes "
     "from."
 )
@@ -126,7 +126,7 @@ def _unsupported(text: str, sources: Sequence[str]) -> str:
     """Why sources do not support a text: it must share a word with them, and all its numbers; empty where they do."""
     whole = "\n".join(sources)
     if strange := set(NUMBER.findall(text)) - set(NUMBER.findall(whole)):
-        return f"has a number that stands in none of its records ({', '.join(sorted(strange))})"
+        return f"has a number that is in none of its records ({', '.join(sorted(strange))})"
     return "" if telling(text) & telling(whole) else "shares no word with its records"
 
 

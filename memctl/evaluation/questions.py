@@ -16,9 +16,9 @@ FORM = """One JSON object a line:
   {"question": "what does Alice drink?", "gold": ["mem_20250210_1d6cc2404c12"]}
   {"question": "what does Alice drink?", "expect": "Assam tea", "category": "taste"}
 
-question   as it would be asked
+question   the words of the query
 gold       ids of the memories that hold the answer: memctl's own, or those they were imported under
-expect     instead of gold: a text, or several, that must stand in what is found
+expect     instead of gold: a text, or several, that a hit must hold
 category   of the question, for figures by category; may be left out"""
 
 

@@ -167,7 +167,7 @@ TASK = """Write the record of this part of a conversation: `summary` (what was w
 {limit} characters; not a retelling, and never empty phrases such as "the user asked a question"), `key_topics` (1 to 6
 words of the conversation), `actions_taken`, `outcomes` (0 to 5 short sentences each), `importance` (0 to 1: 0.8 for a
 success or a new preference, 0.9 for a failure, else 0.5). Write in the language of the conversation. Use only what
-stands there: no number or name of your own."""
+the conversation says: invent no number and no name."""
 
 _TEXTS = {"type": "array", "items": {"type": "string"}}
 SCHEMA: Mapping[str, Any] = {

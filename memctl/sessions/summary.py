@@ -140,7 +140,7 @@ SUMMARY_TASK = """Write the summary that takes the place of these messages in an
 Keep, in this order: decisions and their reasons; facts and figures; the user's preferences and corrections; how the
 task stands. Build on `previous`, the summary before; nothing in it that still holds may be lost. Use at most {limit}
 tokens, no heading, one point a line beginning with "- ". Write in the language of the conversation. Use only what
-stands there: no number or name of your own."""
+the conversation says: invent no number and no name."""
 
 
 def prompt(previous: str, replaced: Sequence[Message], budget: int) -> list[dict[str, str]]:

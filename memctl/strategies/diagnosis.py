@@ -36,7 +36,7 @@ SCHEMA: Mapping[str, Any] = {
 }
 
 _SYSTEM = """You analyse a call of a tool that failed, and correct its arguments.
-Use only values that stand in the call, in its context, or in the tool's definition; never invent any. Change as little
+Use only values from the call, its context, or the tool's definition; never invent any. Change as little
 as you can. If no arguments could help (a permission, a missing service), say that it is not fixable. `explanations`
 says for each argument you changed why. Leave `[redacted]` where it stands. Answer in the language of the error's
 message."""

@@ -23,7 +23,7 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "strategies": "{n} strategies", "strategy": "1 strategy", "times": "{n} times", "once": "once",
         "patterns": "Common error patterns", "successful": "Successful strategies", "by error": "By error",
         "shared": "The same in several tools", "failing": "What did not hold",
-        "take": "**Missing or wrong arguments**: the right value usually stands in the context",
+        "take": "**Missing or wrong arguments**: the right value is usually in the context",
         "empty": "**Empty arguments**: a value has to be given",
         "add": "**Arguments left out**: the call needs them",
         "type": "**Arguments of the wrong type**: the same value in the right type will do",

@@ -66,10 +66,10 @@ def _integer(value: Any) -> Any:
 
 def _number(value: Any) -> Any:
     try:
-        found = float(value) if isinstance(value, str) else math.nan
+        number = float(value) if isinstance(value, str) else math.nan
     except ValueError:
         return MISSING
-    return found if math.isfinite(found) else MISSING
+    return number if math.isfinite(number) else MISSING
 
 
 def _boolean(value: Any) -> Any:
@@ -94,10 +94,10 @@ def _item(value: Any) -> Any:
 
 def _parsed(value: Any) -> Any:
     try:
-        found = plain(json.loads(value)) if isinstance(value, str) else None
+        parsed = plain(json.loads(value)) if isinstance(value, str) else None
     except (ValueError, RecursionError):
         return MISSING
-    return found if isinstance(found, dict | list) else MISSING
+    return parsed if isinstance(parsed, dict | list) else MISSING
 
 
 CONVERSIONS: Mapping[str, Callable[[Any], Any]] = {
@@ -134,8 +134,8 @@ def looked_up(value: Any, path: str) -> Any:
         parts = path.split(".")
         for count in range(1, len(parts) + 1):
             name = ".".join(parts[:count])
-            if name in value and (found := looked_up(value[name], ".".join(parts[count:]))) is not MISSING:
-                return found
+            if name in value and (part := looked_up(value[name], ".".join(parts[count:]))) is not MISSING:
+                return part
     if isinstance(value, list | tuple):
         head, _, rest = path.partition(".")
         if head.isascii() and head.isdigit() and int(head) < len(value):

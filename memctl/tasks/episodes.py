@@ -201,8 +201,8 @@ def feedback_episode(
 # By a language model
 
 LESSONS_TASK = """An agent's task is over. From its state give: `approach` (one sentence: how it was done), `lessons` (0
-to 5 sentences worth knowing for the next task of this kind). Use only what stands there: no number or name of your own.
-Write in the language of the task."""
+to 5 sentences worth knowing for the next task of this kind). Use only what the state says: invent no number, no
+name. Write in the language of the task."""
 
 LESSONS: Mapping[str, Any] = {
     "type": "object",
