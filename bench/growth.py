@@ -24,7 +24,7 @@ from memctl.conflicts import contradictions, relations, statements
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import dates, messages, recalled, redaction, sensitive, times
-from memctl.core.formats import document, knowledge, reflections, safe_yaml
+from memctl.core.formats import document, knowledge, reflections, safe_yaml, trash
 from memctl.core.limits import Limits
 from memctl.core.models import Memory
 from memctl.core.text import terms
@@ -37,9 +37,9 @@ from memctl.feedback import rules as feedback
 from memctl.git import diffs, settling
 from memctl.present import plain
 from memctl.reflections import extractive
-from memctl.retrieval import asked, retrieve, route
+from memctl.retrieval import asked, route
 from memctl.sessions import summary, topics, window
-from memctl.storage.files import merge, merge_texts, sessions, trash
+from memctl.storage.files import merge, merge_texts, sessions
 from memctl.storage.index import cues
 from memctl.strategies import failures, records
 from memctl.transfer import formats, jsontext, notes
@@ -254,7 +254,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "terms": terms.terms,
     "pieces": terms.pieces,
     "text for the index": terms.prepared,
-    "a question's terms": lambda said: terms.match_expression(list(retrieve.question_terms(said))),
+    "a question's terms": lambda said: terms.match_expression(terms.terms(said)),
     "a question's route": route.route,
     "what a question asks for": lambda said: asked.asked(said, frozenset({"alice"}), NOW),
     "cues": lambda said: (cues.asks(said, len(said)), cues.stands(_memory(said)), cues.speaker(_memory(said))),

@@ -6,17 +6,16 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from memctl.core import times
+from memctl.core import fuse, times
 from memctl.core.limits import DECAY_POLICIES
 from memctl.core.models import ACTIVE, COUNTED, Change, Memory, TextEdit
+from memctl.core.receipts import Receipt, counted, last_counted
 from memctl.core.sensitive import ALLOW
 from memctl.decay.policies import Forecast, Rules, archived, forecasts
 from memctl.engine import Engine
 from memctl.errors import UsageError
-from memctl.storage.files import local_state, receipts
-from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder import housekeeping
-from memctl.storage.folder.view import View
+from memctl.storage.ports.storage import Receipts
+from memctl.storage.ports.view import View
 
 
 @dataclass(frozen=True)
@@ -83,12 +82,12 @@ class Decay:
         self._engine.refresh()
 
         def decide(view: View) -> tuple[Change, DecayReport]:
-            used, edits = counted_uses(view, self._engine.folder, now)
+            used, edits = counted_uses(view, self._engine.storage.receipts, now)
             memories = [used.get(memory.memory_id, memory) for memory in view.all()]
             all_forecasts = forecasts(memories, now, rules)
             gone = {f.memory.memory_id: archived(f.memory, f.reason, now) for f in all_forecasts if f.faded}
             active = sum(m.status == ACTIVE for m in memories)
-            refused = housekeeping.fuse(len(gone), active, "archived", "memctl decay")
+            refused = fuse.refusal(len(gone), active, "archived", "memctl decay")
             if refused and not (dry_run or allow_mass_change):
                 raise refused
             reason = refused.message if refused and not allow_mass_change else ""
@@ -104,16 +103,17 @@ class Decay:
 
     def uncounted_uses(self, memory_id: str) -> int:
         """How many answers used a memory since `decay` last counted uses."""
-        return sum(memory_id in receipt.used for receipt in uncounted(self._engine.view(), self._engine.folder))
+        new = uncounted(self._engine.view(), self._engine.storage.receipts)
+        return sum(memory_id in receipt.used for receipt in new)
 
 
-def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
+def counted_uses(view: View, receipts: Receipts, now: datetime) -> tuple[dict[str, Memory], tuple[TextEdit, ...]]:
     """Records with the uses in new receipts added to their counts, and the edit that notes the last receipt.
 
     A receipt from the future was written while the clock was wrong: its uses count as of now.
     """
     before = view.read(COUNTED)
-    new = uncounted(view, folder)
+    new = uncounted(view, receipts)
     if not new:
         return {}, ()
     used: dict[str, Memory] = {}
@@ -122,16 +122,16 @@ def counted_uses(view: View, folder: UserFolder, now: datetime) -> tuple[dict[st
             if memory := used.get(memory_id) or view.get(memory_id):
                 last = max(filter(None, (memory.last_accessed_at, min(receipt.at, now))))
                 used[memory_id] = replace(memory, access_count=memory.access_count + 1, last_accessed_at=last)
-    return used, (TextEdit(COUNTED, before, local_state.counted(new[-1].receipt)),)
+    return used, (TextEdit(COUNTED, before, counted(new[-1].receipt)),)
 
 
-def uncounted(view: View, folder: UserFolder) -> Sequence[receipts.Receipt]:
+def uncounted(view: View, receipts: Receipts) -> Sequence[Receipt]:
     """Receipts whose uses are not in `memory.json` yet.
 
     Raises:
         StorageError: they are unreadable, which must not look like disuse.
     """
-    last = local_state.last_counted(view.read(COUNTED))
-    written = list(receipts.read(folder, strict=True))
+    last = last_counted(view.read(COUNTED))
+    written = list(receipts.read(strict=True))
     position = next((at for at, receipt in enumerate(written) if receipt.receipt == last), -1)
     return written[position + 1 :]

@@ -22,7 +22,6 @@ from memctl.evaluation.questions import Question, judged_good
 from memctl.feedback.service import Judgements
 from memctl.memories.asking import NONE, Asking
 from memctl.retrieval.rank import Weights
-from memctl.storage.folder.entries import memory_of
 
 LEAST_TOP = metrics.CUTS[-1]
 INSTEAD = 3
@@ -168,7 +167,7 @@ class Evaluations:
             answers.append(of_way)
         notes = (*self._degraded(), *self._unanswerable(questions, evidence, now))
         figures = tuple(_figures(way.name, of, answers[0]) for way, of in zip(ways, answers, strict=True))
-        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.index.total(), notes)
+        return Evaluation(figures, _by_category(answers[0]), tuple(answers[0]), top, self._engine.search.total(), notes)
 
     def checked(self, questions: Sequence[Question], path: str) -> tuple[list[Question], list[Problem]]:
         """The questions whose gold is in the store, and the problems of the others."""
@@ -210,18 +209,18 @@ class Evaluations:
             NotFoundError: no memory has it, or several have.
         """
         if name.startswith(knowledge.FOLDER):
-            passages = self._engine.index.passages_of(name.rpartition(":")[0])
-            if all(memory_of(found).memory_id != name for found in passages):
+            passages = self._engine.search.document(name.rpartition(":")[0])
+            if all(match.memory.memory_id != name for match in passages):
                 raise NotFoundError(f"no passage {name!r}")
             return frozenset({name})
-        external = frozenset(found.memory_id for found in self._engine.index.by_external(name))
+        external = frozenset(memory.memory_id for memory in self._engine.view().imported(name))
         return external or frozenset({self._engine.full_id(name)})
 
     def _unanswerable(
         self, questions: Sequence[Question], evidence: Sequence[Sequence[Evidence]], now: datetime
     ) -> Iterator[str]:
         """A note on evidence that no answer can hold, and that lowers the figures."""
-        entries = [memory_of(found) for found in self._engine.index.matching(Filters(only=MEMORIES), now)]
+        entries = [match.memory for match in self._engine.search.matching(Filters(only=MEMORIES), now)]
         ids = {memory.memory_id for memory in entries}
         wanted = {one for of in evidence for one in of}
         texts = [_normal(memory.content) for memory in entries] if any(one.words for one in wanted) else []
@@ -256,7 +255,7 @@ class Evaluations:
 
         def search(query: Query) -> tuple[Hit, ...]:
             query = replace(query, rerank=way.rerank)
-            answer, _, problem = self._engine.answered(query, self._engine.index, embedder, now, way.weights)
+            answer, _, problem = self._engine.answered(query, self._engine.search, embedder, now, way.weights)
             if problem and way.rerank != NONE:
                 raise ProviderError(problem)
             return answer.hits

@@ -8,13 +8,13 @@ from datetime import datetime
 
 from memctl.core import sensitive, times
 from memctl.core.models import Change, Memory
+from memctl.core.names import FEEDBACK
+from memctl.core.receipts import Receipt
 from memctl.errors import NotFoundError, UsageError
 from memctl.feedback import preferences, rules
 from memctl.feedback.rules import Feedback
 from memctl.memories.asking import Asking
-from memctl.storage.files import atomic, receipts
-from memctl.storage.files.receipts import Receipt
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 
 
 @dataclass(frozen=True)
@@ -114,7 +114,7 @@ class Judgements:
         Raises:
             NotFoundError: no such receipt; those of the last few thousand answers are kept.
         """
-        for each in receipts.read(self._engine.folder):
+        for each in self._engine.storage.receipts.read():
             if each.receipt == receipt:
                 return each
         raise NotFoundError(f"no receipt {receipt!r}", hint="`memctl query --json` gives the receipt of its answer.")
@@ -143,7 +143,7 @@ class Judgements:
 
     def all(self) -> tuple[list[Feedback], list[int]]:
         """All feedback, oldest first, and the numbers of the unreadable lines of `feedback.jsonl`."""
-        return rules.read(atomic.read(self._engine.folder.feedback_log) or b"")
+        return rules.read(self._engine.view().read(FEEDBACK) or b"")
 
     def preference_pairs(self) -> list[preferences.Pair]:
         """Pairs of a better and a worse text, for preference training (DPO)."""

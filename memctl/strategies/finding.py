@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from datetime import datetime
 
-from memctl.core.formats import document, reflections
+from memctl.core.formats import reflections
 from memctl.core.models import Filters, Memory
 from memctl.errors import MemctlError
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies import records
 from memctl.strategies.records import Strategy
 
 
 def tagged(view: View, now: datetime, *tags: str) -> dict[str, Strategy]:
     """The active strategies with all these tags, by id."""
-    found = view.index.matching(Filters(kinds=(records.KIND,), tags=tags), now)
-    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
-    strategies = (_read(view, memory) for memory in memories)
+    strategies = (_read(view, memory) for memory in view.matching(Filters(kinds=(records.KIND,), tags=tags), now))
     return {strategy.memory.memory_id: strategy for strategy in strategies if strategy is not None}
 
 

@@ -14,8 +14,7 @@ from memctl.core.records import ADDED, MENTIONED, check, front_matter
 from memctl.core.redaction import held_secrets
 from memctl.core.text.language import language_of
 from memctl.errors import UsageError
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies import patterns, records
 from memctl.strategies.failures import Failure, storable
 from memctl.strategies.finding import tagged
@@ -82,6 +81,6 @@ def _language(view: View, given: Fixed, now: datetime) -> str:
     """The language of a strategy: Chinese where message or explanations are, else that of the latest strategies."""
     if language_of(given.failed.message, *given.explanations.values()) == "zh":
         return "zh"
-    others = view.index.matching(Filters(kinds=(records.KIND,), tags=(records.TAG,)), now)
-    last = [s for entry in others[-_LAST:] if (s := records.read(memory_of(entry)))]
+    others = [*view.matching(Filters(kinds=(records.KIND,), tags=(records.TAG,)), now)]
+    last = [strategy for memory in others[-_LAST:] if (strategy := records.read(memory))]
     return records.language_of_most(last) if last else language_of(str(plain(given.failed.arguments)))

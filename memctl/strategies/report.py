@@ -6,15 +6,14 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
-from memctl.core.formats import document, reflections
+from memctl.core.formats import reflections
 from memctl.core.models import Change, Filters, Memory
 from memctl.core.records import check
 from memctl.errors import NotFoundError
 from memctl.reflections.extractive import Draft
 from memctl.reflections.service import Reflected, sources_hash
 from memctl.reflections.writing import REFRESHED, WRITTEN, written
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies import narrative, records
 from memctl.strategies.finding import body_of, tagged
 
@@ -47,8 +46,7 @@ def reported(view: View, tool: str, title: str, categories: Sequence[str], now: 
 
 def _known(view: View, scope: tuple[str, ...], now: datetime) -> Memory | None:
     """The record of the report on this tool, or on all."""
-    found = view.index.matching(Filters(tags=(REPORT, *scope)), now)
-    memories = [memory_of(entry) for entry in found if entry.path == document.FILE_NAME]
+    memories = view.matching(Filters(tags=(REPORT, *scope)), now)
     reports = [m for m in memories if reflections.is_reference(m.summary_md_ref)]
     return next((m for m in reports if {tag for tag in m.tags if tag.startswith("tool:")} == set(scope)), None)
 

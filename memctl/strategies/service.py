@@ -14,7 +14,7 @@ from memctl.core.sensitive import MASK
 from memctl.engine import Engine
 from memctl.errors import UsageError
 from memctl.reflections.service import Reflected
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies import diagnosis, matching, records
 from memctl.strategies.advice import NONE, Advice, Considered, from_history
 from memctl.strategies.failures import Failure, error_name, failure, tool_name

@@ -20,7 +20,7 @@ from memctl.errors import InvalidDataError, MemctlError
 from memctl.sessions.service import Sessions
 from memctl.sessions.state import task_of, with_task
 from memctl.sessions.windows import MAIN
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.strategies.recording import Recorded
 from memctl.strategies.service import Strategies
 
@@ -53,7 +53,7 @@ class Closing:
     """Archives tasks that are over."""
 
     def __init__(self, engine: Engine) -> None:
-        self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.session_storage
+        self._engine, self._sessions, self._storage = engine, Sessions(engine), engine.storage.sessions
 
     def _finish_closed(self, session_id: str, now: datetime) -> Closed | None:
         """Archive a task that another process closed and did not archive before it died."""

@@ -14,8 +14,7 @@ from memctl.core.text.shortening import one_line, shortened
 from memctl.reflections.service import reflection_path
 from memctl.reflections.writing import Written, written
 from memctl.sessions.summary import telling
-from memctl.storage.folder.entries import memory_of
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.tasks.episodes import SOURCE, approach_of
 from memctl.tasks.rules import FAILURE, Task
 
@@ -148,8 +147,8 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
 
 
 def _active(view: View, now: datetime, *tags: str) -> list[Memory]:
-    entries = view.index.matching(Filters(kinds=("strategy",), tags=tags), now)
-    return [memory for memory in map(memory_of, entries) if memory.status == ACTIVE]
+    strategies = view.matching(Filters(kinds=("strategy",), tags=tags), now)
+    return [memory for memory in strategies if memory.status == ACTIVE]
 
 
 # Reflections

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 from memctl.core import times
 from memctl.core.models import Change, Memory
 from memctl.core.sensitive import MASK
-from memctl.storage.folder.view import View
+from memctl.storage.ports.view import View
 from memctl.tasks.closing import Closing
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
