@@ -305,8 +305,8 @@ class Engine:
 
     def trashed_id(self, given: str) -> str:
         """The whole id of something in the trash for an unambiguous beginning or ending; else what was given."""
-        found = ids.fitting(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
-        return found[0] if len(found) == 1 else given
+        fitting = ids.fitting(given, [trashed.memory.memory_id for trashed in self.storage.trashed()])
+        return fitting[0] if len(fitting) == 1 else given
 
     def findable(self, given: str) -> str:
         """As `full_id`, also for what is in the trash or known to the log alone.

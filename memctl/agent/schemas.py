@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from difflib import get_close_matches
 from typing import Any
 
-from memctl.core.models import KINDS, PARTS
+from memctl.core.kinds import KINDS
+from memctl.core.models import PARTS
 from memctl.errors import UsageError
 
 _MOST_HITS, _LONG = 50, 100_000

@@ -318,7 +318,7 @@ def check_kinds(store: MemoryStore, wanted: list[str] | None, *others: MemorySto
     Raises:
         UsageError: with the known ones.
     """
-    from memctl.core.models import KINDS
+    from memctl.core.kinds import KINDS
 
     if unknown := set(wanted or ()) - set(KINDS):
         known = set[str]().union(*(each.engine.kinds() for each in (store, *others)))
@@ -465,7 +465,7 @@ def complete_part(incomplete: str) -> list[str]:
 
 def complete_kind(incomplete: str) -> list[str]:
     """Kinds for the shell."""
-    from memctl.core.models import KINDS
+    from memctl.core.kinds import KINDS
 
     return [kind for kind in KINDS if kind.startswith(incomplete)]
 

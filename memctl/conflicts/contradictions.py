@@ -23,12 +23,10 @@ from memctl.conflicts import lexicon
 from memctl.conflicts.quantities import Value
 from memctl.conflicts.relations import Relation, contrary, relations
 from memctl.conflicts.statements import FACT, PLAN, Statement, statements
+from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
-
-ELIGIBLE = frozenset({"fact", "preference"})
-"""Kinds that can contradict: events happen many times, and advice is not a fact."""
 
 SAME_FRAME = 0.6
 """Share of the words of the shorter statement that must stand in the other for their quantities to be compared."""
@@ -81,7 +79,9 @@ def shared(memories: Iterable[Memory], names: Sequence[str]) -> list[Memory]:
     return [
         memory
         for memory in memories
-        if memory.kind == "fact" and not _FIRST_PERSON.search(memory.content) and not own.match(memory.content.strip())
+        if memory.kind == kinds.FACT
+        and not _FIRST_PERSON.search(memory.content)
+        and not own.match(memory.content.strip())
     ]
 
 
@@ -151,7 +151,7 @@ def _keyed(memories: Sequence[Memory]) -> Iterator[Contradiction]:
 
 
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    facts = [m for m in memories if m.known_kind in ELIGIBLE and m.status == ACTIVE and not m.superseded_by]
+    facts = [m for m in memories if kinds.kind(m.kind).contradicts and m.status == ACTIVE and not m.superseded_by]
     known = aliases(facts, names)
     said = [s for at, memory in enumerate(facts) for s in statements(at, memory.content, known)]
     for one, other, kind, score, evidence in (

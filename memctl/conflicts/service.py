@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl.core import records, times
+from memctl.core import kinds, records, times
 from memctl.core.formats import codec
 from memctl.core.json_merge import CONFLICTS, MERGE, json_text, put_at, value_at
 from memctl.core.models import ACTIVE, CANDIDATE, Change, Filters, Memory
@@ -83,9 +83,9 @@ class Conflicts:
         view = self._engine.view()
         noted = noted_in(view)
         pairs = [_ids_of(entry) for entry in noted]
-        found = contradictions.find(view.all(), now or times.utc_now(), (self._engine.user,))
+        contradicting = contradictions.find(view.all(), now or times.utc_now(), (self._engine.user,))
         messages = tuple(self._engine.storage.messages.differing())
-        return OpenConflicts(tuple(f for f in found if frozenset(f.ids) not in pairs), tuple(noted), messages)
+        return OpenConflicts(tuple(f for f in contradicting if frozenset(f.ids) not in pairs), tuple(noted), messages)
 
     def against(self, memory: Memory, *, now: datetime | None = None) -> tuple[Memory, ...]:
         """Active memories that a record seems to contradict: of those that share its rarest words or its key.
@@ -96,7 +96,7 @@ class Conflicts:
 
         now = now or times.utc_now()
         words = retrieve.telling_terms(memory.content)
-        eligible = Filters(kinds=tuple(contradictions.ELIGIBLE))
+        eligible = Filters(kinds=tuple(row.name for row in kinds.TABLE.values() if row.contradicts))
         matches = self._engine.search.sharing_rarest(words, eligible, now, rarest=_RAREST, limit=_COMPARED)
         near = [match.memory for match in matches]
         if memory.key:
@@ -106,8 +106,8 @@ class Conflicts:
                 for m in self._engine.view().with_key(category, memory.key)
             ]
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
-        found = contradictions.find([memory, *others.values()], now, (self._engine.user,))
-        ids = [each for one in found if memory.memory_id in one.ids for each in one.ids]
+        contradicting = contradictions.find([memory, *others.values()], now, (self._engine.user,))
+        ids = [each for one in contradicting if memory.memory_id in one.ids for each in one.ids]
         same_key = [i for i, m in others.items() if memory.key and m.key == memory.key and m.value != memory.value]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
 

@@ -45,11 +45,11 @@ class _Ids:
     def of(self, call_id: str) -> str:
         if call_id not in self.known:
             plain = _NO_ID.sub("_", call_id) or "_"
-            found, number = plain, 1
-            while found in self.known.values():
+            name, number = plain, 1
+            while name in self.known.values():
                 number += 1
-                found = f"{plain}_{number}"
-            self.known[call_id] = found
+                name = f"{plain}_{number}"
+            self.known[call_id] = name
         return self.known[call_id]
 
 
@@ -77,6 +77,6 @@ def _part(part: Mapping[str, Any]) -> dict[str, Any] | None:
         return _text(part["text"])
     address = part.get("image_url")
     url = str(address.get("url", "") if isinstance(address, Mapping) else address or "")
-    if found := _DATA.fullmatch(url):
-        return {"type": "image", "source": {"type": "base64", "media_type": found["type"], "data": found["data"]}}
+    if data := _DATA.fullmatch(url):
+        return {"type": "image", "source": {"type": "base64", "media_type": data["type"], "data": data["data"]}}
     return {"type": "image", "source": {"type": "url", "url": url}} if url else None

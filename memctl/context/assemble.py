@@ -143,10 +143,10 @@ class _Room:
         if piece.name in self._in:
             return
         opening = self._opening(piece)
-        found = _fitting(piece, self._whole(piece), self.left - opening, self.count)
-        self.placed.append(found)
-        if found.how != OUT:
-            self.left -= found.tokens + opening
+        fitting = _fitting(piece, self._whole(piece), self.left - opening, self.count)
+        self.placed.append(fitting)
+        if fitting.how != OUT:
+            self.left -= fitting.tokens + opening
             self._in.add(piece.name)
             self._opened.update(_headings(piece))
 
@@ -189,13 +189,13 @@ def _line(piece: Piece, text: str) -> str:
 
 def rendered(placed: Sequence[Placed], sections: Sequence[str]) -> list[str]:
     """The Markdown of each section that has anything, in order."""
-    found = []
+    lines = []
     for name in sections:
         held = [p for p in placed if p.section == name and p.how != OUT]
         if held:
             items = [(p.label, p.text) for p in held if not p.said]
-            found.append(section(name, items) if items else talk(name, _by_group([p for p in held if p.said])))
-    return found
+            lines.append(section(name, items) if items else talk(name, _by_group([p for p in held if p.said])))
+    return lines
 
 
 def _by_group(placed: Sequence[Placed]) -> list[tuple[str, list[list[tuple[str, str]]]]]:
@@ -223,11 +223,11 @@ def _runs(placed: Sequence[Placed]) -> list[list[Placed]]:
 
 def _utterances(run: Sequence[Placed]) -> list[tuple[str, str]]:
     """Who said what; the passages of one message are one."""
-    found: list[tuple[str, str, str]] = []
+    utterances: list[tuple[str, str, str]] = []
     for placed in run:
         message = placed.said.message if placed.said else placed.name
-        if found and found[-1][0] == message:
-            found[-1] = (message, found[-1][1], found[-1][2] + placed.text)
+        if utterances and utterances[-1][0] == message:
+            utterances[-1] = (message, utterances[-1][1], utterances[-1][2] + placed.text)
         else:
-            found.append((message, placed.label, placed.text))
-    return [(who, text) for _, who, text in found]
+            utterances.append((message, placed.label, placed.text))
+    return [(who, text) for _, who, text in utterances]

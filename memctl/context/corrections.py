@@ -163,8 +163,8 @@ def _changing(text: str) -> tuple[str, ...]:
     """The sentences that say that something has changed."""
     if len(text) > LONGEST or not _has_cue(text) or not _is_statement(text) or _FICTION.search(text):
         return ()
-    found = (sentence for sentence in sentences(text) if _is_statement(sentence))
-    return tuple(each for each in found if _has_cue(each) and not _ADDS.search(each))
+    statements = (sentence for sentence in sentences(text) if _is_statement(sentence))
+    return tuple(each for each in statements if _has_cue(each) and not _ADDS.search(each))
 
 
 def _has_cue(text: str) -> bool:
@@ -196,7 +196,7 @@ def _of_the_same(sentence: str, earlier: str) -> bool:
     """Whether nothing tells that two sentences are about different things: another relative, another year, or a shared
     word that something else stands before (the yoga class, the pottery class)."""
     for pattern in (_KIN, _YEAR):
-        here, there = ({found.casefold() for found in pattern.findall(text)} for text in (sentence, earlier))
+        here, there = ({match.casefold() for match in pattern.findall(text)} for text in (sentence, earlier))
         if here and there and not here & there:
             return False
     if _DECIDES.search(sentence):
@@ -209,12 +209,12 @@ def _of_the_same(sentence: str, earlier: str) -> bool:
 def _before(text: str) -> Mapping[str, frozenset[str]]:
     """The word right before each telling word of an English text, where that tells what kind it is of."""
     tokens = [(word, terms(word)) for word in _TOKEN.findall(text)]
-    found: dict[str, frozenset[str]] = {}
+    words_by_id: dict[str, frozenset[str]] = {}
     for (before, stems), (_, named) in pairwise(tokens):
         if len(named) == 1 and not is_stop(named[0]):
             kind = frozenset(stems if _is_kind(before, stems) else ())
-            found[named[0]] = found.get(named[0], frozenset()) | kind
-    return found
+            words_by_id[named[0]] = words_by_id.get(named[0], frozenset()) | kind
+    return words_by_id
 
 
 def _is_kind(word: str, stems: Sequence[str]) -> bool:
@@ -248,8 +248,8 @@ def _has_its_subject(sentence: str, words: frozenset[str]) -> bool:
 @lru_cache(maxsize=4_096)
 def telling(text: str) -> frozenset[str]:
     """The words that tell what a text is about: no stop words, no single Chinese characters, which many share, no days."""
-    found = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
-    return found - _DAYS
+    words = frozenset(term for term in terms(text) if not is_stop(term) and (len(term) > 1 or term.isascii()))
+    return words - _DAYS
 
 
 def source_of(memory: Memory) -> str:
@@ -271,7 +271,7 @@ def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]
     """
     updates = [memory for memory in shown if _is_users(memory) and _changing(memory.content)]
     amended = [m for m in shown if m.layer != LAYER_MESSAGE and m.source == AGENT and m.updated_at]
-    found: dict[str, Memory] = {}
+    later: dict[str, Memory] = {}
     for memory in shown:
         if memory.layer == LAYER_MESSAGE and not _is_users(memory):
             continue
@@ -280,8 +280,8 @@ def later_ones(shown: Sequence[Memory], following: Mapping[str, Sequence[Memory]
         taking = taking or [m for m in updates if _is_later(m, memory) and changes(m.content, memory.content)]
         taking = taking or [m for m in amended if _was_before(memory, m)]
         if taking:
-            found[memory.memory_id] = max(taking, key=lambda m: (m.when is not None, m.when))
-    return found
+            later[memory.memory_id] = max(taking, key=lambda m: (m.when is not None, m.when))
+    return later
 
 
 def _is_users(memory: Memory) -> bool:

@@ -87,11 +87,11 @@ class Cutter:
         fixed = self.bare(message)
         calls = self._calls_cost(message)
         spare = max(0, room - fixed - min(calls, max(0, room - fixed) // 2))
-        found = {**message, "content": self._content(message["content"], spare)} if message.get("content") else message
+        short = {**message, "content": self._content(message["content"], spare)} if message.get("content") else message
         if calls:
-            left = max(0, room - fixed - self.count(text_of(found.get("content"))))
-            found = {**found, "tool_calls": self._calls(message["tool_calls"], left)}
-        return found
+            left = max(0, room - fixed - self.count(text_of(short.get("content"))))
+            short = {**short, "tool_calls": self._calls(message["tool_calls"], left)}
+        return short
 
     def bare(self, message: Mapping[str, Any]) -> int:
         """Tokens of a message without its text and its arguments: these cannot be saved."""
@@ -187,8 +187,8 @@ def _is_text(part: Any) -> bool:
 def arguments_of(call: Mapping[str, Any]) -> str:
     """The arguments of a call, as JSON text."""
     function = call.get("function")
-    found = function.get("arguments", "") if isinstance(function, Mapping) else ""
-    return found if isinstance(found, str) else as_text(found)
+    arguments = function.get("arguments", "") if isinstance(function, Mapping) else ""
+    return arguments if isinstance(arguments, str) else as_text(arguments)
 
 
 def _with_arguments(call: Mapping[str, Any], arguments: str) -> dict[str, Any]:
@@ -199,10 +199,10 @@ def _with_arguments(call: Mapping[str, Any], arguments: str) -> dict[str, Any]:
 
 def _object(text: str) -> Mapping[str, Any]:
     try:
-        found = json.loads(text)
+        value = json.loads(text)
     except (ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return value if isinstance(value, dict) else {}
 
 
 def as_text(value: Any) -> str:

@@ -14,7 +14,7 @@ from memctl.context.cut import text_of
 from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
-from memctl.core import times
+from memctl.core import kinds, times
 from memctl.core.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.shortening import one_line
@@ -33,6 +33,9 @@ TASK, CONSTRAINTS, STRATEGIES, FAILURES, RELEVANT, TALK, DOCUMENTS, OTHERS, PROF
     "About the user",
 )
 """In the order of injection: constraints and preferences, strategies, recent and relevant experience."""
+
+_OF_KINDS = {"constraints": CONSTRAINTS, "strategies": STRATEGIES}
+"""The headings that `kinds.Kind.section` names."""
 
 LEAST_IMPORTANCE = 0.3
 """Of episodes."""
@@ -60,9 +63,9 @@ def recent_turns(question: str, messages: Sequence[Mapping[str, Any]], most: int
 
 def texts_of(messages: Iterable[Mapping[str, Any]]) -> str:
     """What stands in the window already, calls of tools too, in one text."""
-    found = [text_of(m.get("content")) for m in messages if m.get("content")]
+    texts = [text_of(m.get("content")) for m in messages if m.get("content")]
     calls = [call.get("function") or {} for m in messages for call in m.get("tool_calls") or ()]
-    return "\n".join(map(one_line, (*found, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
+    return "\n".join(map(one_line, (*texts, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
 
 
 def stands_in(hit: Hit, shown: str) -> bool:
@@ -82,17 +85,17 @@ def is_message(hit: Hit) -> bool:
 
 
 def is_preference(memory: Memory) -> bool:
-    return "preference" in (memory.kind, memory.category)
+    return memory.category == "preference" or memory.kind == kinds.PREFERENCE
 
 
 def faint(memory: Memory) -> bool:
     """Whether it is an episode that nobody needs to hear of."""
-    return memory.kind == "episode" and memory.importance <= LEAST_IMPORTANCE
+    return memory.kind == kinds.EPISODE and memory.importance <= LEAST_IMPORTANCE
 
 
 def extracted_from(memory: Memory) -> tuple[str, ...]:
     """The ids of the first and the last message that an episode was taken from, where no model wrote it."""
-    span = memory.metadata.get(SAID) if memory.kind == "episode" else None
+    span = memory.metadata.get(SAID) if memory.kind == kinds.EPISODE else None
     own_words = memory.metadata.get("generated_by")
     return tuple(str(each) for each in span) if isinstance(span, list) and not own_words else ()
 
@@ -102,20 +105,19 @@ def section_of(memory: Memory) -> tuple[str, int]:
     if memory.layer == LAYER_DOCUMENT:
         return DOCUMENTS, ANSWER
     if failed(memory):
-        return FAILURES, GUIDE if memory.kind == "strategy" else ANSWER
-    if memory.kind == "strategy" and not memory.needs_revision:
-        return STRATEGIES, GUIDE
-    if memory.kind == "preference":
-        return CONSTRAINTS, GUIDE
-    return RELEVANT, ANSWER
+        return FAILURES, GUIDE if memory.kind == kinds.STRATEGY else ANSWER
+    section = _OF_KINDS.get(kinds.kind(memory.kind).section, RELEVANT)
+    if section == RELEVANT or (section == STRATEGIES and memory.needs_revision):
+        return RELEVANT, ANSWER
+    return section, GUIDE
 
 
 def weight(hit: Hit, section: str, now: datetime) -> float:
     """What decides which of a section goes first: of strategies their reward, of experience also how new it is."""
     memory = hit.memory
-    if section in (STRATEGIES, FAILURES) and memory.kind == "strategy":
+    if section in (STRATEGIES, FAILURES) and memory.kind == kinds.STRATEGY:
         return 1 + memory.reward
-    if memory.kind == "episode":
+    if memory.kind == kinds.EPISODE:
         age = max(0.0, times.days_between(memory.when, now)) if memory.when else 365.0
         return hit.score * float(1 - RECENCY_SHARE / 2 + RECENCY_SHARE * RECENCY_BASE**age)
     return hit.score
@@ -174,19 +176,19 @@ class Changes:
 
     def note(self, memory: Memory) -> str:
         """What must stand beside a memory or message: the value that holds since, or that may hold; empty for none."""
-        found = [
+        notes = [
             f" (since {_day(new)}: {one_line(new.content)})"
             for old, new in self.superseded
             if self._states(memory, old, new)
         ]
-        found += [
+        notes += [
             f" (said on {_day(other)}, not confirmed: {one_line(other.content)})"
             for other in self.candidates.get(memory.memory_id, ())
         ]
-        if not found and (later := self.later.get(memory.memory_id)):
+        if not notes and (later := self.later.get(memory.memory_id)):
             said = "the user said later, on" if later.layer == LAYER_MESSAGE else "corrected since"
-            found = [f" ({said} {_day(later)}: {one_line(later.content)})"]
-        return "".join(dict.fromkeys(found))
+            notes = [f" ({said} {_day(later)}: {one_line(later.content)})"]
+        return "".join(dict.fromkeys(notes))
 
     def _states(self, memory: Memory, old: Memory, new: Memory) -> bool:
         """Whether something says what was superseded: the record itself, what it was made from, or an older message
@@ -238,8 +240,8 @@ def changes(shown: Sequence[Memory], changed: Sequence[Memory], get: Callable[[s
     old = {memory.memory_id: memory for memory in changed if memory.status == SUPERSEDED}
     for memory in shown:
         for earlier in memory.supersedes:
-            if earlier not in old and (found := get(earlier)) is not None:
-                old[earlier] = found
+            if earlier not in old and (known := get(earlier)) is not None:
+                old[earlier] = known
     pairs = [(each, new) for each in old.values() if (new := _newest(each, get)) is not None]
     waiting: dict[str, tuple[Memory, ...]] = {}
     for candidate in changed:

@@ -86,10 +86,10 @@ def groups(messages: Sequence[Mapping[str, Any]], language: str = "en") -> list[
     unique. A call without a result gets one that says so. Results without a call, and messages without content, are
     left out.
     """
-    found = _Paired(WORDS[language])
+    paired = _Paired(WORDS[language])
     for place, message in enumerate(messages):
-        found.add(message, place)
-    return found.groups()
+        paired.add(message, place)
+    return paired.groups()
 
 
 @dataclass
@@ -163,12 +163,12 @@ class _Paired:
             known.append(calls)
 
     def _unique(self, wanted: str) -> str:
-        found, number = wanted, 1
-        while found in self.ids:
+        name, number = wanted, 1
+        while name in self.ids:
             number += 1
-            found = f"{wanted}_{number}"
-        self.ids.add(found)
-        return found
+            name = f"{wanted}_{number}"
+        self.ids.add(name)
+        return name
 
     def groups(self) -> list[Group]:
         return [each if isinstance(each, Group) else self._closed(each) for each in self.found]
@@ -242,28 +242,28 @@ def is_pending(messages: Sequence[Mapping[str, Any]]) -> bool:
     return bool(said) and (said[-1].get("role") != ASSISTANT or bool(said[-1].get("tool_calls")))
 
 
-def with_question(found: Sequence[Group], messages: Sequence[Mapping[str, Any]], question: str) -> list[Group]:
+def with_question(groups: Sequence[Group], messages: Sequence[Mapping[str, Any]], question: str) -> list[Group]:
     """The history with the question at its end, unless the history asks it already."""
     if not question.strip() or asked(question, messages):
-        return list(found)
-    return [*found, Group(({"role": USER, "content": question},))]
+        return list(groups)
+    return [*groups, Group(({"role": USER, "content": question},))]
 
 
 # What fits
 
 
-def fitted(found: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
+def fitted(groups: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
     """The messages that fit into `limit` tokens.
 
     The question (what the user said last) and the last step stay, cut in their middle where they are too large; then
     come the system's messages, the first two and the last five, and the newest before them.
     """
-    costs = [group.cost(cutter.count) for group in found]
+    costs = [group.cost(cutter.count) for group in groups]
     if sum(costs) <= limit:
-        return Fitted(tuple(message for group in found for message in group.messages))
-    work = _Fitting(found, costs, limit, cutter)
+        return Fitted(tuple(message for group in groups for message in group.messages))
+    work = _Fitting(groups, costs, limit, cutter)
     work.keep_now()
-    for wanted in (_of_system(found), _edges(found), range(len(found))):
+    for wanted in (_of_system(groups), _edges(groups), range(len(groups))):
         for at in sorted(wanted, reverse=True):
             work.take(at)
     return work.result()
@@ -272,8 +272,8 @@ def fitted(found: Sequence[Group], limit: int, cutter: Cutter) -> Fitted:
 class _Fitting:
     """A history being brought into its room."""
 
-    def __init__(self, found: Sequence[Group], costs: Sequence[int], limit: int, cutter: Cutter) -> None:
-        self.found, self.costs, self.cutter = found, costs, cutter
+    def __init__(self, groups: Sequence[Group], costs: Sequence[int], limit: int, cutter: Cutter) -> None:
+        self.found, self.costs, self.cutter = groups, costs, cutter
         self.limit = self.left = limit
         self.kept: dict[int, Group] = {}
         self.cuts: dict[int, list[tuple[str, int, int]]] = {}
@@ -355,19 +355,19 @@ def _note(role: str, left: int, whole: int) -> str:
     return f"{what} was cut in its middle: {left:,} of {whole:,} characters left out"
 
 
-def _of_system(found: Sequence[Group]) -> list[int]:
-    return [at for at, group in enumerate(found) if group.role == SYSTEM]
+def _of_system(groups: Sequence[Group]) -> list[int]:
+    return [at for at, group in enumerate(groups) if group.role == SYSTEM]
 
 
-def _edges(found: Sequence[Group]) -> set[int]:
+def _edges(groups: Sequence[Group]) -> set[int]:
     """Groups that hold the first two and the last five messages which are not the system's."""
-    middle = [at for at, group in enumerate(found) if group.role != SYSTEM for _ in group.messages]
+    middle = [at for at, group in enumerate(groups) if group.role != SYSTEM for _ in group.messages]
     return {*middle[:FIRST_MESSAGES], *middle[-LAST_MESSAGES:]}
 
 
-def total(found: Iterable[Group], count: Count) -> int:
+def total(groups: Iterable[Group], count: Count) -> int:
     """Tokens of a whole history."""
-    return sum(group.cost(count) for group in found)
+    return sum(group.cost(count) for group in groups)
 
 
 def prompt(system: str, room: int, cutter: Cutter) -> tuple[list[Mapping[str, Any]], tuple[str, ...]]:

@@ -211,10 +211,10 @@ class Contexts:
             messages, task_state = Sessions(engine).conversation(session).openai(), Tasks(engine).text(session)
         counter = tokens.load(tokenizer or engine.settings.tokenizer)
         room = int(total * MOST_MEMORY) if memory_tokens is None else memory_tokens
-        found = self._recalled(question if recall else "", messages, now, room)
+        recalled = self._recalled(question if recall else "", messages, now, room)
         asks = bool(recall and question.strip())
-        opened = not asks or self._opens(found.evidence, gate)
-        pieces = self._pieces(question, found.evidence, task_state, now, recall, opened, counter.count)
+        opened = not asks or self._opens(recalled.evidence, gate)
+        pieces = self._pieces(question, recalled.evidence, task_state, now, recall, opened, counter.count)
         pieces += [evidence.of_another(hit) for hit in others]
         needs_documents = any(piece.section == DOCUMENTS for piece in pieces)
         schemas = counter.count(as_text(tools)) if tools else 0
@@ -224,15 +224,15 @@ class Contexts:
         turns = history.with_question(turns, messages, question) if ask else turns
         pack = _assembled(turns, system, pieces, allocation, cutter, memory_tokens)
         self._lay_aside(session, pack.offloads, now)
-        notes = (counter.note, *found.degraded, *_too_large(schemas, allocation), *pack.notes)
-        written = self._receipt(question, found.evidence, pack, now) if receipt and recall else ""
+        notes = (counter.note, *recalled.degraded, *_too_large(schemas, allocation), *pack.notes)
+        written = self._receipt(question, recalled.evidence, pack, now) if receipt and recall else ""
         return replace(
             pack,
             tokenizer=counter.name,
             notes=tuple(filter(None, notes)),
             receipt=written,
-            reranked=found.reranked,
-            strength=found.evidence.strength if asks else None,
+            reranked=recalled.reranked,
+            strength=recalled.evidence.strength if asks else None,
             open=opened,
         )
 
@@ -241,11 +241,11 @@ class Contexts:
         usual = max(TOKENS_A_HIT, int(TOKENS_A_BYTE * self._engine.search.usual_message(answering.MOST_BYTES)))
         return max(LEAST_HITS, min(MOST_HITS, room // usual))
 
-    def _opens(self, found: Evidence, gate: bool | None) -> bool:
+    def _opens(self, gathered: Evidence, gate: bool | None) -> bool:
         """Whether what was found answers the question well enough to be put in."""
         settings = self._engine.settings
         gated = settings.context_gate if gate is None else gate
-        return not gated or found.strength >= least(settings.context_gate_strength, self._engine.search.total())
+        return not gated or gathered.strength >= least(settings.context_gate_strength, self._engine.search.total())
 
     def _cutter(self, session: str, question: str, messages: Sequence[Mapping[str, Any]], count: Count) -> Cutter:
         """What cuts messages that are too large, in the language of the conversation; in a session it can refer to the
@@ -279,10 +279,10 @@ class Contexts:
         recent = evidence.recent_turns(question, messages, RECENT_MESSAGES, RECENT_CHARACTERS)
         query = Query(question, top=self._hits_for(room), rerank=store.reranker_for(CONTEXT))
         window = evidence.texts_of([*messages, {"content": question}])
-        found: list[Evidence] = []
+        rounds: list[Evidence] = []
 
         def plain(asked: Query) -> Answer:
-            found.append(
+            rounds.append(
                 answering.evidence(
                     asked,
                     recent,
@@ -294,17 +294,17 @@ class Contexts:
                     lambda hit: evidence.stands_in(hit, window),
                 )
             )
-            return Answer(found[-1].hits, Route(), found[-1].degraded)
+            return Answer(rounds[-1].hits, Route(), rounds[-1].degraded)
 
         answered, reranked, problem = store._ranked_by_model(query, plain)
-        best = replace(found[-1], hits=answered.hits)
+        best = replace(rounds[-1], hits=answered.hits)
         return _Recalled(best, reranked, tuple(note for note in (*degraded, best.degraded, problem) if note))
 
-    def _receipt(self, question: str, found: Evidence, pack: ContextPack, now: datetime) -> str:
+    def _receipt(self, question: str, gathered: Evidence, pack: ContextPack, now: datetime) -> str:
         """Note what was given; what counts as used is what answered the question and was put in."""
         given = [placed for placed in pack.placed if placed.how != OUT and placed.section not in _NOT_NOTED]
         ids = [*dict.fromkeys(placed.said.message if placed.said else placed.name for placed in given)]
-        used = {hit.memory.memory_id for hit in rank.used(found.hits)} if found.hits else set()
+        used = {hit.memory.memory_id for hit in rank.used(gathered.hits)} if gathered.hits else set()
         return self._engine.storage.receipts.write(question, ids, [i for i in ids if i in used], now)
 
     # Pieces
@@ -312,7 +312,7 @@ class Contexts:
     def _pieces(
         self,
         question: str,
-        found: Evidence,
+        gathered: Evidence,
         task_state: str,
         now: datetime,
         recall: bool,
@@ -323,7 +323,7 @@ class Contexts:
         if not recall:
             return pieces
         always = self._always(now)
-        hits = found.hits
+        hits = gathered.hits
         profile = self._engine.view().profile(LEAST_CONFIDENCE, MOST_PROFILE, now)
         about = evidence.changes(
             [*always, *(hit.memory for hit in hits[:LEAST_HITS]), *profile], self._changed(question, now), self._get
@@ -332,12 +332,12 @@ class Contexts:
         following = self._following(likely)
         likely += self._sharing(likely, now)
         about = replace(about, later=corrections.later_ones(likely, following))
-        told = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
-        answers, background = self._from_hits(question, found, now, about), self._profile(profile, about)
+        placed = [self._piece(CONSTRAINTS, memory, memory.importance, _why(memory), MUST, about) for memory in always]
+        answers, background = self._from_hits(question, gathered, now, about), self._profile(profile, about)
         if not opened:
             answers, background = _first(answers, CLOSED_HITS, count), _first(background, CLOSED_PROFILE, count)
-        told += [*answers, *background]
-        once = {piece.name: piece for piece in reversed(told)}
+        placed += [*answers, *background]
+        once = {piece.name: piece for piece in reversed(placed)}
         kept = sorted(once.values(), key=lambda p: (p.priority, SECTIONS.index(p.section), -p.weight, p.name))
         return pieces + evidence.without_repeats(kept)
 
@@ -354,7 +354,7 @@ class Contexts:
         question does not find it."""
         if not self._engine.search.has(MESSAGES):
             return []
-        found: dict[str, Memory] = {}
+        others: dict[str, Memory] = {}
         known = {memory.memory_id for memory in shown}
         first = [m for m in shown if m.layer != LAYER_DOCUMENT and m.metadata.get("role", "user") == "user"]
         for memory in first[:MOST_LOOKED_UP]:
@@ -363,8 +363,8 @@ class Contexts:
             for match in search.sharing_rarest(words, only, now, rarest=RAREST, limit=ALIKE) if words else ():
                 other = match.memory
                 if _is_users(other) and other.memory_id not in known:
-                    found[other.memory_id] = other
-        return [*found.values()]
+                    others[other.memory_id] = other
+        return [*others.values()]
 
     def _always(self, now: datetime) -> list[Memory]:
         """What holds whatever is asked: pinned memories, and those with the tag `constraint`."""
@@ -385,13 +385,13 @@ class Contexts:
         keys = [scored.key for scored in search.full_text(words, filters, now, MOST_CONSTRAINTS)]
         return [match.memory for match in search.matches(keys)]
 
-    def _from_hits(self, question: str, found: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
+    def _from_hits(self, question: str, gathered: Evidence, now: datetime, about: evidence.Changes) -> list[Piece]:
         """What answers the question, each under its heading."""
-        useful = {id(hit) for hit in rank.used(found.hits)} if found.hits else set()
-        before = {after: name for name, after in found.after.items()}
-        extracts = self._extracts(found.hits)
+        useful = {id(hit) for hit in rank.used(gathered.hits)} if gathered.hits else set()
+        before = {after: name for name, after in gathered.after.items()}
+        extracts = self._extracts(gathered.hits)
         pieces = []
-        for hit in found.hits:
+        for hit in gathered.hits:
             name, why = answering.place_of(hit), evidence.reason(hit)
             if evidence.is_message(hit):
                 said = evidence.said(hit.memory, before.get(name, ""))
@@ -404,9 +404,9 @@ class Contexts:
 
     def _extracts(self, hits: Sequence[Hit]) -> set[str]:
         """The ids of episodes that were taken from messages which are here: these say it themselves."""
-        found = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
-        known = self._engine.conversations.known(name for names in found.values() for name in names)
-        return {name for name, names in found.items() if names and known.issuperset(names)}
+        spans = {hit.memory.memory_id: evidence.extracted_from(hit.memory) for hit in hits}
+        known = self._engine.conversations.known(name for names in spans.values() for name in names)
+        return {name for name, names in spans.items() if names and known.issuperset(names)}
 
     def _profile(self, memories: Sequence[Memory], about: evidence.Changes) -> list[Piece]:
         """Preferences, then facts, the new before the old, whatever is asked."""
@@ -458,8 +458,8 @@ class Contexts:
         """The text of a memory's reflection, empty where it has none that can be read."""
         if not reflections.is_reference(path or memory.summary_md_ref):
             return ""
-        found, _ = self._engine.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
-        return found.body.strip() if found else ""
+        document, _ = self._engine.readable_reflection(replace(memory, summary_md_ref=path or memory.summary_md_ref))
+        return document.body.strip() if document else ""
 
     def shown(self, hit: Hit, question: str, limit: int = LONG_BODY) -> tuple[str, str]:
         """The text of a hit for a prompt, and what belongs below it: what was learned, and the reflection that matched,
@@ -482,13 +482,13 @@ class Contexts:
 
 def _first(pieces: Sequence[Piece], limit: int, count: Count) -> list[Piece]:
     """The best pieces that fit into so many tokens."""
-    found = []
+    chosen = []
     for piece in sorted(pieces, key=lambda p: -p.weight):
         cost = count(f"- [{piece.label}] {piece.text}")
         if cost <= limit:
-            found.append(piece)
+            chosen.append(piece)
             limit -= cost
-    return found
+    return chosen
 
 
 def _why(memory: Memory) -> str:
@@ -552,8 +552,8 @@ def _assembled(
 
 def _reference(stored: SessionStorage, session: str, text: str, kept: Collection[str]) -> str:
     """Where the whole of a text can be read: the reference in it, where the window has cut it already; else its own."""
-    found = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
-    return next((ref for ref in found if ref in kept), stored.reference(session, text))
+    references = re.findall(re.escape(session) + r"/[0-9a-f]{32}", text)
+    return next((ref for ref in references if ref in kept), stored.reference(session, text))
 
 
 def _too_large(schemas: int, allocation: Allocation) -> tuple[str, ...]:

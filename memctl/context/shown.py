@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from memctl.core import provenance
+from memctl.core import kinds, provenance
 from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.sentences import sentences
@@ -40,10 +40,10 @@ def learned(memory: Memory) -> str:
     """What an episode says beside its content, a line each: Approach, Outcome, Decisions, Actions, Lessons."""
     heads = _HEADS[language_of(memory.content)]
     content = _plain(memory.content)
-    told = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
-    told["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
+    parts = {name: _told(memory.metadata, name) for name in heads if name not in ("colon", "joint")}
+    parts["outcome"] = [_outcome(memory.metadata, chinese=heads is _HEADS["zh"])]
     lines = []
-    for name, texts in told.items():
+    for name, texts in parts.items():
         new = [text for text in texts if text and _plain(text) not in content]
         if new:
             lines.append(heads[name] + heads["colon"] + heads["joint"].join(new))
@@ -51,8 +51,8 @@ def learned(memory: Memory) -> str:
 
 
 def _told(about: Mapping[str, Any], name: str) -> Sequence[str]:
-    found = about.get(name)
-    texts: Iterable[Any] = [found] if isinstance(found, str) else found if isinstance(found, list | tuple) else ()
+    value = about.get(name)
+    texts: Iterable[Any] = [value] if isinstance(value, str) else value if isinstance(value, list | tuple) else ()
     return [" ".join(text.split()) for text in texts if isinstance(text, str) and text.strip()]
 
 
@@ -72,23 +72,23 @@ def _plain(text: str) -> str:
 def failed(memory: Memory) -> bool:
     """Whether it says what did not work."""
     about = memory.metadata
-    if memory.kind not in ("strategy", "episode"):
+    if not kinds.kind(memory.kind).outcome:
         return False
     if about.get("outcome") in FAILURES or about.get("verdict") == "avoid" or about.get("success") is False:
         return True
-    return memory.kind == "strategy" and memory.reward < 0
+    return memory.kind == kinds.STRATEGY and memory.reward < 0
 
 
 def marks(memory: Memory) -> tuple[str, ...]:
     """What a reader must know of a memory before believing it."""
-    found = ["needs revision"] if memory.needs_revision else []
+    marks_of = ["needs revision"] if memory.needs_revision else []
     if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (name := memory.metadata.get(provenance.SPEAKER)):
-        found.append(f"said by {name}")
+        marks_of.append(f"said by {name}")
     if memory.layer not in (LAYER_DOCUMENT, LAYER_MESSAGE) and (origin := provenance.origin(memory)) in _OTHERS:
-        found.append("from a task" if memory.source == TASK_RESULT else f"from {_OTHERS[origin]}")
+        marks_of.append("from a task" if memory.source == TASK_RESULT else f"from {_OTHERS[origin]}")
     if memory.status == "candidate":
-        found.append("not confirmed")
-    return tuple(found)
+        marks_of.append("not confirmed")
+    return tuple(marks_of)
 
 
 TASK_RESULT = "task_result"
@@ -138,8 +138,8 @@ def best_passage(body: str, question: str, limit: int) -> str:
         at = last + 1 if later else first - 1
         size += len(parts[at]) + 1
         first, last = min(first, at), max(last, at)
-    found = "\n".join(parts[first : last + 1])[:limit]
-    return ("… " if first else "") + found + (" …" if last + 1 < len(parts) else "")
+    passage = "\n".join(parts[first : last + 1])[:limit]
+    return ("… " if first else "") + passage + (" …" if last + 1 < len(parts) else "")
 
 
 def with_reflection(memory: Memory, body: str) -> str:

@@ -73,10 +73,10 @@ def _tiktoken(encoding: str) -> Count:
     loading: Any = tiktoken.load
     fetch, loading.read_file = loading.read_file, _no_download
     try:
-        found = tiktoken.get_encoding(encoding)
+        encoder = tiktoken.get_encoding(encoding)
     finally:
         loading.read_file = fetch
-    return lambda text: len(found.encode(text, disallowed_special=()))
+    return lambda text: len(encoder.encode(text, disallowed_special=()))
 
 
 def _no_download(address: str) -> bytes:
@@ -89,7 +89,7 @@ def _tokenizers(file: str) -> Count:
     path = Path(file).expanduser()
     if not path.is_file():
         raise FileNotFoundError(f"there is no file {path}")
-    found = Loaded.from_file(str(path))
-    found.no_truncation()
-    found.no_padding()
-    return lambda text: len(found.encode(text, add_special_tokens=False).ids)
+    tokenizer = Loaded.from_file(str(path))
+    tokenizer.no_truncation()
+    tokenizer.no_padding()
+    return lambda text: len(tokenizer.encode(text, add_special_tokens=False).ids)

@@ -63,11 +63,11 @@ def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:
     """
     span = naming.listed(memory.metadata.get(SAID))
     near = {match.key: match for match in (*_near(view, memory.content, MESSAGES, now), *_requests(view, now))}
-    found = [match.memory for match in near.values()]
+    messages = [match.memory for match in near.values()]
     if span and span[0] != span[-1]:
-        return [m.memory_id for m in found if repeats(memory.content, m.content)]
+        return [m.memory_id for m in messages if repeats(memory.content, m.content)]
     wanted = _wanted(memory, user)
-    same = (m.memory_id for m in found if _is_said_in(wanted, m))
+    same = (m.memory_id for m in messages if _is_said_in(wanted, m))
     saying = [*dict.fromkeys((*span[:1], *same))]
     return [*dict.fromkeys((*saying, *_echoes(view, saying, wanted, 1)))]
 
@@ -214,5 +214,5 @@ def _requests(view: View, now: datetime) -> Sequence[Match]:
 
 
 def _telling(text: str) -> frozenset[str]:
-    found = frozenset(terms(text))
-    return frozenset(word for word in found if not is_stop(word)) or found
+    words = frozenset(terms(text))
+    return frozenset(word for word in words if not is_stop(word)) or words

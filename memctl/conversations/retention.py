@@ -78,14 +78,14 @@ def due_messages(messages: Iterable[Memory], days: float, in_use: frozenset[str]
     if days == KEEP:
         return []
     before = now - timedelta(days=max(days, 0.0))
-    found = (
+    due = (
         memory.memory_id
         for memory in messages
         if memory.created_at is not None
         and memory.created_at <= before
         and not in_use & {memory.memory_id, memory.session_id, str(memory.metadata.get("session", ""))}
     )
-    return list(dict.fromkeys(found))
+    return list(dict.fromkeys(due))
 
 
 def begins(notice: tuple[float, datetime] | None, days: float, now: datetime) -> datetime:

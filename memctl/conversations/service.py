@@ -92,7 +92,7 @@ class Conversations:
         if not messages:
             return ""
         self._messages.refresh()
-        same = [found for each in messages if (found := self._same(each))]
+        same = [known for each in messages if (known := self._same(each))]
         run = same[0].session_id if same else messages[0].run
         new = [self._with_own_id(each) for each in messages if not self._same(each)]
         there = self._messages.mentioned([each.message_id for each in new])
@@ -102,12 +102,12 @@ class Conversations:
     def _same(self, message: KeptMessage) -> Memory | None:
         """The message as it is kept already; not another under its id, for other programs number theirs in each
         session again."""
-        found = self._messages.glance(message.message_id)
-        if found is None or message.role != found.metadata["role"] or message.session != found.metadata["session"]:
+        glance = self._messages.glance(message.message_id)
+        if glance is None or message.role != glance.metadata["role"] or message.session != glance.metadata["session"]:
             return None
         at = times.to_text(message.at) if message.at and message.received else ""
-        timed = not at or (found.when is not None and times.to_text(found.when) == at)
-        return found if timed and message.text.startswith(found.content) else None
+        timed = not at or (glance.when is not None and times.to_text(glance.when) == at)
+        return glance if timed and message.text.startswith(glance.content) else None
 
     def _with_own_id(self, message: KeptMessage) -> KeptMessage:
         """The message; under another id where another has taken its own."""
@@ -175,9 +175,9 @@ class Conversations:
             NotFoundError: as `message`.
         """
         message = self.message(message_id)
-        found = self.run(message.run)
-        place = next((at for at, each in enumerate(found) if each.message_id == message_id), 0)
-        shown = found[max(0, place - before) : place + after + 1]
+        messages = self.run(message.run)
+        place = next((at for at, each in enumerate(messages) if each.message_id == message_id), 0)
+        shown = messages[max(0, place - before) : place + after + 1]
         return [message if each.message_id == message_id else each for each in shown] or [message]
 
     def known(self, message_ids: Iterable[str]) -> set[str]:
@@ -205,8 +205,8 @@ class Conversations:
         self._messages.refresh()
         if given and self._messages.glance(given):
             return given
-        found = self.ids_starting(given) if given else []
-        return found[0] if len(found) == 1 else ""
+        fitting = self.ids_starting(given) if given else []
+        return fitting[0] if len(fitting) == 1 else ""
 
     def ids_starting(self, beginning: str) -> list[str]:
         """Some ids of messages that begin so."""

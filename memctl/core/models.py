@@ -7,8 +7,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
+from memctl.core import kinds
+from memctl.core.kinds import KINDS as KINDS
+
 CATEGORIES = ("work", "life", "preference", "emotion", "strategy")
-KINDS = ("fact", "preference", "episode", "knowledge", "strategy")
 STATUSES = ("active", "candidate", "superseded", "archived")
 
 ACTIVE, CANDIDATE, SUPERSEDED, ARCHIVED = STATUSES
@@ -24,17 +26,11 @@ LAYER_DOCUMENT = "DOC"
 LAYER_MESSAGE = "MSG"
 """A message of a transcript, or a passage of a long one: no record either."""
 
-KIND_MESSAGE = "message"
-"""The kind of a message where it is shown beside memories; no record has it."""
-
 MEMORIES, MESSAGES, DOCUMENTS = PARTS = ("memories", "messages", "documents")
 """What an answer may hold."""
 
 CONSTRAINT = "constraint"
 """The tag of a memory that holds whatever is asked."""
-
-DEFAULT_KIND = "fact"
-"""The kind of a record that names none, and how one of a kind is treated that memctl does not know."""
 
 
 @dataclass(frozen=True)
@@ -49,7 +45,7 @@ class Memory:
     memory_id: str
     content: str
     layer: str = LAYER_RECORD
-    kind: str = DEFAULT_KIND
+    kind: str = kinds.DEFAULT
     category: str = "life"
     subcategory: str = ""
     tags: tuple[str, ...] = ()
@@ -92,7 +88,7 @@ class Memory:
     @property
     def known_kind(self) -> str:
         """The kind that rules go by: a person may write any text as `kind`."""
-        return self.kind if self.kind in KINDS else DEFAULT_KIND
+        return kinds.kind(self.kind).name
 
     @property
     def title(self) -> str:

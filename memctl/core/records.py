@@ -8,12 +8,11 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from memctl.core import kinds
 from memctl.core.formats import codec, reflections
-from memctl.core.models import DEFAULT_KIND, KINDS, LAYERS, Memory, TextEdit
+from memctl.core.kinds import KINDS
+from memctl.core.models import LAYERS, Memory, TextEdit
 from memctl.errors import InvalidDataError, UsageError, argument
-
-IMPORTANCE = {"preference": 0.8, "strategy": 0.6}
-"""Importance at writing by kind (formulas: new preference 0.8, new method 0.6, anything else 0.5)."""
 
 ADDED, MENTIONED, UPDATED, SKIPPED, CANDIDATE_KEPT = "added", "mentioned", "updated", "skipped", "candidate"
 PURGED = "purged"
@@ -75,16 +74,12 @@ def completed(memory: Memory, now: datetime, new_id: str, given: frozenset[str])
     Args:
         given: names of the fields the writer set.
     """
-    kind = (
-        memory.kind
-        if "kind" in given
-        else {"preference": "preference", "strategy": "strategy"}.get(memory.category, DEFAULT_KIND)
-    )
+    kind = memory.kind if "kind" in given else kinds.of_category(memory.category)
     return replace(
         memory,
         memory_id=memory.memory_id or new_id,
         kind=kind,
-        importance=memory.importance if "importance" in given else IMPORTANCE.get(kind, 0.5),
+        importance=memory.importance if "importance" in given else kinds.kind(kind).importance,
         created_at=memory.created_at or now,
     )
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from memctl.core import kinds
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import tombstones
-from memctl.core.models import DEFAULT_KIND, KINDS, LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
+from memctl.core.models import LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
 from memctl.core.text.shortening import cut
 from memctl.doctor import hand_edits
 from memctl.doctor.codes import (
@@ -50,7 +51,7 @@ def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
     moved = housekeeping.relinks(store.engine.files.view()) if indexed else {}
     yield from _records(folder, parsed, {each.old for each in changed}, moved)
     yield from _circles(parsed)
-    yield from _own_words(parsed, "kind", KINDS, f"a {DEFAULT_KIND}")
+    yield from _own_words(parsed, "kind", kinds.KINDS, f"a {kinds.DEFAULT}")
     yield from _own_words(parsed, "layer", LAYERS, LAYER_RECORD)
     for each in changed:
         message = f"{each.new} was called {each.old} before, and something still names it so"

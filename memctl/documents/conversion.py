@@ -63,10 +63,10 @@ def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
         NotFoundError, StorageError: it is not there, or cannot be read.
         UsageError, InvalidDataError: it is no document, or holds none.
     """
-    found = _status(path)
-    if stat.S_ISREG(found.st_mode):
+    status = _status(path)
+    if stat.S_ISREG(status.st_mode):
         return [_source(path, path.name)], []
-    if not stat.S_ISDIR(found.st_mode):
+    if not stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{path} is neither a file nor a folder", hint="Name a Markdown or text file, or a folder.")
     root, own = path.resolve(), avoid.resolve()
     if own.is_relative_to(root) or root.is_relative_to(own):
@@ -77,10 +77,10 @@ def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
 
 def _status(path: Path) -> os.stat_result:
     try:
-        found = path.lstat()
-        if stat.S_ISLNK(found.st_mode):
+        status = path.lstat()
+        if stat.S_ISLNK(status.st_mode):
             raise UsageError(f"{path} is a symbolic link", hint="Name the file or the folder itself.")
-        return found
+        return status
     except (FileNotFoundError, NotADirectoryError):
         raise NotFoundError(f"there is no file {path}") from None
     except (OSError, ValueError) as problem:
@@ -115,19 +115,19 @@ def _tree(root: Path) -> tuple[list[Source], list[Skipped]]:
 
 
 def _why_none(skipped: list[Skipped]) -> str:
-    told = f"{skipped[0].name}: {skipped[0].reason}. " if skipped else ""
-    return f"{told}Documents end in {', '.join(knowledge.SUFFIXES)}."
+    first = f"{skipped[0].name}: {skipped[0].reason}. " if skipped else ""
+    return f"{first}Documents end in {', '.join(knowledge.SUFFIXES)}."
 
 
 def _names(root: Path, prefix: str) -> Iterator[tuple[str, str]]:
     """Files of a folder in depth, those of hidden folders and hidden ones apart; and what is wrong with each."""
     try:
         with os.scandir(root / prefix) as entries:
-            found = sorted(entries, key=lambda entry: entry.name)
+            ordered = sorted(entries, key=lambda entry: entry.name)
     except OSError as problem:
         yield prefix or ".", f"cannot be listed: {_reason(problem)}"
         return
-    for entry in found:
+    for entry in ordered:
         if entry.name.startswith("."):
             continue
         if entry.is_dir(follow_symlinks=False):
@@ -159,8 +159,8 @@ def _read(path: Path, name: str) -> bytes:
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC)
         with open(handle, "rb") as file:
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode):
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode):
                 raise UsageError(f"{name} is not a regular file")
             data = file.read(LARGEST_SOURCE + 1)
     except OSError as problem:

@@ -145,10 +145,10 @@ class Documents:
 
     def _place(self, name: str) -> tuple[str, int | None]:
         """Name and line; a document may itself be named with a colon and a number."""
-        found = re.fullmatch(r"(.+):(\d{1,9})", name, re.DOTALL)
-        if found is None or any(each.path == _full(name) for each in self._documents()):
+        match = re.fullmatch(r"(.+):(\d{1,9})", name, re.DOTALL)
+        if match is None or any(each.path == _full(name) for each in self._documents()):
             return name, None
-        return found[1], int(found[2])
+        return match[1], int(match[2])
 
     def _passage(self, path: str, line: int) -> Excerpt:
         passages = [match.memory for match in self._engine.search.document(path)]
@@ -277,8 +277,8 @@ def _added(edit: TextEdit, source: Source) -> AddedDocument:
     return AddedDocument(edit.name, outcome, passages, source.converted_from)
 
 
-def _check_replaced(found: Sequence[AddedDocument], replace: bool) -> None:
-    changed = [document.path for document in found if document.outcome == REPLACED]
+def _check_replaced(added: Sequence[AddedDocument], replace: bool) -> None:
+    changed = [document.path for document in added if document.outcome == REPLACED]
     if changed and not replace:
         more = f" and {len(changed) - 1} more" if len(changed) > 1 else ""
         hint = "Nothing was changed. Add --replace to put the new text there, or --as NAME for another name."

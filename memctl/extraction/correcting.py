@@ -9,6 +9,7 @@ from datetime import datetime
 from functools import cache
 from typing import Any, Protocol
 
+from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.core.records import CANDIDATE_KEPT, Added
 from memctl.core.text.language import has_chinese
@@ -106,7 +107,7 @@ def _is_meant(denial: Denial, memory: Memory, user: str) -> bool:
         return True
     if denial.key and (memory.category, memory.key) == (denial.category, denial.key):
         return denial.value is None or same_value(memory.value, denial.value)
-    if memory.kind in ("episode", "knowledge", "strategy") or len(memory.content) > LONGEST:
+    if not kinds.kind(memory.kind).profile or len(memory.content) > LONGEST:
         return False
     if len(sentences(memory.content)) > 1:
         return False

@@ -110,7 +110,7 @@ class ExtractReport:
     origin: str = RULES
 
     def counted(self, outcome: str = ADDED) -> int:
-        return sum(found.outcome == outcome for found in self.proposals)
+        return sum(proposal.outcome == outcome for proposal in self.proposals)
 
 
 def is_user(role: str, user: str) -> bool:
@@ -136,16 +136,16 @@ def rules(
         earlier, latest = latest, []
         repaired, last = False, None
         for said in own:
-            found = _of_sentence(said, at, repaired)
+            proposals = _of_sentence(said, at, repaired)
             if corrected := _corrected(said, at, latest or earlier):
                 kept.pop(corrected[0].identity, None)
-                found = [corrected[1]]
-            elif last and not found and phrases.starts(phrases.REMEMBER_THAT, said.text):
-                found = _remembered_before(last, at) if last not in latest else []
-            latest += found
-            for proposal in found if number >= heard else ():
+                proposals = [corrected[1]]
+            elif last and not proposals and phrases.starts(phrases.REMEMBER_THAT, said.text):
+                proposals = _remembered_before(last, at) if last not in latest else []
+            latest += proposals
+            for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
-            repaired, last = corrections.announces(said.text), None if found else said
+            repaired, last = corrections.announces(said.text), None if proposals else said
     return tuple(kept.values())
 
 
@@ -284,34 +284,34 @@ def _is_whole(clause: str, fact: phrases.Found) -> bool:
 
 def _plain(said: Sentence, at: datetime) -> Iterator[Proposal]:
     """What one sentence states: instructions first, else its facts, else one thing that happens or happened."""
-    if told := _remembered(said, at):
-        yield from told
+    if remembered := _remembered(said, at):
+        yield from remembered
         return
-    if not _asks_directly(said) and (told := _instructed(said, at)):
-        yield from told
+    if not _asks_directly(said) and (remembered := _instructed(said, at)):
+        yield from remembered
         return
-    found = [
+    proposals = [
         _proposal(said, fact, clause.certainty, at) for clause in said.clauses for fact in phrases.facts(clause.text)
     ]
-    if found:
-        yield from found
+    if proposals:
+        yield from proposals
     elif not said.asks and not said.conditional and said.clauses:
         one = _decided(said, at) or _happened(said, at) or _planned(said, at) or _habit(said, at)
         if one:
             yield one
 
 
-def _proposal(said: Sentence, found: phrases.Found, certainty: float, at: datetime) -> Proposal:
+def _proposal(said: Sentence, fact: phrases.Found, certainty: float, at: datetime) -> Proposal:
     return Proposal(
         said.text,
-        found.kind,
-        found.category,
-        _rounded(found.confidence * certainty),
-        found.rule,
-        found.subcategory,
-        found.key,
-        found.value,
-        found.tags,
+        fact.kind,
+        fact.category,
+        _rounded(fact.confidence * certainty),
+        fact.rule,
+        fact.subcategory,
+        fact.key,
+        fact.value,
+        fact.tags,
         said_at=at,
     )
 
@@ -336,11 +336,11 @@ def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
         return []
     inner = clauses.read(match["x"])
     stated = replace(inner, text=said.text)
-    found = [
+    proposals = [
         _proposal(stated, fact, clause.certainty, at) for clause in inner.clauses for fact in phrases.facts(clause.text)
     ]
-    if found:
-        return [replace(one, confidence=_rounded(one.confidence + 0.05)) for one in found]
+    if proposals:
+        return [replace(one, confidence=_rounded(one.confidence + 0.05)) for one in proposals]
     if not inner.clauses and not inner.conditional:
         return []
     confidence = _rounded(0.85 * clauses.hedged(match["x"]))
@@ -694,9 +694,9 @@ def from_model(answer: Any, conversation: Sequence[Utterance], user: str, now: d
     return tuple(kept.values())
 
 
-def completed(found: Iterable[Proposal], ruled: Sequence[Proposal]) -> tuple[Proposal, ...]:
+def completed(proposals: Iterable[Proposal], ruled: Sequence[Proposal]) -> tuple[Proposal, ...]:
     """A model's proposals, each with what the rules say it corrects, and what the model overlooked."""
-    kept = list(found)
+    kept = list(proposals)
     for one in ruled:
         known = next((at for at, proposal in enumerate(kept) if _is_same(proposal, one)), None)
         if known is None:
@@ -722,10 +722,10 @@ def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: s
         return None
     if not isinstance(confidence, int | float) or not 0 <= confidence <= 1:
         return None
-    found = _quoted(quote, item.get("message"), conversation, user)
-    if found is None or clauses.secret(found[1]):
+    quoted = _quoted(quote, item.get("message"), conversation, user)
+    if quoted is None or clauses.secret(quoted[1]):
         return None
-    utterance, sentence = found
+    utterance, sentence = quoted
     key, value = _keyed(item)
     return Proposal(
         sentence,
@@ -763,9 +763,9 @@ def _keyed(item: Mapping[str, Any]) -> tuple[str, Any]:
     if not isinstance(key, str) or not key.strip() or value is None or not isinstance(value, str | int | float | bool):
         return "", None
     named = "_".join(_text(key).lower().split())[:80]
-    told = _text(value) if isinstance(value, str) else value
+    plain = _text(value) if isinstance(value, str) else value
     endless = isinstance(value, float) and not math.isfinite(value)
-    return ("", None) if not named or told == "" or endless else (named, told)
+    return ("", None) if not named or plain == "" or endless else (named, plain)
 
 
 def _category(given: object, kind: str) -> str:

@@ -8,7 +8,7 @@ from datetime import datetime
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from memctl.core import records, sensitive, times
+from memctl.core import kinds, records, sensitive, times
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, SUPERSEDED, Change, Filters, Memory
 from memctl.core.provenance import SAID, SPEAKER
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, Added
@@ -71,18 +71,19 @@ class Extraction:
             if isinstance(conversation, str)
             else tuple(conversation)
         )
-        found, origin, notes = self._proposals(said, before, now, use_model)
-        found, withheld = _guarded(found, self._engine.secret_policy(allow_secret))
-        drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in found]
-        refused = {t.memory.content for t in self._engine.storage.trashed() if t.reason == REJECTED} if found else set()
+        proposals, origin, notes = self._proposals(said, before, now, use_model)
+        proposals, withheld = _guarded(proposals, self._engine.secret_policy(allow_secret))
+        drawn = [_from(self._drawn(proposal, now), said, self._engine.user) for proposal in proposals]
+        trashed = self._engine.storage.trashed() if proposals else []
+        refused = {each.memory.content for each in trashed if each.reason == REJECTED}
 
         def decide(view: View) -> tuple[Change, list[Extracted]]:
             puts, result = learned(
-                view, found, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
+                view, proposals, drawn, refused, self._engine.settings.extract_threshold, now, self._engine.user
             )
             return Change(command, tuple(puts)), result
 
-        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if found else []
+        result = self._engine.apply(decide, now, dry_run=dry_run, on_secret=sensitive.ALLOW) if proposals else []
         return ExtractReport(tuple(result), (*notes, *withheld, *self._unheard(said)), origin)
 
     def _proposals(
@@ -92,7 +93,7 @@ class Extraction:
         from memctl.extraction import extract
 
         ruled = extract.rules(said, self._engine.user, now, before)
-        found: list[Proposal] = []
+        proposals: list[Proposal] = []
         user = self._engine.user
         parts = extract.pieces(said) if use_model else []
         for part in parts:
@@ -100,10 +101,10 @@ class Extraction:
             answer = self._engine.ask(extract.prompt(part, user, now), read, extract.SCHEMA)
             if answer.value is None:
                 return ruled, extract.RULES, answer.notes("rules alone")
-            found += answer.value
+            proposals += answer.value
         if not parts:
             return ruled, extract.RULES, ()
-        return extract.completed({one.identity: one for one in found}.values(), ruled), extract.MODEL, ()
+        return extract.completed({one.identity: one for one in proposals}.values(), ruled), extract.MODEL, ()
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
         from memctl.extraction.extract import is_user
@@ -128,10 +129,10 @@ def _from(memory: Memory, said: Sequence[Utterance], user: str) -> Memory:
     texts = (memory.content, memory.content.rpartition(" (")[2])  # a correction stands behind what it corrects
     wanted = [text for text in map(squashed, texts) if text]
     held = (each for text in wanted for each in reversed(said) if text in squashed(each.content))
-    if (found := next(held, None)) is None:
+    if (first := next(held, None)) is None:
         return memory
-    noted: dict[str, Any] = {SAID: [found.message, found.message]} if found.message else {}
-    noted |= {SPEAKER: found.speaker} if found.speaker and found.speaker.casefold() != user.casefold() else {}
+    noted: dict[str, Any] = {SAID: [first.message, first.message]} if first.message else {}
+    noted |= {SPEAKER: first.speaker} if first.speaker and first.speaker.casefold() != user.casefold() else {}
     return replace(memory, metadata={**memory.metadata, **noted})
 
 
@@ -233,16 +234,16 @@ def _meant(
     view: View, proposal: Proposal, memory: Memory, puts: Mapping[str, Memory], now: datetime, user: str
 ) -> list[Meant]:
     """What a correction takes back of what is known, by each of its denials and by its own key."""
-    found = []
+    meant = []
     if proposal.corrects and memory.key:
         rivals = [m for m in _with_key(view, memory.category, memory.key, puts) if m.status == ACTIVE]
         rivals += _stating(view, memory, now, user)
-        found.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
+        meant.append(Meant(None, tuple(m for m in rivals if m.value != memory.value)))
     for denial in proposal.denies:
         known = {m.memory_id: m for m in _led_to(view, denial, now)}
         known |= puts
-        found.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
-    return [each for each in found if each.memories]
+        meant.append(Meant(denial, tuple(correcting.taken_back(denial, known.values(), user))))
+    return [each for each in meant if each.memories]
 
 
 def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memory]:
@@ -256,7 +257,7 @@ def _stating(view: View, memory: Memory, now: datetime, user: str) -> list[Memor
 
     words = terms(extract.CUES.get(memory.key, ""))
     known = _holding(view, words, now) if words else []
-    return [m for m in known if m.status == ACTIVE and not m.key and m.kind in ("fact", "preference") and other(m)]
+    return [m for m in known if m.status == ACTIVE and not m.key and kinds.kind(m.kind).profile and other(m)]
 
 
 def _led_to(view: View, denial: Denial, now: datetime) -> list[Memory]:

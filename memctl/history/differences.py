@@ -63,12 +63,12 @@ class MessageChange:
 
 def records(before: Mapping[str, bytes], after: Mapping[str, bytes]) -> list[RecordChange]:
     """Records that differ in what they say, in the order of their ids; how they are laid out does not count."""
-    found = []
+    changes = []
     for memory_id in sorted({*before, *after}):
         one, other = before.get(memory_id), after.get(memory_id)
         if one != other and (change := record(memory_id, one, other)):
-            found.append(change)
-    return found
+            changes.append(change)
+    return changes
 
 
 def record(memory_id: str, before: bytes | None, after: bytes | None) -> RecordChange | None:
@@ -88,21 +88,21 @@ def fields(before: Memory, after: Memory) -> tuple[FieldChange, ...]:
 
 def files(before: Mapping[str, bytes | None], after: Mapping[str, bytes | None]) -> list[FileChange]:
     """Files that differ, by their paths; line ends do not count."""
-    found = []
+    changes = []
     for path in sorted({*before, *after}):
         one, other = before.get(path), after.get(path)
         if not past.same(one, other):
             outcome = ADDED if one is None else REMOVED if other is None else CHANGED
-            found.append(FileChange(path, outcome, _lines(one or b"", other or b"")))
-    return found
+            changes.append(FileChange(path, outcome, _lines(one or b"", other or b"")))
+    return changes
 
 
 def _lines(before: bytes, after: bytes) -> tuple[str, ...]:
     if max(len(before), len(after)) > LARGEST_TEXT or b"\0" in before + after:
         return ()
     one, other = (data.decode("utf-8", "replace").splitlines() for data in (before, after))
-    told = difflib.unified_diff(one, other, n=0, lineterm="")
-    return tuple(line for number, line in enumerate(told) if number > 1 and not line.startswith("@@"))
+    diff = difflib.unified_diff(one, other, n=0, lineterm="")
+    return tuple(line for number, line in enumerate(diff) if number > 1 and not line.startswith("@@"))
 
 
 def told(change: RecordChange | None) -> str:

@@ -28,8 +28,8 @@ class Key:
     def __str__(self) -> str:
         message = message_of(self.name, self.line) if self.kind == LINE else ""
         line = f"the deletion of message {message}" if message else f"a line of {self.name}"
-        told = {RECORD: f"memory {self.name}", HEADER: f"`{self.name}` of memory.json", LINE: line}
-        return told.get(self.kind, self.name)
+        names = {RECORD: f"memory {self.name}", HEADER: f"`{self.name}` of memory.json", LINE: line}
+        return names.get(self.kind, self.name)
 
 
 @dataclass(frozen=True)
@@ -61,8 +61,8 @@ def messages(operation: Operation) -> list[str]:
 
 def message_of(path: str, line: bytes) -> str:
     """The message that a line of a transcript deletes; empty where it is none of the kind."""
-    found = next(kept.lines(line), None) if kept.is_transcript(path) else None
-    return found.deleted if found else ""
+    entry = next(kept.lines(line), None) if kept.is_transcript(path) else None
+    return entry.deleted if entry else ""
 
 
 def _header_parts(operation: Operation) -> Iterator[Part]:

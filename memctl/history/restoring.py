@@ -54,13 +54,13 @@ def restored(engine: Engine, given: str, then: Past, dry_run: bool, now: datetim
 
 
 def _full_id(given: str, then: Past, header: Mapping[str, object]) -> str:
-    found = [given] if given in then.records else ids.fitting(given, then.records)
-    if len(found) == 1:
-        return found[0]
+    near = [given] if given in then.records else ids.fitting(given, then.records)
+    if len(near) == 1:
+        return near[0]
     if given in tombstones(header):
         raise RefusedError(f"{given} was purged: nothing brings it back")
-    what = f"{given!r} fits several memories" if found else f"no memory {given!r}"
-    hint = f"Did you mean {' or '.join(sorted(found)[:4])}?" if found else "`memctl log ID` tells when it was there."
+    what = f"{given!r} fits several memories" if near else f"no memory {given!r}"
+    hint = f"Did you mean {' or '.join(sorted(near)[:4])}?" if near else "`memctl log ID` tells when it was there."
     raise NotFoundError(f"{what} in {then}", hint=hint)
 
 

@@ -59,8 +59,8 @@ class History:
 
     def undone(self) -> set[str]:
         """Ids of the operations that a person made and `undo` has taken back."""
-        found = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
-        return {step.origin.op for step in (*found.undone, *found.lost)}
+        taken_back = stacks.stacks(self._engine.storage.operations(), MAINTENANCE)
+        return {step.origin.op for step in (*taken_back.undone, *taken_back.lost)}
 
     def undo(
         self, count: int = 1, *, before_purge: bool = False, dry_run: bool = False, now: datetime | None = None
@@ -136,11 +136,11 @@ class History:
 
     def _operation_past(self, given: str) -> Past:
         operations = self._engine.storage.operations()
-        found = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
-        if len(found) != 1:
-            what = "several operations begin with" if found else "the log holds no operation"
+        places = [at for at, operation in enumerate(operations) if operation.op.startswith(given)]
+        if len(places) != 1:
+            what = "several operations begin with" if places else "the log holds no operation"
             raise NotFoundError(f"{what} {given!r}", hint="`memctl log --ids` lists what it holds.")
-        return self._log_past(operations, Point(found[0] + 1, beside=found[0]), past.made(operations[found[0]]))
+        return self._log_past(operations, Point(places[0] + 1, beside=places[0]), past.made(operations[places[0]]))
 
     def _past_at(self, moment: datetime) -> Past:
         """From the log as far back as it goes, else from git."""
@@ -221,13 +221,13 @@ class History:
 
 def _files(view: View, values: Mapping[Key, bytes | None]) -> dict[str, bytes | None]:
     """The files among what the log tells, and the logs with the lines they had."""
-    found = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
+    texts = {key.name: data for key, data in values.items() if key.kind == FILE and key.name.startswith(SHARED)}
     for key, line in values.items():
         if key.kind == LINE and not kept.is_transcript(key.name) and line != present_value(view, key):
-            data = found[key.name] if key.name in found else view.read(key.name)
+            data = texts[key.name] if key.name in texts else view.read(key.name)
             left = [each for each in (data or b"").splitlines(keepends=True) if each.strip() != key.line]
-            found[key.name] = b"".join([*left, *([line + b"\n"] if line else ())]) or None
-    return found
+            texts[key.name] = b"".join([*left, *([line + b"\n"] if line else ())]) or None
+    return texts
 
 
 def _shown(unsure: Mapping[Key, Unsure]) -> dict[Key, Unsure]:

@@ -34,7 +34,7 @@ class Stacks:
 
     def without(self, ops: set[str]) -> Stacks:
         """The stacks without the steps of some operations."""
-        return Stacks(*(tuple(s for s in found if s.operation.op not in ops) for found in (self.done, self.undone)))
+        return Stacks(*(tuple(s for s in steps if s.operation.op not in ops) for steps in (self.done, self.undone)))
 
 
 def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
@@ -56,7 +56,7 @@ def stacks(operations: Sequence[Operation], skip: str) -> Stacks:
             done.append(Step(operation, operation))
             lost += undone
             undone.clear()
-    return Stacks(*(tuple(step for step in found if _something(step.operation)) for found in (done, undone, lost)))
+    return Stacks(*(tuple(step for step in steps if _something(step.operation)) for steps in (done, undone, lost)))
 
 
 def _something(operation: Operation) -> bool:
@@ -72,14 +72,14 @@ def _taken(stack: list[Step], op: str, by: Operation) -> Operation:
     return replace(by, command=by.command.removeprefix(f"{UNDO} ").removeprefix(f"{REDO} "))
 
 
-def next_step(found: Stacks, what: str, before_purge: bool = False) -> Step:
+def next_step(known: Stacks, what: str, before_purge: bool = False) -> Step:
     """The newest step that `undo` or `redo` takes.
 
     Raises:
         NotFoundError: there is none.
         RefusedError: the newest is a purge, and `before_purge` does not say to step over it.
     """
-    for step in reversed(found.done if what == UNDO else found.undone):
+    for step in reversed(known.done if what == UNDO else known.undone):
         if not step.operation.erases:
             return step
         if not before_purge:
@@ -91,9 +91,9 @@ def next_step(found: Stacks, what: str, before_purge: bool = False) -> Step:
     raise NotFoundError("there is nothing to redo", hint=hint)
 
 
-def following(found: Stacks, what: str, step: Step) -> str:
+def following(known: Stacks, what: str, step: Step) -> str:
     """The operation that comes next once a step was taken; empty where there is none, or a purge stands before it."""
-    stack = found.done if what == UNDO else found.undone
+    stack = known.done if what == UNDO else known.undone
     left = [other for other in stack if not other.operation.erases and other != step]
     return left[-1].operation.op if left else ""
 

@@ -50,8 +50,8 @@ class Past:
         """What makes this worse than it should be, in sentences."""
         ids = sorted(key.name for key in self.unsure if key.kind == RECORD)
         more = f" and {len(ids) - 3} more" if len(ids) > 3 else ""
-        told = f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
-        return (*([told] if ids else ()), *self.notes)
+        note = f"changed outside memctl, and the log does not know when: {', '.join(ids[:3])}{more}"
+        return (*([note] if ids else ()), *self.notes)
 
 
 def present_value(view: View, key: Key) -> bytes | None:

@@ -88,12 +88,12 @@ class _Walk:
         Raises:
             RefusedError: somebody else changed something since the last step.
         """
-        found = stacks.stacks(operations, MAINTENANCE).without(self.gone)
-        step = stacks.next_step(found, self.what, self.before_purge)
+        known = stacks.stacks(operations, MAINTENANCE).without(self.gone)
+        step = stacks.next_step(known, self.what, self.before_purge)
         if self._expected not in (None, step.operation.op):
             reason = f"somebody else changed something meanwhile (`{step.origin.command}`)"
             raise RefusedError(reason, hint="Look at `memctl log`, then try again.")
-        self._step, self._coming = step, stacks.following(found, self.what, step)
+        self._step, self._coming = step, stacks.following(known, self.what, step)
         now = {key: self.values.get(key, value) for key, value in _present(view, step.operation).items()}
         return stacks.inverse(self.what, step, now, _later(operations, step))
 

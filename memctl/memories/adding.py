@@ -128,8 +128,8 @@ class Adding:
     ) -> list[Added]:
         def decide(view: View) -> tuple[Change, list[Added]]:
             puts, results = add_many(view, _with_free_ids(view, batch, own_ids), own_ids, allow_duplicate, now)
-            told = {results[at].memory.memory_id: text for at, text in details.items()}
-            puts, files = with_details(view, puts, told)
+            texts = {results[at].memory.memory_id: text for at, text in details.items()}
+            puts, files = with_details(view, puts, texts)
             return Change(command, tuple(puts), texts=tuple(files)), results
 
         return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)

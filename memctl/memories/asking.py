@@ -60,14 +60,14 @@ class Asking(Engine):
         now = now or times.utc_now()
         then = query.filters.as_of or now
         report = self.refresh(vectors=True)
-        found, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
-        degraded = tuple(note for note in (self.embedder_problem, self.unready(), found.degraded, problem) if note)
+        answer, reranked, problem = self.answered(query, self.search, self.ready_embedder(), then)
+        degraded = tuple(note for note in (self.embedder_problem, self.unready(), answer.degraded, problem) if note)
         if strict and (degraded or report.index_state.state != "fresh"):
             raise DegradedError("; ".join((*degraded, *report.index_state.notes)) or "the index is not fresh")
-        hits = found.hits
+        hits = answer.hits
         written = self.storage.receipts.write(query.text, _ids(hits), _ids(rank.used(hits)), now) if receipt else ""
         origin = RECORDS if query.filters.as_of else ""
-        return QueryResult(query, hits, found.route, report.index_state, written, degraded, origin, reranked)
+        return QueryResult(query, hits, answer.route, report.index_state, written, degraded, origin, reranked)
 
     def answered(
         self,
@@ -106,18 +106,18 @@ class Asking(Engine):
             ProviderError: the reranker fails.
         """
         deep = reranking.depth(query.top)
-        found = plain(replace(query, top=max(query.top, deep)))
-        texts = [self.text_for_reranker(hit) for hit in found.hits[:deep]]
+        answer = plain(replace(query, top=max(query.top, deep)))
+        texts = [self.text_for_reranker(hit) for hit in answer.hits[:deep]]
         if not texts:
-            return found, None
+            return answer, None
         start = time.perf_counter()
         with given_up():
             scores = reranker.scores(query.text, texts)
         cost = Reranking(reranker.name, len(texts), (time.perf_counter() - start) * 1000)
-        ranked = rank.order(reranking.reranked(found.hits, scores, self.settings.rerank_weight))
+        ranked = rank.order(reranking.reranked(answer.hits, scores, self.settings.rerank_weight))
         spread = rank.spread(ranked, rank.document_of, query.top)
         kept = rank.varied(spread, lambda hit: frozenset(terms.terms(self.text_for_reranker(hit))), query.top)
-        return replace(found, hits=tuple(rank.order(kept))), cost
+        return replace(answer, hits=tuple(rank.order(kept))), cost
 
     def text_for_reranker(self, hit: Hit) -> str:
         """A hit as a reranker reads it: the words by which it was found."""
@@ -189,13 +189,13 @@ class Asking(Engine):
             newest.superseded_by and (later := view.get(newest.superseded_by)) and later.memory_id != memory.memory_id
         ):
             newest = later
-        found, waiting = [newest], list(newest.supersedes)
+        line, waiting = [newest], list(newest.supersedes)
         while waiting:
             other = view.get(waiting.pop(0))
-            if other and other not in found:
-                found.append(other)
+            if other and other not in line:
+                line.append(other)
                 waiting += other.supersedes
-        return found
+        return line
 
 
 def _ids(hits: Sequence[Hit]) -> list[str]:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from memctl.conflicts.service import Conflicts
 from memctl.conversations import derived
-from memctl.core import guarding, records, sensitive, times
+from memctl.core import guarding, kinds, records, sensitive, times
 from memctl.core.models import ACTIVE, CANDIDATE, MEMORIES, MESSAGES, Change, Filters, Memory
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, UPDATED, Added
 from memctl.core.text.stopwords import is_stop
@@ -165,7 +165,7 @@ class Assistant:
         Nothing is written, no receipt either.
         """
         memories = self._likely(text, MEMORIES, now)
-        likely = [pair for pair in memories if pair[1].kind != "episode"] or memories
+        likely = [pair for pair in memories if pair[1].kind != kinds.EPISODE] or memories
         own = [pair for pair in self._likely(text, MESSAGES, now) if _is_own_statement(pair[1])]
         if own and (not likely or own[0][0] > likely[0][0]):
             likely = sorted([*own, *likely], key=lambda pair: -pair[0])
@@ -224,13 +224,13 @@ class Assistant:
     def _proposed(self, text: str, meant: Meant, now: datetime) -> Sequence[Proposal]:
         from memctl.extraction import classify
 
-        found = classify.classified(
+        classified = classify.classified(
             text, self._engine.user, self._names(), self._engine.settings.extract_threshold, now
         )
-        if not meant.key and not (meant.category and any(one.category != meant.category for one in found if one.key)):
-            return found
+        if not meant.key and not (meant.category and any(c.category != meant.category for c in classified if c.key)):
+            return classified
         # The caller names the fact, or puts it where the rules would not: then it is one memory, as it was written.
-        return [replace(found[0], content=text, key="", value=None, subcategory="")]
+        return [replace(classified[0], content=text, key="", value=None, subcategory="")]
 
     def _names(self) -> tuple[str, ...]:
         """What the user is called."""
@@ -239,11 +239,11 @@ class Assistant:
         ]
         return tuple(dict.fromkeys((self._engine.user, *known, *(name.split()[0] for name in known if name.split()))))
 
-    def _saved_record(self, found: Proposal, meant: Meant, fields: Mapping[str, Any], now: datetime) -> Memory:
+    def _saved_record(self, proposal: Proposal, meant: Meant, fields: Mapping[str, Any], now: datetime) -> Memory:
         """The record of a proposal with what the caller says, complete and checked."""
         from memctl.extraction import extract
 
-        memory = replace(extract.memory(found, 0.0, now), **fields)
+        memory = replace(extract.memory(proposal, 0.0, now), **fields)
         memory = replace(
             memory,
             kind=meant.kind or memory.kind,

@@ -114,13 +114,13 @@ class Changing:
         """See `MemoryStore.messages_saying`."""
         self._engine.refresh()
         view, now = self._engine.view(), now or times.utc_now()
-        found: list[str] = []
+        saying: list[str] = []
         for given in ids:
             if self._engine.search.message(given):
-                found += derived.echoes(view, given, now)
+                saying += derived.echoes(view, given, now)
             else:
-                found += derived.sources(view, view.need(self._engine.full_id(given)), self._engine.user, now)
-        return [*dict.fromkeys(each for each in found if each not in ids)]
+                saying += derived.sources(view, view.need(self._engine.full_id(given)), self._engine.user, now)
+        return [*dict.fromkeys(each for each in saying if each not in ids)]
 
     def restore(self, ids: Sequence[str], *, dry_run: bool = False, now: datetime | None = None) -> list[Memory]:
         """See `MemoryStore.restore`."""

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Any
 
 from memctl.conversations import derived
-from memctl.core import kept, naming
+from memctl.core import kept, kinds, naming
 from memctl.core.formats import codec, document, reflections, trash
 from memctl.core.kept import KeptMessage
 from memctl.core.models import Memory
@@ -118,9 +118,9 @@ def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory]) -> 
 def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
     """The memories with these ids, what was made from them, and the episodes that repeat one of them."""
     going = {memory_id: everything[memory_id] for memory_id in ids if memory_id in everything}
-    told = [memory.content for memory in going.values()]
-    episodes = [m for m in everything.values() if m.kind == "episode" and SAID in m.metadata]
-    going |= {m.memory_id: m for m in episodes if any(derived.repeats(m.content, each) for each in told)}
+    texts = [memory.content for memory in going.values()]
+    episodes = [m for m in everything.values() if m.kind == kinds.EPISODE and SAID in m.metadata]
+    going |= {m.memory_id: m for m in episodes if any(derived.repeats(m.content, each) for each in texts)}
     while more := [m for m in everything.values() if m.memory_id not in going and set(m.sources) & going.keys()]:
         going |= {memory.memory_id: memory for memory in more}
     return going
@@ -145,10 +145,10 @@ def _reflections(view: FolderView, named: frozenset[str], gone: Sequence[Memory]
 def _record_of(view: FolderView, path: str) -> str:
     """The id a reflection names as its record; empty where it names none, or cannot be read."""
     try:
-        found = view.reflection(path)
+        reflection = view.reflection(path)
     except MemctlError:
         return ""
-    return found.memory_id if found else ""
+    return reflection.memory_id if reflection else ""
 
 
 # What tells of a memory
@@ -193,8 +193,8 @@ class _Traces:
 
     def inside(self, directory: Path) -> Iterator[tuple[str, Path]]:
         """The files below a folder, with their paths relative to the user's."""
-        found = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
-        return ((path.relative_to(self.folder.root).as_posix(), path) for path in found)
+        paths = sorted(path for path in directory.rglob("*") if path.is_file()) if directory.is_dir() else []
+        return ((path.relative_to(self.folder.root).as_posix(), path) for path in paths)
 
 
 def _tells(phrase: Sequence[str]) -> bool:
@@ -234,8 +234,8 @@ def _session_files(traces: _Traces) -> list[str]:
     Of the session a memory comes from, also those that hold a word which stood only in the memories that go: a summary
     repeats no sentence as a whole.
     """
-    found = traces.inside(traces.folder.sessions)
-    return [path for path, full in found if _session_tells(path, traces.read(full).decode("utf-8", "replace"), traces)]
+    paths = traces.inside(traces.folder.sessions)
+    return [path for path, full in paths if _session_tells(path, traces.read(full).decode("utf-8", "replace"), traces)]
 
 
 def _session_tells(path: str, text: str, traces: _Traces) -> bool:
@@ -280,8 +280,8 @@ _DRAFT = re.compile(r"[.#]*(?P<stem>.+?)\.(?:md|yaml)(?:\.base)?(?:~|#|\.sw[a-z]
 def _drafts(traces: _Traces) -> list[str]:
     """Unfinished edits of the memories, and what an editor left beside them."""
     stems = {reflections.path_for(i).removeprefix(reflections.FOLDER).removesuffix(".md") for i in traces.named}
-    found = (*traces.inside(traces.folder.drafts), *traces.inside(traces.folder.unverified / "drafts"))
-    return [path for path, full in found if (name := _DRAFT.fullmatch(full.name)) and name["stem"] in stems]
+    paths = (*traces.inside(traces.folder.drafts), *traces.inside(traces.folder.unverified / "drafts"))
+    return [path for path, full in paths if (name := _DRAFT.fullmatch(full.name)) and name["stem"] in stems]
 
 
 # Displaced copies
@@ -296,8 +296,8 @@ def _displaced(traces: _Traces) -> list[str]:
     that each write leaves behind. Others are cleaned (`erase.cleaned`)."""
     own = {*traces.paths, *map(reflections.path_for, traces.named)} - traces.others
     names = {name for path in own for name in (path, displaced_name(path))}
-    found = traces.inside(traces.folder.displaced)
-    return [path for path, full in found if _copy_goes(path, traces.read(full), traces, names)]
+    paths = traces.inside(traces.folder.displaced)
+    return [path for path, full in paths if _copy_goes(path, traces.read(full), traces, names)]
 
 
 def _copy_goes(path: str, data: bytes, traces: _Traces, names: set[str]) -> bool:
@@ -457,10 +457,10 @@ def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
     """Words that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
-    found = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
-    found -= stop_terms() | marks(str(dict(header)))
-    texts = (codec.dump(codec.encode(memory)) for memory in kept) if found else ()
-    return found - _marks_of_all(texts)
+    telling = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
+    telling -= stop_terms() | marks(str(dict(header)))
+    texts = (codec.dump(codec.encode(memory)) for memory in kept) if telling else ()
+    return telling - _marks_of_all(texts)
 
 
 def _marks_of_all(texts: Iterable[str]) -> set[str]:
@@ -500,15 +500,15 @@ def still_mentioned(
     Args:
         after: what some of the files are about to hold; None for those that go.
     """
-    found = []
+    places = []
     for path in sorted(folder.root.rglob("*")):
         name = path.relative_to(folder.root).as_posix()
         data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
         if data is not None:
             keeps_ids = path in (folder.memory_file, folder.operations) or kept.is_transcript(name)
             some = frozenset() if keeps_ids else ids  # of what was purged
-            found += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
-    return found
+            places += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
+    return places
 
 
 def _read(path: Path) -> bytes | None:
@@ -548,11 +548,11 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     starts = range(0, len(ids), _IDS_AT_ONCE)
     try:
         top = asking.top(folder.root) if process.installed() else None
-        found = (_commits_with(folder.root, ids[at : at + _IDS_AT_ONCE]) for at in starts) if top else ()
-        commits = {commit for each in found for commit in each}
+        holding = (_commits_with(folder.root, ids[at : at + _IDS_AT_ONCE]) for at in starts) if top else ()
+        commits = {commit for each in holding for commit in each}
     except MemctlError as problem:
-        told = [f"whether git still holds it is not known: {problem.message}", *problem.hint.splitlines()]
-        return [line for line in told if line]
+        advice = [f"whether git still holds it is not known: {problem.message}", *problem.hint.splitlines()]
+        return [line for line in advice if line]
     if not commits:
         return []
     many = "1 commit" if len(commits) == 1 else f"{len(commits)} commits"

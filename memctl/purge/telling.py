@@ -27,11 +27,11 @@ def unescaped(text: str) -> Iterator[str]:
         yield text
 
 
-def _unescaped(found: re.Match[str]) -> str:
+def _unescaped(escape: re.Match[str]) -> str:
     """The character of an escape, but a space for a line break, so that lines keep their numbers."""
-    if found[1]:
-        return chr(int(found[1], 16)).replace("\n", " ")
-    return found[0][1] if found[0][1] in '\\/"' else " "
+    if escape[1]:
+        return chr(int(escape[1], 16)).replace("\n", " ")
+    return escape[0][1] if escape[0][1] in '\\/"' else " "
 
 
 Passage = tuple[int, str]
@@ -44,7 +44,7 @@ def passages(text: str) -> Iterator[Passage]:
         yield from _values(text)
     elif _is_json(text.lstrip().partition("\n")[0]):
         for number, line in enumerate(text.split("\n"), 1):
-            yield from ((number, found) for found in _within(line))
+            yield from ((number, passage) for passage in _within(line))
     else:
         yield from ((1, version) for version in unescaped(text))
 
@@ -76,11 +76,11 @@ def _values(text: str) -> Iterator[Passage]:
         elif token["number"]:
             yield line, token["number"]
         else:
-            found = _decoded(token["text"])
+            value = _decoded(token["text"])
             if token["colon"]:
-                name = found
-            if not (_IDENTIFIER.fullmatch(found) if token["colon"] else _of_the_form(name, found)):
-                yield from ((line, each.replace("\n", " ")) for each in _within(found))
+                name = value
+            if not (_IDENTIFIER.fullmatch(value) if token["colon"] else _of_the_form(name, value)):
+                yield from ((line, each.replace("\n", " ")) for each in _within(value))
 
 
 def _decoded(literal: str) -> str:
@@ -89,7 +89,7 @@ def _decoded(literal: str) -> str:
 
 def _within(text: str) -> Iterator[str]:
     """A text; of JSON in a text, what its fields say."""
-    return (found for _, found in passages(text)) if _is_json(text) else unescaped(text)
+    return (passage for _, passage in passages(text)) if _is_json(text) else unescaped(text)
 
 
 _NO_TEXT = frozenset(("tombstones", "erases", "mac", "memory_id", "memory_ids", "superseded_by", "supersedes"))
@@ -135,7 +135,7 @@ def marks(text: str) -> set[str]:
 
 
 def _windows(run: str) -> Iterator[str]:
-    return (found for found in _WINDOW.findall(run) if not _says_nothing(found))
+    return (window for window in _WINDOW.findall(run) if not _says_nothing(window))
 
 
 def _says_nothing(window: str) -> bool:

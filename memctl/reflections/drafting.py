@@ -62,13 +62,13 @@ def checked(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) -
 def fault(answer: Mapping[str, Any], memories: Sequence[Memory]) -> str:
     """What is wrong with a model's reflection; empty where it will do."""
     known = {memory.memory_id: memory.content for memory in memories}
-    found = [point for section in answer["sections"] for point in section["points"]]
+    points = [point for section in answer["sections"] for point in section["points"]]
     if not answer["title"].strip() or len(answer["title"]) > _LONGEST_TITLE:
         return f"`title` is empty or longer than {_LONGEST_TITLE} characters"
-    if not found or len(found) > MOST_POINTS or len(answer["sections"]) > MOST_SECTIONS:
+    if not points or len(points) > MOST_POINTS or len(answer["sections"]) > MOST_SECTIONS:
         return f"there must be 1 to {MOST_SECTIONS} sections with 1 to {MOST_POINTS} points in all"
     summary = {"text": answer["summary"], "sources": list(known)}
-    return next((reason for point in (summary, *found) if (reason := point_fault(point, known))), "")
+    return next((reason for point in (summary, *points) if (reason := point_fault(point, known))), "")
 
 
 def _draft(answer: Mapping[str, Any], memories: Sequence[Memory], title: str) -> Draft:

@@ -139,8 +139,8 @@ def points(memories: Sequence[Memory], language: str) -> list[Point]:
 
 
 def _bag(text: str) -> frozenset[str]:
-    found = frozenset(terms(text))
-    return found - stop_terms() or found
+    words = frozenset(terms(text))
+    return words - stop_terms() or words
 
 
 def _centrality(bag: frozenset[str], common: Mapping[str, int], n: int) -> float:
@@ -153,14 +153,14 @@ def assembled(
     title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], language: str
 ) -> str:
     """The Markdown of a reflection: title, span of time, a section a group, and what episodes learned."""
-    written = [_section(name, found, language, alone=len(sections) == 1) for name, found in sections]
+    written = [_section(name, points, language, alone=len(sections) == 1) for name, points in sections]
     return "\n\n".join([f"# {title}", *_span(memories, language), *written, *_details(memories, language)])
 
 
-def _section(name: str, found: Sequence[Point], language: str, *, alone: bool) -> str:
-    lines = [f"- {point.text} ({', '.join(point.sources)})" for point in found[:POINTS_PER_GROUP]]
-    if len(found) > POINTS_PER_GROUP:
-        lines.append("- " + _WORDS[language]["and more"].format(n=len(found) - POINTS_PER_GROUP))
+def _section(name: str, points: Sequence[Point], language: str, *, alone: bool) -> str:
+    lines = [f"- {point.text} ({', '.join(point.sources)})" for point in points[:POINTS_PER_GROUP]]
+    if len(points) > POINTS_PER_GROUP:
+        lines.append("- " + _WORDS[language]["and more"].format(n=len(points) - POINTS_PER_GROUP))
     heading = name or _WORDS[language]["other"]
     return "\n".join(lines) if alone else f"## {heading[:1].upper() + heading[1:]}\n\n" + "\n".join(lines)
 
@@ -189,8 +189,8 @@ def _details(memories: Sequence[Memory], language: str) -> list[str]:
 
 def _texts(value: object) -> list[str]:
     items = value if isinstance(value, list) else [value] if isinstance(value, str) and value else []
-    found = [item.get("description", "") if isinstance(item, dict) else item for item in items]
-    return [" ".join(item.split()) for item in found if isinstance(item, str) and item.strip()]
+    texts = [item.get("description", "") if isinstance(item, dict) else item for item in items]
+    return [" ".join(item.split()) for item in texts if isinstance(item, str) and item.strip()]
 
 
 def _unique(items: Iterable[str]) -> list[str]:

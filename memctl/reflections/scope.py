@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from datetime import datetime
 from typing import Any
 
-from memctl.core import times
+from memctl.core import kinds, times
 from memctl.core.models import Filters, Memory
 
 
@@ -54,22 +54,22 @@ class Scope:
 
 def made_from_others(memory: Memory) -> bool:
     """Whether a memory is a summary: a summary of summaries says nothing new."""
-    return memory.kind == "knowledge" and bool(memory.sources)
+    return memory.kind == kinds.KNOWLEDGE and bool(memory.sources)
 
 
 def scope_of(memory: Memory) -> Scope:
     """The scope kept in a reflection's record; the empty one where there is none, or somebody has been at it."""
-    found = memory.metadata.get("scope")
-    if not isinstance(found, Mapping):
+    scope = memory.metadata.get("scope")
+    if not isinstance(scope, Mapping):
         return Scope()
     try:
         return Scope(
-            categories=tuple(map(str, found.get("categories", ()))),
-            kinds=tuple(map(str, found.get("kinds", ()))),
-            tags=tuple(map(str, found.get("tags", ()))),
-            target=str(found.get("target", "")),
-            since=_time(found.get("since")),
-            until=_time(found.get("until")),
+            categories=tuple(map(str, scope.get("categories", ()))),
+            kinds=tuple(map(str, scope.get("kinds", ()))),
+            tags=tuple(map(str, scope.get("tags", ()))),
+            target=str(scope.get("target", "")),
+            since=_time(scope.get("since")),
+            until=_time(scope.get("until")),
         )
     except (TypeError, ValueError):
         return Scope()

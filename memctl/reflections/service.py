@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 
-from memctl.core import provenance, records, times
+from memctl.core import kinds, provenance, records, times
 from memctl.core.formats import codec, reflections
 from memctl.core.models import ACTIVE, Change, Memory, Reflection, TextEdit
 from memctl.core.sensitive import MASK
@@ -99,22 +99,22 @@ class Reflections:
         """The memories a scope holds, the oldest first."""
         from memctl.core.selection import Selection
 
-        found = self._engine.select(Selection(scope.filters, ascending=True), now=now)
-        return [memory for memory in found if scope.holds(memory)]
+        memories = self._engine.select(Selection(scope.filters, ascending=True), now=now)
+        return [memory for memory in memories if scope.holds(memory)]
 
     def stale(self, now: datetime | None = None) -> list[Stale]:
         """Reflections whose sources were changed, or whose scope has grown, since they were written."""
         now = now or times.utc_now()
         self._engine.refresh()
         view = self._engine.view()
-        found = []
+        outdated = []
         for memory in self._engine.all():
             document = self._engine.readable_reflection(memory)[0] if memory.status == ACTIVE else None
             if document is not None and document.generated_hash and not _kept_by_others(memory):
                 why = self._why_stale(view, memory, document, now)
                 if why and not _is_proposed(view, document, self._fresh_ids(memory, document, now)):
-                    found.append(Stale(memory, document.path, why))
-        return found
+                    outdated.append(Stale(memory, document.path, why))
+        return outdated
 
     def refresh(self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None) -> list[Reflected]:
         """Make every stale reflection anew."""
@@ -140,13 +140,13 @@ class Reflections:
     def _fresh_ids(self, memory: Memory, document: Reflection | None, now: datetime) -> tuple[str, ...]:
         """What a reflection would be made from today."""
         view, scope = self._engine.view(), scope_of(memory)
-        kept = [found for source in _named_sources(memory, document) if (found := view.get(source))]
+        kept = [known for source in _named_sources(memory, document) if (known := view.get(source))]
         grown = self.in_scope(scope, now) if not scope.empty else []
         return tuple(dict.fromkeys(m.memory_id for m in (*kept, *grown) if m.status == ACTIVE))
 
     def _why_stale(self, view: View, memory: Memory, document: Reflection, now: datetime) -> str:
         sources = _named_sources(memory, document)
-        known = [found for source in sources if (found := view.get(source))]
+        known = [source_memory for source in sources if (source_memory := view.get(source))]
         written = document.fields.get("sources_hash")
         if gone := len(sources) - len(known):
             return f"{gone} of its {len(sources)} sources are gone"
@@ -208,8 +208,8 @@ def sources_hash(memories: Sequence[Memory]) -> str:
 def _named_sources(memory: Memory, document: Reflection | None) -> tuple[str, ...]:
     if memory.sources:
         return memory.sources
-    found = document.fields.get("sources") if document else None
-    return tuple(map(str, found)) if isinstance(found, list) else ()
+    named = document.fields.get("sources") if document else None
+    return tuple(map(str, named)) if isinstance(named, list) else ()
 
 
 def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
@@ -220,7 +220,7 @@ def _is_proposed(view: View, document: Reflection, ids: Sequence[str]) -> bool:
         proposal = view.reflection(proposal_path(document.path))
     except MemctlError:
         return False
-    sources = [found for memory_id in ids if (found := view.get(memory_id))]
+    sources = [memory for memory_id in ids if (memory := view.get(memory_id))]
     return proposal is not None and proposal.fields.get("sources_hash") == sources_hash(sources)
 
 
@@ -247,7 +247,7 @@ def _reflection_record(
     return Memory(
         memory_id=new_id,
         content=draft.summary,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category=max(sorted(set(categories)), key=categories.count),
         tags=("reflection",),
         confidence=round(sum(memory.confidence for memory in memories) / len(memories), 2),

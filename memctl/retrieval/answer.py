@@ -77,14 +77,14 @@ def _asked(
         vector, degraded = retrieve.vector_of(question, embedder)
         vector = retrieve.between(vector, drawn)
         with search.snapshot():
-            found = retrieve.retrieved(search, vector, question, query.filters, now, limit, before)
-            if any(one.lexical > 0 or one.cosine > 0 for one in found):
-                return answered(question, Retrieved(found, vector, degraded))
+            candidates = retrieve.retrieved(search, vector, question, query.filters, now, limit, before)
+            if any(one.lexical > 0 or one.cosine > 0 for one in candidates):
+                return answered(question, Retrieved(candidates, vector, degraded))
     vector, degraded = retrieve.vector_of(whole, embedder)
     vector = retrieve.between(vector, drawn)
     with search.snapshot():
-        found = retrieve.retrieved(search, vector, whole, query.filters, now, limit, before)
-        return answered(whole, Retrieved(found, vector, degraded))
+        candidates = retrieve.retrieved(search, vector, whole, query.filters, now, limit, before)
+        return answered(whole, Retrieved(candidates, vector, degraded))
 
 
 def _said_before(search: Search, recent: str) -> Question | None:
@@ -190,8 +190,8 @@ def evidence(
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
         judged = _judged(ordered, question, entries, weights)
         counts = search.term_counts(question.weights)
-        found = strength(judged, question.weights, counts)
-        return Evidence(tuple(judged), _after(search, entries), found, present, retrieved.degraded)
+        strong = strength(judged, question.weights, counts)
+        return Evidence(tuple(judged), _after(search, entries), strong, present, retrieved.degraded)
 
     return _asked(query, search, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
 
@@ -209,15 +209,15 @@ def _judged(
 ) -> list[Hit]:
     """The hits, the first of each part with their relevance."""
     seen: Counter[str] = Counter()
-    found = []
+    judged = []
     for hit in hits:
         seen[part := rank.part_of(hit)] += 1
         if seen[part] <= JUDGED:
             candidate, entry = entries[hit.memory.memory_id, hit.via]
             covered, matched = retrieve.coverage(question, _words(hit.memory, entry))
             hit = replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
-        found.append(hit)
-    return found
+        judged.append(hit)
+    return judged
 
 
 def _after(search: Search, entries: Mapping[tuple[str, str], tuple[Candidate, Match]]) -> dict[str, str]:

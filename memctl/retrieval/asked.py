@@ -80,8 +80,8 @@ def _meant(question: str, speakers: frozenset[str]) -> frozenset[str]:
 
 
 def _in(name: str, words: Collection[str]) -> bool:
-    found = terms(name)
-    return bool(found) and all(term in words for term in found)
+    named = terms(name)
+    return bool(named) and all(term in words for term in named)
 
 
 def _time(question: str, now: datetime) -> tuple[float, float] | None:

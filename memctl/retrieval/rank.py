@@ -139,8 +139,8 @@ def gathered(signals: Mapping[int, Signals], said: Mapping[int, Said]) -> dict[i
     for row, parts in signals.items():
         scores[said[row].session].append(sum(parts))
     shares = {
-        session: SESSION_SHARE * sum(sorted(found, reverse=True)[:OF_SESSION]) / OF_SESSION
-        for session, found in scores.items()
+        session: SESSION_SHARE * sum(sorted(of_session, reverse=True)[:OF_SESSION]) / OF_SESSION
+        for session, of_session in scores.items()
         if session
     }
     return {
@@ -211,11 +211,11 @@ def parts(
         past: it asks for a time that is over.
     """
     scale = most * (1 + weights.boost)
-    found = {name: value / scale for name, value in signals._asdict().items()}
-    whole = sum(found.values())
+    scaled = {name: value / scale for name, value in signals._asdict().items()}
+    whole = sum(scaled.values())
     moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
     over = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
-    return found | moved | {"over": -OVER_SHARE * sum([whole, *moved.values()]) if over else 0.0}
+    return scaled | moved | {"over": -OVER_SHARE * sum([whole, *moved.values()]) if over else 0.0}
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:

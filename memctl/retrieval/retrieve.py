@@ -71,7 +71,7 @@ def frequent(search: Search, counts: Mapping[str, int]) -> frozenset[str]:
     passages = search.size(DOCUMENTS)
     inside = search.passages_with(many)
     parts = {word: ((total - passages, counts[word] - inside[word]), (passages, inside[word])) for word in many}
-    return frozenset(word for word, found in parts.items() if _everywhere(found))
+    return frozenset(word for word, sizes in parts.items() if _everywhere(sizes))
 
 
 def _everywhere(parts: Sequence[tuple[int, int]]) -> bool:
@@ -91,7 +91,7 @@ def prepare(asked: str, counts: Mapping[str, int], total: int, frequent: Collect
     words = list(dict.fromkeys(terms.terms(asked)))
     telling = _unless_empty([w for w in words if not is_stop(w)], words)
     rare = _unless_empty([w for w in telling if w not in frequent], telling)
-    kept = [w for w in asked.split() if not (found := terms.terms(w)) or any(t not in frequent for t in found)]
+    kept = [w for w in asked.split() if not (inside := terms.terms(w)) or any(t not in frequent for t in inside)]
     embedded = " ".join(filter(None, (w.strip(_EDGES) for w in kept if terms.terms(w)))) or asked
     weights = {word: _idf(counts.get(word, 0), total) for word in rare}
     return Question(tuple(rare), embedded, weights, tuple(dict.fromkeys(terms.pieces(asked))))

@@ -10,8 +10,8 @@ from datetime import datetime
 from hashlib import blake2b
 from typing import Any
 
-from memctl.core import times
-from memctl.core.models import DEFAULT_KIND, LAYER_DOCUMENT, LAYER_MESSAGE, STATUSES, Memory
+from memctl.core import kinds, times
+from memctl.core.models import LAYER_DOCUMENT, LAYER_MESSAGE, STATUSES, Memory
 
 FIELD_ORDER = (
     "memory_id", "layer", "kind", "category", "subcategory", "tags", "content", "key", "value", "confidence",
@@ -38,7 +38,6 @@ _FLAGS = ("pinned", "needs_revision")
 _COUNTS = ("access_count", "mentions")
 _BOUNDS = {"confidence": (0.0, 1.0), "importance": (0.0, 1.0), "reward": (-1.0, 1.0)}
 
-_KIND_OF_CATEGORY = {"preference": "preference", "strategy": "strategy"}
 _DEFAULTS = {
     f.name: f.default_factory() if callable(f.default_factory) else f.default
     for f in dataclass_fields(Memory)
@@ -83,7 +82,7 @@ def _complete(record: Mapping[str, Any], values: dict[str, Any]) -> Memory:
     if not values.get("memory_id"):
         values["memory_id"] = derived_id(values)
     if "kind" not in values:
-        values["kind"] = _KIND_OF_CATEGORY.get(values.get("category", ""), DEFAULT_KIND)
+        values["kind"] = kinds.of_category(values.get("category", ""))
     return Memory(**values)
 
 

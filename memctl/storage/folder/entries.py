@@ -104,7 +104,7 @@ def _passages(text: str) -> Iterator[str]:
     at = 0
     while len(text) - at > LONG_MESSAGE:
         window = text[at : at + LONG_MESSAGE - PASSAGE // 2]
-        cut = next((found for end in _ENDS if (found := window.rfind(end) + len(end)) > PASSAGE // 2), len(window))
+        cut = next((end_at for end in _ENDS if (end_at := window.rfind(end) + len(end)) > PASSAGE // 2), len(window))
         yield text[at : at + cut]
         at += cut
     yield text[at:]

@@ -152,8 +152,8 @@ class Gateway:
         return replace(file, after=self.folder.signer.signed(path, file.after))
 
     def _stamp(self) -> tuple[int, int, int, int]:
-        found = self.folder.memory_file.stat()
-        return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        stat = self.folder.memory_file.stat()
+        return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
 
     def _new_content(
         self, data: bytes, change: Change, texts: Mapping[str, bytes], clean: bool
@@ -272,10 +272,10 @@ class Gateway:
 
     def _index_memory(self, prepared: _Prepared, content: bytes) -> None:
         """Spare the next sync the parse: since `prepared.base` nothing but our own records has changed."""
-        found = self.folder.memory_file.stat()
-        if found.st_size != len(content) or found.st_ino == (prepared.base.inode if prepared.base else -1):
+        stat = self.folder.memory_file.stat()
+        if stat.st_size != len(content) or stat.st_ino == (prepared.base.inode if prepared.base else -1):
             return
-        stamp = (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+        stamp = (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
         state = FileState(document.FILE_NAME, *stamp, seen_ns=sync.OWN_WRITE)
         entries = [record_entry(memory, prepared.texts[memory.memory_id]) for memory in prepared.change.puts]
         header = prepared.operation.header[1] if prepared.operation.header else None
@@ -427,9 +427,9 @@ def _operation_id(now: datetime) -> str:
     return f"op_{now:%Y%m%d%H%M%S}_{time.time_ns() % 10**9:09d}{secrets.token_hex(2)}"
 
 
-def _same_file(found: os.stat_result, known: FileState) -> bool:
+def _same_file(stat: os.stat_result, known: FileState) -> bool:
     """Whether a displaced file is the one that was read (its ctime tells of the renaming only)."""
-    return (found.st_size, found.st_mtime_ns, found.st_ino) == (known.size, known.mtime_ns, known.inode)
+    return (stat.st_size, stat.st_mtime_ns, stat.st_ino) == (known.size, known.mtime_ns, known.inode)
 
 
 def _check_files(folder: UserFolder, files: Sequence[TextEdit]) -> None:

@@ -47,17 +47,17 @@ def followings(view: FolderView, going: set[str]) -> tuple[list[Memory], list[Te
     """
     moved: list[Memory] = []
     files: list[TextEdit] = []
-    for found in view.index.misnamed():
-        owners = view.referring(found.path)
+    for row in view.index.misnamed():
+        owners = view.referring(row.path)
         memory = view.get(next(iter(owners))) if len(owners) == 1 and not owners & going else None
         if memory is None:
             continue
-        data = reflections.with_ids(found.raw, {found.memory_id: memory.memory_id})
+        data = reflections.with_ids(row.raw, {row.memory_id: memory.memory_id})
         path = reflections.path_for(memory.memory_id)
-        if found.path != reflections.path_for(found.memory_id) or view.read(path) is not None:
-            files.append(TextEdit(found.path, found.raw, data))
+        if row.path != reflections.path_for(row.memory_id) or view.read(path) is not None:
+            files.append(TextEdit(row.path, row.raw, data))
         else:
-            files += [TextEdit(found.path, found.raw, None), TextEdit(path, None, data)]
+            files += [TextEdit(row.path, row.raw, None), TextEdit(path, None, data)]
             moved.append(replace(memory, summary_md_ref=path))
     return moved, files
 
@@ -94,8 +94,8 @@ def relinks(view: FolderView) -> dict[str, str]:
     """Records whose reflection is missing, or that have none, and the one file in whose front matter each is named: it
     was renamed, or written by hand."""
     named: dict[str, list[str]] = {}
-    for found in view.index.unreferred():
-        named.setdefault(found.memory_id, []).append(found.path)
+    for row in view.index.unreferred():
+        named.setdefault(row.memory_id, []).append(row.path)
     return {name: paths[0] for name, paths in named.items() if len(paths) == 1 and not has_reflection(view, name)}
 
 

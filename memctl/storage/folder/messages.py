@@ -81,23 +81,23 @@ class FolderMessages:
 
     def glances(self) -> Iterator[Memory]:
         self._storage.refresh()
-        return (found.memory for found in self._storage.index.all_messages())
+        return (row.memory for row in self._storage.index.all_messages())
 
     def glance(self, message_id: str) -> Memory | None:
-        found = self._storage.index.message(message_id)
-        return found[0].memory if found else None
+        rows = self._storage.index.message(message_id)
+        return rows[0].memory if rows else None
 
     def whole(self, message_id: str) -> KeptMessage | None:
-        found = self._storage.index.message(message_id)
-        message = self._read(found[0]) if found else None
+        rows = self._storage.index.message(message_id)
+        message = self._read(rows[0]) if rows else None
         return message and transcripts.whole(self._storage.folder, message)
 
-    def _read(self, found: Row) -> KeptMessage | None:
-        return transcripts.read_line(self._storage.folder, found.path, found.line)
+    def _read(self, row: Row) -> KeptMessage | None:
+        return transcripts.read_line(self._storage.folder, row.path, row.line)
 
     def run(self, run: str) -> list[KeptMessage]:
         self._storage.refresh()
-        lines = {(found.path, found.line): found for found in self._storage.index.run_of(run)}
+        lines = {(row.path, row.line): row for row in self._storage.index.run_of(run)}
         return [message for message in map(self._read, lines.values()) if message]
 
     def newest(self, run: str, window: Sequence[str], most: int) -> list[KeptMessage]:
@@ -105,8 +105,8 @@ class FolderMessages:
         if window and not self._storage.index.message(window[-1]):
             return []
         ids: dict[str, None] = {}
-        for found in self._storage.index.run_of(run, 50 * most, newest=True):
-            message_id = found.memory.memory_id
+        for row in self._storage.index.run_of(run, 50 * most, newest=True):
+            message_id = row.memory.memory_id
             if message_id in window or len(ids) == most:
                 break
             ids[message_id] = None
@@ -123,16 +123,16 @@ class FolderMessages:
 
     def runs(self, session: str = "") -> list[Run]:
         self._storage.refresh()
-        found: dict[str, list[tuple[Memory, Row]]] = {}
+        by_run: dict[str, list[tuple[Memory, Row]]] = {}
         for entry in self._storage.index.all_messages():
             memory = entry.memory
             if session in ("", memory.metadata.get("session")):
-                found.setdefault(memory.session_id, []).append((memory, entry))
-        return [_run(run, entries) for run, entries in found.items()]
+                by_run.setdefault(memory.session_id, []).append((memory, entry))
+        return [_run(run, entries) for run, entries in by_run.items()]
 
     def place(self, message_id: str) -> Place | None:
-        found = self._storage.index.message(message_id)
-        return Place(found[0].memory.session_id, (found[0].path, found[0].line)) if found else None
+        rows = self._storage.index.message(message_id)
+        return Place(rows[0].memory.session_id, (rows[0].path, rows[0].line)) if rows else None
 
     def mentioned(self, message_ids: Sequence[str]) -> set[str]:
         return transcripts.mentioned(self._storage.folder, message_ids)
@@ -156,8 +156,8 @@ class FolderMessages:
         return [message for message in messages if message and message.message_id in message_ids]
 
     def starting(self, beginning: str) -> list[str]:
-        found = self._storage.index.messages_starting(beginning)
-        return [*dict.fromkeys(each.memory.memory_id for each in found)]
+        rows = self._storage.index.messages_starting(beginning)
+        return [*dict.fromkeys(each.memory.memory_id for each in rows)]
 
     def size(self) -> int:
         return transcripts.size(self._storage.folder)
@@ -189,8 +189,8 @@ def _run(run: str, entries: Sequence[tuple[Memory, Row]]) -> Run:
     session = str(entries[0][0].metadata.get("session", ""))
     count = len({memory.memory_id for memory, _ in entries})
     first, last = (min(times_said), max(times_said)) if times_said else (None, None)
-    return Run(run, session, first, last, count, sum(len(found.raw) for _, found in entries))
+    return Run(run, session, first, last, count, sum(len(row.raw) for _, row in entries))
 
 
-def _stamp(found: os.stat_result) -> tuple[int, int, int, int]:
-    return (found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
+def _stamp(stat: os.stat_result) -> tuple[int, int, int, int]:
+    return (stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)

@@ -47,11 +47,11 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
     closed: list[str] = []
     for path in _paths(folder, closed):
         try:
-            found = os.lstat(folder.root / path)
+            stat = os.lstat(folder.root / path)
         except FileNotFoundError:
             continue
-        state = FileState(path, found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino)
-        problem = _unfit(path, found)
+        state = FileState(path, stat.st_size, stat.st_mtime_ns, stat.st_ctime_ns, stat.st_ino)
+        problem = _unfit(path, stat)
         states[path] = replace(state, problem=problem, readable=False) if problem else state
     return {p: s for p, s in states.items() if not p.startswith(tuple(closed))}, closed
 
@@ -65,12 +65,12 @@ def _named_in_unicode(name: str) -> bool:
     return True
 
 
-def _unfit(path: str, found: os.stat_result) -> str:
+def _unfit(path: str, status: os.stat_result) -> str:
     """Why a file is not to be opened, empty where it may be. Links may lead anywhere and pipes never end."""
-    if stat.S_ISREG(found.st_mode):
-        large = path.startswith(knowledge.FOLDER) and found.st_size > knowledge.LARGEST_FILE
+    if stat.S_ISREG(status.st_mode):
+        large = path.startswith(knowledge.FOLDER) and status.st_size > knowledge.LARGEST_FILE
         return f"{path}: {knowledge.too_large()}" if large else ""
-    what = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a regular file"
+    what = "a symbolic link" if stat.S_ISLNK(status.st_mode) else "not a regular file"
     return f"{path} is {what}, which memctl does not read; put the real file there"
 
 
@@ -505,6 +505,6 @@ def _embed_batches(index: SqliteIndex, embedder: Embedder, progress: Progress | 
     while batch := index.pending(EMBED_BATCH):
         if progress:
             progress("embedding", done, max(done + len(batch), total))
-        vectors = embedder.embed([text_of(found) for found in batch])
+        vectors = embedder.embed([text_of(row) for row in batch])
         index.put_vectors(zip(batch, map(pack, vectors), strict=True))
         done += len(batch)

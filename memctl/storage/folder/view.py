@@ -148,7 +148,7 @@ class FolderView:
         return self.index.referring(name)
 
     def orphans(self) -> list[Reflection]:
-        return [reflections.parse(found.raw, found.path) for found in self.index.orphans()]
+        return [reflections.parse(row.raw, row.path) for row in self.index.orphans()]
 
     def read(self, name: str) -> bytes | None:
         """As the port says; of memctl's own files, only what this machine's user wrote."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from functools import cache
 
+from memctl.core import kinds
 from memctl.core.models import LAYER_MESSAGE, Memory
 
 LONGEST_QUESTION = 35
@@ -39,7 +40,7 @@ def stands(memory: Memory) -> bool:
     user's are: what a tool or a page says is no wish."""
     if memory.layer == LAYER_MESSAGE and memory.metadata.get("role") != "user":
         return False
-    return memory.kind == "preference" or _pattern(_STANDING, re.IGNORECASE).search(memory.content) is not None
+    return kinds.kind(memory.kind).lasting or _pattern(_STANDING, re.IGNORECASE).search(memory.content) is not None
 
 
 def speaker(memory: Memory) -> str:
@@ -49,5 +50,5 @@ def speaker(memory: Memory) -> str:
         return named.strip().lower()
     if memory.layer == LAYER_MESSAGE:
         return str(memory.metadata.get("role", ""))
-    found = _pattern(_SPEAKER).match(memory.content)
-    return found[1].lower() if found and memory.session_id else ""
+    match = _pattern(_SPEAKER).match(memory.content)
+    return match[1].lower() if match and memory.session_id else ""

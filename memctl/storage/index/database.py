@@ -185,14 +185,14 @@ def rows(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -
 
 def row(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> tuple[Any, ...] | None:
     """The first row, None where there is none."""
-    found = rows(connection, sql, arguments)
-    return found[0] if found else None
+    result = rows(connection, sql, arguments)
+    return result[0] if result else None
 
 
 def value(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) -> Any:
     """The first column of the first row, None where there is none."""
-    found = row(connection, sql, arguments)
-    return found[0] if found else None
+    first = row(connection, sql, arguments)
+    return first[0] if first else None
 
 
 def _version(connection: apsw.Connection) -> int:

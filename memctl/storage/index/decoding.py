@@ -5,11 +5,10 @@ from __future__ import annotations
 import json
 from datetime import datetime
 
-from memctl.core import kept
+from memctl.core import kept, kinds
 from memctl.core.formats import document, knowledge, reflections
 from memctl.core.models import (
     DOCUMENTS,
-    KIND_MESSAGE,
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
     LAYER_REFLECTION,
@@ -50,7 +49,7 @@ def reflection(parsed: Reflection) -> Memory:
         memory_id=parsed.memory_id or parsed.path,
         content=parsed.body.strip() or parsed.title,
         layer=LAYER_REFLECTION,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category=category if isinstance(category, str) and category else "life",
         tags=tuple(str(tag) for tag in tags) if isinstance(tags, list) else (),
         created_at=_time_or_none(fields.get("created_at")),
@@ -67,7 +66,7 @@ def passage(path: str, raw: bytes, line: int) -> Memory:
         memory_id=f"{path}:{line}",
         content=text,
         layer=LAYER_DOCUMENT,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category="",
         source="document",
         metadata=place,
@@ -84,7 +83,7 @@ def message(raw: bytes) -> Memory:
         memory_id=fields["id"],
         content=fields["text"],
         layer=LAYER_MESSAGE,
-        kind=KIND_MESSAGE,
+        kind=kinds.MESSAGE,
         category="",
         source=fields.get("source") or fields["role"],
         created_at=received or at,

@@ -89,8 +89,8 @@ def _in_time(filters: Filters, now: datetime) -> tuple[list[str], list[Any]]:
     known = filters.as_of.timestamp() if filters.as_of else _ALWAYS
     if filters.valid_at:
         valid = filters.valid_at.timestamp()
-        told = [_VALID, _KNOWN] if filters.as_of else [_VALID]
-        return told, [valid, known] * 2 + [valid] + ([known] * 2 if filters.as_of else [])
+        conditions = [_VALID, _KNOWN] if filters.as_of else [_VALID]
+        return conditions, [valid, known] * 2 + [valid] + ([known] * 2 if filters.as_of else [])
     if filters.as_of:
         return [_BELIEVED], [known] * 3
     if filters.expired:
@@ -157,13 +157,13 @@ def full_text(
         return []
     if not condition.selective:
         if selection and _more_than(connection, selection, limit - 1):
-            found = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
-            if len(found) >= limit:
-                return found
+            passing_ones = _first_passing(connection, _best_of(connection, match, selection), condition, limit)
+            if len(passing_ones) >= limit:
+                return passing_ones
         for depth in (_FEW_TIMES * limit, _OVERFETCH):
-            found = _first_passing(connection, _best(connection, match, depth), condition, limit)
-            if len(found) >= limit or not _more_than(connection, match, depth):
-                return found
+            passing_ones = _first_passing(connection, _best(connection, match, depth), condition, limit)
+            if len(passing_ones) >= limit or not _more_than(connection, match, depth):
+                return passing_ones
     sql = f"""SELECT e.rowid, -f.rank FROM full_text f JOIN entries e ON e.rowid = f.rowid
     WHERE full_text MATCH ? AND {condition.condition} ORDER BY f.rank, e.rowid LIMIT ?"""
     if condition.by_path:  # a set of the few rows is asked faster than each match's row is read
@@ -192,27 +192,27 @@ def _best_of(connection: apsw.Connection, match: str, selection: str) -> list[tu
     return _in_order(db.rows(connection, sql, (match, selection, _OVERFETCH)))
 
 
-def _in_order(found: Iterable[tuple[Any, ...]]) -> list[tuple[int, float]]:
+def _in_order(scored: Iterable[tuple[Any, ...]]) -> list[tuple[int, float]]:
     """Rows with their scores, best first, equal ones in the order of their rows."""
-    return sorted([(row, score) for row, score in found], key=lambda one: (-one[1], one[0]))
+    return sorted([(row, score) for row, score in scored], key=lambda one: (-one[1], one[0]))
 
 
 def _first_passing(
     connection: apsw.Connection, best: Sequence[tuple[int, float]], condition: Where, limit: int
 ) -> list[Scored]:
     """The first that pass the filter. It is looked up for no more than that takes: nearly all pass."""
-    found: list[tuple[int, float]] = []
+    scored: list[tuple[int, float]] = []
     for start in range(0, len(best), limit):
         part = best[start : start + limit]
         allowed = passing(connection, [row for row, _ in part], condition)
-        found += [one for one in part if one[0] in allowed]
-        if len(found) >= limit:
+        scored += [one for one in part if one[0] in allowed]
+        if len(scored) >= limit:
             break
-    return _scored(found[:limit])
+    return _scored(scored[:limit])
 
 
-def _scored(found: Iterable[tuple[Any, ...]]) -> list[Scored]:
-    return [Scored(rowid, score) for rowid, score in found]
+def _scored(pairs: Iterable[tuple[Any, ...]]) -> list[Scored]:
+    return [Scored(rowid, score) for rowid, score in pairs]
 
 
 def _more_than(connection: apsw.Connection, match: str, limit: int) -> bool:
@@ -241,9 +241,9 @@ def nearest(
             rows = scanned(packed.sketch, wanted)
             near = nearest_sketches(connection, packed.sketch, wanted) if rows is None else rows
             scores = _cosines(connection, packed.vector, near)
-            found = _first_passing(connection, _in_order(scores.items()), condition, limit)
-            if len(found) >= limit:
-                return found
+            passing_ones = _first_passing(connection, _in_order(scores.items()), condition, limit)
+            if len(passing_ones) >= limit:
+                return passing_ones
         scores = _cosines(connection, packed.vector, _by_sketch(connection, packed.sketch, condition, wanted))
         return _scored(_in_order(scores.items())[:limit])
     return exactly_nearest(connection, packed.vector, condition, limit)
@@ -313,8 +313,8 @@ def neighbours(connection: apsw.Connection, entries: Sequence[int]) -> list[Neig
     before, after = beside.format(sign="<", way="DESC"), beside.format(sign=">", way="ASC")
     sql = f"""SELECT e.rowid, e.asks, {before}, {after} FROM entries e
     WHERE e.session_id IS NOT NULL AND e.rowid IN {_GIVEN}"""
-    found = db.rows(connection, sql, (_numbers(entries),))
-    return [Neighbours(row, bool(asks), *others) for row, asks, *others in found]
+    result = db.rows(connection, sql, (_numbers(entries),))
+    return [Neighbours(row, bool(asks), *others) for row, asks, *others in result]
 
 
 def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> dict[str, list[int]]:
@@ -324,10 +324,10 @@ def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> d
         AND (a.created, a.line, a.ref) > (e.created, e.line, e.ref) ORDER BY a.created, a.line, a.ref LIMIT ?)
     WHERE e.layer = 'MSG' AND e.session_id IS NOT NULL AND e.ref IN {_GIVEN}
     ORDER BY n.created, n.line, n.ref"""
-    found: dict[str, list[int]] = {}
+    behind: dict[str, list[int]] = {}
     for ref, row in db.rows(connection, sql, (count, json.dumps([*refs]))):
-        found.setdefault(ref, []).append(row)
-    return found
+        behind.setdefault(ref, []).append(row)
+    return behind
 
 
 def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:

@@ -12,7 +12,8 @@ from typing import Any
 
 import apsw
 
-from memctl.core.models import ARCHIVED, DOCUMENTS, KIND_MESSAGE, MESSAGES, SUPERSEDED, Filters, Memory
+from memctl.core import kinds
+from memctl.core.models import ARCHIVED, DOCUMENTS, MESSAGES, SUPERSEDED, Filters, Memory
 from memctl.core.text import terms
 from memctl.errors import DamagedError, StorageError
 from memctl.storage.index import cues, search
@@ -151,8 +152,8 @@ class SqliteIndex:
 
     def files(self) -> dict[str, FileState]:
         """Each file as it was when it was last read."""
-        found = db.rows(self.connection, f"SELECT {_FILE_COLUMNS} FROM files")
-        return {each[0]: FileState(*each) for each in found}
+        result = db.rows(self.connection, f"SELECT {_FILE_COLUMNS} FROM files")
+        return {each[0]: FileState(*each) for each in result}
 
     def hashes(self, path: str) -> dict[str, str]:
         """Hash of each entry of a file, by ref."""
@@ -165,17 +166,17 @@ class SqliteIndex:
     def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of entries of a file, by ref."""
         sql = "SELECT ref, raw, hash FROM entries WHERE path = ? AND ref = ?"
-        found = [each for wanted in refs for each in db.rows(self.connection, sql, (path, wanted))]
-        for _, raw, digest in found:
+        result = [each for wanted in refs for each in db.rows(self.connection, sql, (path, wanted))]
+        for _, raw, digest in result:
             search.check_bytes(self.connection, raw, digest)
-        return {ref: raw for ref, raw, _ in found}
+        return {ref: raw for ref, raw, _ in result}
 
     def record_before(self, created: float | None, memory_id: str) -> str | None:
         """The id of the last record of `memory.json`, in time order, that stands before the given place."""
         sql = """SELECT ref FROM entries INDEXED BY entries_created
         WHERE path = 'memory.json' AND (created, memory_id) < (?, ?) ORDER BY created DESC, memory_id DESC LIMIT 1"""
-        found = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
-        return None if found is None else str(found)
+        before = db.value(self.connection, sql, (_BEGINNING if created is None else created, memory_id))
+        return None if before is None else str(before)
 
     # Passages of documents
 
@@ -247,11 +248,11 @@ class SqliteIndex:
     def profile(self, least: float, limit: int, now: datetime) -> list[Row]:
         """Active facts and preferences of at least this confidence: preferences first, the new before the old."""
         return self._entries(
-            """kind NOT IN ('episode', 'knowledge', 'strategy', 'message') AND status = 'active' AND confidence >= ?
+            f"""kind NOT IN ({_NO_PROFILE}) AND status = 'active' AND confidence >= ?
             AND problem = '' AND +path = 'memory.json'
             AND (expires IS NULL OR expires > ?) AND (ends IS NULL OR ends > ?)""",
             *(least, now.timestamp(), now.timestamp(), limit),
-            order="(kind = 'preference' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
+            order=f"(kind = '{kinds.PREFERENCE}' OR category = 'preference') DESC, happened DESC, ref DESC LIMIT ?",
         )
 
     def pinned(self, limit: int, now: datetime) -> list[Row]:
@@ -274,7 +275,7 @@ class SqliteIndex:
 
     def referring(self, path: str) -> set[str]:
         """Ids of the records whose `summary_md_ref` is this file."""
-        return {found.ref for found in self._entries("summary_ref = ? AND +path = 'memory.json'", path)}
+        return {row.ref for row in self._entries("summary_ref = ? AND +path = 'memory.json'", path)}
 
     def orphans(self) -> list[Row]:
         """Reflections that have no record."""
@@ -335,15 +336,15 @@ class SqliteIndex:
         """The largest record id from `low` to below `high` that has the length of these."""
         sql = """SELECT max(memory_id) FROM entries
         WHERE memory_id >= ? AND memory_id < ? AND memory_id != '' AND length(memory_id) = ?"""
-        found = db.value(self.connection, sql, (low, high, len(low)))
-        return None if found is None else str(found)
+        last = db.value(self.connection, sql, (low, high, len(low)))
+        return None if last is None else str(last)
 
     def categories(self) -> set[str]:
         return {name for (name,) in db.rows(self.connection, "SELECT DISTINCT category FROM entries") if name}
 
     def kinds(self) -> set[str]:
-        found = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
-        return found - {"", None, KIND_MESSAGE}
+        names = {name for (name,) in db.rows(self.connection, "SELECT DISTINCT kind FROM entries")}
+        return names - {"", None, kinds.MESSAGE}
 
     def tag_counts(self) -> dict[str, int]:
         return dict(db.rows(self.connection, "SELECT tag, count(*) FROM tags GROUP BY tag ORDER BY tag"))
@@ -359,8 +360,8 @@ class SqliteIndex:
     def usual_message(self, most: int, sample: int = 50) -> int:
         """The mean size in bytes of the texts of some messages, or passages of them (the lowest ids: these are random);
         0 where there are none."""
-        found = self._entries("layer = 'MSG'", sample, order="ref LIMIT ?")
-        texts = [str(json.loads(each.raw)["text"]) for each in found]
+        sampled = self._entries("layer = 'MSG'", sample, order="ref LIMIT ?")
+        texts = [str(json.loads(each.raw)["text"]) for each in sampled]
         return sum(min(most, len(text.encode("utf-8", "replace"))) for text in texts) // max(1, len(texts))
 
     def refs_of_message(self, path: str, message_id: str) -> list[str]:
@@ -500,8 +501,8 @@ class SqliteIndex:
             )
 
     def _rowid(self, path: str, ref: str) -> int | None:
-        found = db.value(self.connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
-        return None if found is None else int(found)
+        rowid = db.value(self.connection, "SELECT rowid FROM entries WHERE path = ? AND ref = ?", (path, ref))
+        return None if rowid is None else int(rowid)
 
     def _remove(self, path: str, ref: str) -> None:
         if (rowid := self._rowid(path, ref)) is not None:
@@ -575,12 +576,15 @@ class SqliteIndex:
     def check(self) -> str:
         """What SQLite itself finds wrong with the file; empty when nothing."""
         try:
-            found = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
+            problems = [problem for (problem,) in db.rows(self.connection, "PRAGMA integrity_check(3)")]
             self.connection.execute("INSERT INTO full_text (full_text) VALUES ('integrity-check')")
         except (apsw.Error, DamagedError) as problem:
             return str(problem)
-        return "" if found == ["ok"] else "; ".join(map(str, found))
+        return "" if problems == ["ok"] else "; ".join(map(str, problems))
 
+
+_NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
+"""Kinds that are in no profile, as SQL."""
 
 _BEGINNING = -1e12
 """Where a record without a date stands in time order."""
