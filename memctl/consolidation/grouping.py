@@ -18,6 +18,7 @@ from functools import cache
 from itertools import combinations
 from typing import Any
 
+from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
@@ -241,7 +242,7 @@ def _goes_on(saying: Saying, length: int) -> bool:
 def statement(memory: Memory) -> Hashable:
     """What two memories must have in common, besides their words, to be merged; for an event, its day."""
     about = memory.metadata
-    moment = memory.when if memory.kind == "episode" else memory.occurred_at
+    moment = memory.when if memory.kind == kinds.EPISODE else memory.occurred_at
     day = moment.date() if moment else None
     held = [memory.value, *(about.get(name) for name in ("speaker", "target", "outcome"))]
     kind = (memory.layer, memory.kind, memory.category, memory.key, memory.needs_revision)

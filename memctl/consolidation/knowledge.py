@@ -27,6 +27,7 @@ from memctl.consolidation.made import (
     record_of,
     weightiest,
 )
+from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.reflections import extractive
@@ -45,9 +46,9 @@ def all_made(
     """Knowledge on each target with enough new episodes."""
     groups: dict[str, list[Memory]] = {}
     for memory in active:
-        if memory.kind == "episode" and target_of(memory) and not is_marked(memory, KNOWN_IN, tombstoned):
+        if memory.kind == kinds.EPISODE and target_of(memory) and not is_marked(memory, KNOWN_IN, tombstoned):
             groups.setdefault(target_of(memory), []).append(memory)
-    own = {target_of(m): m for m in in_order(active) if m.kind == "knowledge" and own_text(m)}
+    own = {target_of(m): m for m in in_order(active) if m.kind == kinds.KNOWLEDGE and own_text(m)}
     return [
         knowledge(own.get(target), in_order(fresh), everything, now)
         for target, fresh in sorted(groups.items())
@@ -70,7 +71,7 @@ def knowledge(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[
     record = replace(
         record_of(held, sources, fresh, about, now),
         content=_content(topic, sources, points, language),
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         confidence=knowledge_confidence(sources),
     )
     draft = extractive.draft(weightiest(sources), topic)

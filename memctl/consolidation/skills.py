@@ -28,6 +28,7 @@ from memctl.consolidation.made import (
     texts,
     unique,
 )
+from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import first_sentences
@@ -44,10 +45,10 @@ def all_made(
     active: Sequence[Memory], everything: Mapping[str, Memory], now: datetime, rules: Rules, tombstoned: frozenset[str]
 ) -> list[Made]:
     """Strategies of each group of similar work with enough successes."""
-    work = [m for m in in_order(active) if m.kind == "episode" and outcome_of(m) and _approach(m)]
+    work = [m for m in in_order(active) if m.kind == kinds.EPISODE and outcome_of(m) and _approach(m)]
     bags = [(m, grouping.telling(f"{_task(m)}\n{_approach(m)}")) for m in work]
-    own = {m.memory_id: m for m in active if m.kind == "strategy" and own_text(m)}
-    taught = [frozenset(m.sources) for m in active if m.kind == "strategy" and m.subcategory == "task"]
+    own = {m.memory_id: m for m in active if m.kind == kinds.STRATEGY and own_text(m)}
+    taught = [frozenset(m.sources) for m in active if m.kind == kinds.STRATEGY and m.subcategory == "task"]
     made = []
     for group in grouping.similar(bags, rules.skill_similarity, _SKILL_LEAST * rules.skill_similarity):
         fresh = [m for m in group if not is_marked(m, SKILL_IN, tombstoned)]
@@ -84,7 +85,7 @@ def skill(held: Memory | None, fresh: Sequence[Memory], everything: Mapping[str,
     record = replace(
         record_of(held, sources, fresh, about | ({"steps": steps} if steps else {}), now),
         content=content,
-        kind="strategy",
+        kind=kinds.STRATEGY,
         category="strategy",
         subcategory=held.subcategory if held else "skill",
         confidence=round((counts[0] + 1) / (sum(counts) + 2), 2),

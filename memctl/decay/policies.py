@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
-from memctl.core import times
+from memctl.core import kinds, times
+from memctl.core.kinds import BY_AGE, BY_DISUSE
 from memctl.core.limits import AGE, CAPACITY, GATE, HALF_LIFE, STRATEGIES
 from memctl.core.models import ACTIVE, ARCHIVED, Memory
 
@@ -68,10 +69,10 @@ def last_touched(memory: Memory) -> datetime | None:
 
 def may_fade(memory: Memory, policies: Sequence[str]) -> bool:
     """Whether any of the policies acts on a memory; none does on a pinned one, or one of unknown age."""
-    kinds = {"strategy"} if STRATEGIES in policies else set()
-    kinds |= {"episode"} if set(policies) - {STRATEGIES} else set()
+    ways = {BY_DISUSE} if STRATEGIES in policies else set()
+    ways |= {BY_AGE} if set(policies) - {STRATEGIES} else set()
     touchable = memory.status == ACTIVE and not memory.pinned and last_touched(memory) is not None
-    return touchable and memory.kind in kinds
+    return touchable and kinds.kind(memory.kind).fades in ways
 
 
 def decayed_importance(memory: Memory, now: datetime, rules: Rules) -> float:
@@ -168,7 +169,7 @@ def forecast(memory: Memory, now: datetime, rules: Rules) -> Forecast:
     touched = last_touched(memory)
     if touched is None or not may_fade(memory, rules.policies):
         return Forecast(memory, memory.importance, rules.threshold, None, False)
-    if memory.kind == "strategy":
+    if kinds.kind(memory.kind).fades == BY_DISUSE:
         return by_disuse(memory, touched, now, rules)
     each = [policy(memory, touched, now, rules) for name, policy in _OF_EPISODES.items() if name in rules.policies]
     return min(each, key=_soonest, default=Forecast(memory, memory.importance, rules.threshold, None, False))
@@ -194,7 +195,7 @@ def standing(memory: Memory, now: datetime) -> float:
 
 def _with_capacity(forecasts: list[Forecast], now: datetime, rules: Rules) -> list[Forecast]:
     """The forecasts with the episodes beyond the capacity faded, those of lowest standing first."""
-    staying = [f for f in forecasts if not f.faded and f.memory.kind == "episode"]
+    staying = [f for f in forecasts if not f.faded and f.memory.kind == kinds.EPISODE]
     ranked = sorted(staying, key=lambda f: (-standing(f.memory, now), f.memory.memory_id))
     if len(ranked) <= rules.capacity:
         return forecasts

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, date, datetime, time, timedelta
 from typing import Any
 
-from memctl.core import dates
+from memctl.core import dates, kinds
 from memctl.core.dates import Dated
 from memctl.core.models import CANDIDATE, CATEGORIES, Memory
 from memctl.core.records import ADDED
@@ -260,7 +260,7 @@ def _changed(said: Sentence, change: Change, at: datetime, stated: Set[tuple[str
     named = next((fact for _, fact in gone), None)
     taken = Proposal(
         said.text,
-        named.kind if named else "fact",
+        named.kind if named else kinds.FACT,
         named.category if named else next((d.category for d in denies if d.key), phrases.at_work(said.text)),
         0.9,
         TAKEN_BACK,
@@ -568,7 +568,7 @@ def memory(proposal: Proposal, threshold: float, now: datetime) -> Memory:
     said = proposal.said_at or now
     ends = said + timedelta(days=proposal.expires_in_days) if proposal.expires_in_days else None
     fields: dict[str, Any] = {"status": CANDIDATE} if proposal.confidence < threshold else {}
-    if proposal.kind != "episode" and said < now:
+    if proposal.kind != kinds.EPISODE and said < now:
         fields["valid_from"] = said
     return Memory(
         "",
@@ -589,7 +589,7 @@ def memory(proposal: Proposal, threshold: float, now: datetime) -> Memory:
 
 # With a language model
 
-KINDS = ("fact", "preference", "episode")
+KINDS = (kinds.FACT, kinds.PREFERENCE, kinds.EPISODE)
 
 SCHEMA: Mapping[str, Any] = {
     "type": "object",

@@ -12,7 +12,7 @@ from datetime import datetime
 from itertools import takewhile
 from typing import Any
 
-from memctl.core import provenance
+from memctl.core import kinds, provenance
 from memctl.core.messages import SYSTEM, USER, Message, ToolCall
 from memctl.core.models import Memory
 from memctl.core.recalled import forgets
@@ -67,7 +67,7 @@ def memory_of(draft: Draft, messages: Sequence[Message], queue_id: str, session_
     return Memory(
         "",
         draft.summary,
-        kind="episode",
+        kind=kinds.EPISODE,
         category="work" if about["tools_used"] else "life",
         importance=draft.importance,
         source=SOURCE,

@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
+from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.plain_json import plain
-from memctl.core.records import IMPORTANCE
 from memctl.core.redaction import held_secrets, redacted
 from memctl.core.text.language import language_of
 from memctl.feedback.rules import CONFIDENCE_DOWN, CONFIDENCE_UP
@@ -21,7 +21,7 @@ from memctl.strategies.fixes import AT_LEAST, AT_MOST, Fix, fixes
 
 SUBCATEGORY = TAG = "error_recovery"
 
-CATEGORY = KIND = "strategy"
+CATEGORY = KIND = kinds.STRATEGY
 
 CONFIDENCE = 0.7
 
@@ -122,7 +122,7 @@ def record(failed: Failure, pattern: Mapping[str, Any], memory_id: str, language
         subcategory=SUBCATEGORY,
         tags=tags(failed.tool, failed.error_type),
         confidence=CONFIDENCE,
-        importance=IMPORTANCE[KIND],
+        importance=kinds.TABLE[KIND].importance,
         source="task_result",
         created_at=now,
         metadata={name: value for name, value in metadata.items() if value != ""},

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from datetime import datetime
 
+from memctl.core import kinds
 from memctl.core.formats import reflections
 from memctl.core.models import Change, Filters, Memory
 from memctl.core.records import check
@@ -58,7 +59,7 @@ def _record(
     blank = Memory(
         memory_id=new_id,
         content=draft.summary,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category=records.CATEGORY,
         tags=("reflection", REPORT, *scope),
         source="reflection",

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from memctl.core import kinds
 from memctl.core.models import CANDIDATE, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import shortened
@@ -68,7 +69,7 @@ def episode_of(task: Task, taught: Sequence[str] = ()) -> Memory:
     return Memory(
         "",
         _content(task, outcome, zh),
-        kind="episode",
+        kind=kinds.EPISODE,
         category="work",
         tags=task.tags,
         importance=IMPORTANCE[outcome],
@@ -157,7 +158,7 @@ def knowledge_of(task: Task, text: str) -> Memory:
     return Memory(
         "",
         text,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category="work",
         tags=task.tags,
         confidence=KNOWLEDGE_CONFIDENCE,
@@ -185,7 +186,7 @@ def feedback_episode(
     return Memory(
         "",
         head + text,
-        kind="episode",
+        kind=kinds.EPISODE,
         category="work",
         tags=("feedback",),
         importance=FEEDBACK_IMPORTANCE,
@@ -252,7 +253,7 @@ def waiting_for_model(episode: Memory, names: Sequence[str]) -> Memory:
 
 
 def is_waiting(memory: Memory) -> bool:
-    return memory.kind == "episode" and memory.source == SOURCE and bool(memory.metadata.get(UNEXPLAINED))
+    return memory.kind == kinds.EPISODE and memory.source == SOURCE and bool(memory.metadata.get(UNEXPLAINED))
 
 
 def explained(episode: Memory, given: Explanation | None) -> Memory:

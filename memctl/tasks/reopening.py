@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from datetime import datetime
 from functools import partial
 
+from memctl.core import kinds
 from memctl.core.formats import document
 from memctl.core.models import Memory
 from memctl.core.operations import Operation
@@ -51,5 +52,5 @@ def _ended(operation: Operation) -> Iterable[Memory]:
     for step in operation.records:
         if step.before is None and step.after is not None:
             memory = document.decode_raw(step.after.encode())
-            if memory.kind == "episode" and memory.external_id.startswith("task_") and memory.session_id:
+            if memory.kind == kinds.EPISODE and memory.external_id.startswith("task_") and memory.session_id:
                 yield memory

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
-from memctl.core import times
+from memctl.core import kinds, times
 from memctl.core.models import Change, Memory
 from memctl.core.names import check_session_id
 from memctl.core.plain_json import plain
@@ -408,7 +408,7 @@ class Tasks(Teaching):
         episodes = [
             memory
             for memory in self._engine.view().all()
-            if memory.kind == "episode" and memory.external_id.startswith("task_")
+            if memory.kind == kinds.EPISODE and memory.external_id.startswith("task_")
             and (memory.external_id.startswith(task_id) if task_id else memory.session_id == session_id)
         ]  # fmt: skip
         return episodes[-1] if episodes else None

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
-from memctl.core import records
+from memctl.core import kinds
 from memctl.core.models import ACTIVE, Filters, Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line, shortened
@@ -81,12 +81,12 @@ def new_record(proposal: Proposal) -> Memory:
     return Memory(
         "",
         proposal.content,
-        kind="strategy",
+        kind=kinds.STRATEGY,
         category="strategy",
         subcategory="task",
         tags=proposal.tags,
         confidence=strategy_confidence(1),
-        importance=records.IMPORTANCE["strategy"],
+        importance=kinds.TABLE[kinds.STRATEGY].importance,
         source=SOURCE,
         metadata={"task_description": proposal.description, "verdict": proposal.verdict},
     )
@@ -147,7 +147,7 @@ def _known(view: View, proposal: Proposal, now: datetime) -> Memory | None:
 
 
 def _active(view: View, now: datetime, *tags: str) -> list[Memory]:
-    strategies = view.matching(Filters(kinds=("strategy",), tags=tags), now)
+    strategies = view.matching(Filters(kinds=(kinds.STRATEGY,), tags=tags), now)
     return [memory for memory in strategies if memory.status == ACTIVE]
 
 

@@ -15,7 +15,7 @@ from datetime import date, datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from memctl.core import times
+from memctl.core import kinds, times
 from memctl.core.formats import reflections
 from memctl.core.models import Memory
 from memctl.core.text.shortening import shortened
@@ -162,7 +162,7 @@ def _knowledge(note: Note, now: datetime | None) -> Memory:
     return Memory(
         memory_id="",
         content=about(note.title, summary) if summary else note.title,
-        kind="knowledge",
+        kind=kinds.KNOWLEDGE,
         category=note.category,
         tags=note.tags,
         source=SOURCE,
