@@ -15,11 +15,13 @@ from tempfile import TemporaryDirectory
 
 import pytest
 from conftest import cases, fast_folder, same_as_rebuilt, write_by_hand
+from failing import changes
+from failing.changes import NOW as CRASH_NOW
+from failing.changes import opened, prepared, reference, truth
+from failing.nursery import Nursery
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
-from test_crash import NOW as CRASH_NOW
-from test_crash import Nursery, _reference, opened, prepared, truth
 
 from memctl import MemoryStore, open_store, trust
 from memctl.cli.main import main
@@ -318,7 +320,7 @@ def test_a_header_changed_by_hand_keeps_what_the_change_did_not_touch(store: Mem
 
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
-    found = Nursery()
+    found = Nursery("-m", changes.__name__)
     yield found
     found.close()
 
@@ -328,7 +330,7 @@ def test_killed_between_the_steps_of_an_undo(nursery: Nursery, fast: Path) -> No
     template = fast / "template"
     template.mkdir()
     prepared(template)
-    states, calls = _reference(nursery, template, fast, "undo three")
+    states, calls = reference(nursery, template, fast, "undo three")
     reached = set()
     for n in range(1, calls["file"] + 1, 3):
         root = fast / "killed"
