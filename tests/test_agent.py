@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from conftest import same_as_rebuilt
+from failing.nursery import die, in_a_fork
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory, AsyncAgentMemory
@@ -228,14 +229,15 @@ def test_two_agents_of_one_user(store: MemoryStore):
 
 
 def test_a_crashed_process_finds_its_task_and_words(tmp_path: Path):
-    code = (
-        "import os, signal, sys; from memctl import open_store; from memctl.agent.memory import AgentMemory\n"
-        "m = AgentMemory(open_store(sys.argv[1], 'alice', create=True))\n"
-        "m.on_task_start('Find the pager'); m.on_user_message('Where is it?'); m.on_task_step('Look', tool_name='ls', args={})\n"
-        "os.kill(os.getpid(), signal.SIGKILL)"
-    )
-    done = subprocess.run([sys.executable, "-c", code, str(tmp_path / "s")], check=False, timeout=60)
-    assert done.returncode == -9
+
+    def crash() -> None:
+        m = AgentMemory(open_store(tmp_path / "s", "alice", create=True))
+        m.on_task_start("Find the pager")
+        m.on_user_message("Where is it?")
+        m.on_task_step("Look", tool_name="ls", args={})
+        die()
+
+    assert in_a_fork(crash)
     with open_store(tmp_path / "s", "alice") as store, AgentMemory(store, background=False) as memory:
         task = memory.task()
         assert task is not None

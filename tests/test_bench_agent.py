@@ -260,10 +260,10 @@ def test_a_replay_says_each_message_once_at_its_time(dialogues: Sequence[Dialogu
 
 def test_the_question_is_asked_in_a_session_without_messages(dialogues: Sequence[Dialogue], tmp_path: Path) -> None:
     agent = Agent(dialogues[0], tmp_path)
-    before = len(agent._store.conversations.runs())
+    before = len(agent.store.conversations.runs())
     text = agent.recall(dialogues[0].questions[0].text, 1_000, False)
     assert scores(dialogues[0].evidence(dialogues[0].questions[0]), text)[0] == 1
-    assert len(agent._store.conversations.runs()) == before
+    assert len(agent.store.conversations.runs()) == before
     agent.close()
 
 

@@ -640,7 +640,7 @@ def good(*ids: str) -> dict[str, Any]:
 
 def with_model(opener: Callable[..., MemoryStore], model: Any) -> MemoryStore:
     store = opener()
-    store.engine._load_llm = lambda: model
+    store.engine.llm = model
     store.add_many([episode(n) for n in (1, 2, 3)])
     return store
 
@@ -708,8 +708,9 @@ def test_a_model_that_cannot_be_loaded_stops_nothing(opener: Callable[..., Memor
     def fails() -> None:
         raise ProviderError("no package")
 
-    store = with_model(opener, None)
-    store.engine._load_llm = fails
+    store = opener()
+    store.add_many([episode(n) for n in (1, 2, 3)])
+    store.engine.load_llm = fails
 
     assert store.consolidation.run(now=NOW).notes == ("rules alone: no package",)
 
@@ -745,9 +746,7 @@ def test_a_model_judges_paraphrases(opener: Callable[..., MemoryStore], verdict:
     )
     store.add_many([record(text, n, tags=("tea",)) for n, text in enumerate(texts)])
     ids = [pair.memory_id for found in alike([said(m) for m in store.all()]) for pair in (found.one, found.other)]
-    store.engine._load_llm = lambda: Scripted(
-        {"verdicts": [{"pair": 1, "says_all": verdict}, {"pair": 9, "says_all": "first"}]}
-    )
+    store.engine.llm = Scripted({"verdicts": [{"pair": 1, "says_all": verdict}, {"pair": 9, "says_all": "first"}]})
 
     report = store.consolidation.run(now=NOW)
 

@@ -31,14 +31,15 @@ CASES = json.loads((Path(__file__).parent / "correction_cases.json").read_text("
 
 def play(store: MemoryStore, turns: Sequence[str]) -> None:
     """A conversation as an agent's framework reports it, session by session."""
-    agent = AgentMemory(store, background=False)
+    agent, said = AgentMemory(store, background=False), False
     for turn in [*turns, "---"]:
         if turn.startswith("+ "):
             store.add(turn[2:])
-        elif turn == "---":
-            if agent._conversation.get():
+            continue
+        if turn == "---":
+            if said:
                 agent.on_session_end()
-            agent = AgentMemory(store, background=False)
+            agent, said = AgentMemory(store, background=False), False
         elif turn.startswith("A: "):
             agent.on_assistant_message(turn[3:])
         else:

@@ -75,7 +75,7 @@ ANY = st.lists(ANY_LINE | st.sampled_from(("s. " * 900, "句子。" * 900, "z" *
 def test_each_line_stands_in_one_passage_at_its_place(text: str, path: str) -> None:
     lines = text.split("\n")
     found = of(text, path)
-    begin = knowledge._front_matter(lines)[1] if path.endswith(".md") else 0
+    begin = knowledge.front_matter(lines)[1] if path.endswith(".md") else 0
     held = Counter(number for chunk in found for number in range(chunk.line, chunk.end_line + 1))
 
     for chunk in found:
@@ -89,7 +89,7 @@ def test_each_line_stands_in_one_passage_at_its_place(text: str, path: str) -> N
 @cases(200)
 def test_nothing_is_lost_doubled_or_too_long(text: str, path: str) -> None:
     found = of(text, path)
-    begin = knowledge._front_matter(text.split("\n"))[1] if path.endswith(".md") else 0
+    begin = knowledge.front_matter(text.split("\n"))[1] if path.endswith(".md") else 0
     body = "\n".join(text.split("\n")[begin:])
 
     assert "".join("".join(chunk.text for chunk in found).split()) == "".join(body.split())

@@ -201,6 +201,6 @@ documents = st.dictionaries(names, st.recursive(plain, lambda v: st.lists(v) | s
 def test_json_is_changed_in_one_place(whole: dict[str, Any], others: dict[str, Any], indent: str | None):
     document = {**whole, "mcpServers": others}
     text = json.dumps(document, indent=indent, ensure_ascii=False)
-    after = clients._in_json(text, "mcpServers", server("cursor"), Path("x"))
+    after = clients.in_json(text, "mcpServers", server("cursor"), Path("x"))
     assert json.loads(after) == {**document, "mcpServers": {**others, "memctl": server("cursor")}}
-    assert clients._in_json(after, "mcpServers", server("cursor"), Path("x")) == after
+    assert clients.in_json(after, "mcpServers", server("cursor"), Path("x")) == after

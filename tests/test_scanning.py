@@ -7,6 +7,7 @@ import shutil
 from collections.abc import Iterator
 from datetime import UTC, datetime
 from pathlib import Path
+from typing import ClassVar
 
 import pytest
 
@@ -20,10 +21,24 @@ NOW = datetime(2025, 6, 1, tzinfo=UTC)
 WORDS = "alice bob clara tea coffee mug spoon kettle lisbon porto office kitchen train garden violin bicycle".split()
 
 
+class Counted(Scanner):
+    """The scanners that an index made."""
+
+    made: ClassVar[list[Counted]] = []
+
+    def __init__(self, path: Path, identity: str) -> None:
+        super().__init__(path, "of an index that was put in this one's place" if self.foreign else identity)
+        self.made.append(self)
+
+    foreign = False
+
+
 @pytest.fixture
 def large(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[MemoryStore]:
     """Six hundred memories, which here are many."""
     monkeypatch.setattr(sqlite, "LARGE", 500)
+    monkeypatch.setattr(sqlite, "Scanner", Counted)
+    Counted.made.clear()
     chance = random.Random(3)
     with open_store(tmp_path, user="alice", create=True) as store:
         store.add_many(Memory(f"m{n:04}", f"{' '.join(chance.choices(WORDS, k=6))} {n}") for n in range(600))
@@ -42,16 +57,12 @@ def nearest(store: MemoryStore, *, ahead: bool) -> list[tuple[int, float]]:
     return [(one.key, one.score) for one in store.engine.files.index.nearest(asked, Filters(), NOW, 10)]
 
 
-def scans(store: MemoryStore) -> bool:
-    return store.engine.files.index._scanner is not None
-
-
 def test_it_finds_what_is_found_without_it(large: MemoryStore) -> None:
     plain = nearest(large, ahead=False)
-    assert not scans(large)
+    assert not Counted.made
 
     assert nearest(large, ahead=True) == plain
-    assert scans(large)
+    assert Counted.made
     assert nearest(large, ahead=False) == plain, "what was found for another question is not used again"
 
 
@@ -71,7 +82,7 @@ def test_small_indexes_and_narrow_questions_need_no_thread(large: MemoryStore, m
     large.engine.files.index.expect_nearest([], [Filters()], NOW, 10)
     monkeypatch.setattr(sqlite, "LARGE", 5_000)
     large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
-    assert not scans(large)
+    assert not Counted.made
 
 
 def test_what_is_being_written_is_seen(large: MemoryStore) -> None:
@@ -79,7 +90,7 @@ def test_what_is_being_written_is_seen(large: MemoryStore) -> None:
     with search.db.transaction(large.engine.files.index.connection):
         large.engine.files.index.connection.execute("DELETE FROM sketches WHERE entry % 2")
         large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
-        assert not scans(large)
+        assert not Counted.made
 
 
 def test_a_row_that_was_deleted_meanwhile_is_not_found(large: MemoryStore) -> None:
@@ -87,7 +98,7 @@ def test_a_row_that_was_deleted_meanwhile_is_not_found(large: MemoryStore) -> No
     large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
     best, *others = nearest(large, ahead=False)
     large.engine.files.index.expect_nearest(asked, [Filters()], NOW, 10)
-    large.engine.files.index._scanner._finish()  # type: ignore[union-attr]
+    Counted.made[0].finish()
     (entry,) = large.engine.files.index.matches([best[0]])
     large.forget([entry.memory_id])
     large.refresh()
@@ -117,14 +128,12 @@ def test_an_index_that_is_not_this_one_is_not_used(large: MemoryStore, tmp_path:
     scanner.close()
 
 
-def test_questions_are_answered_where_the_thread_fails(large: MemoryStore) -> None:
+def test_questions_are_answered_where_the_thread_fails(large: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     plain = nearest(large, ahead=False)
-    large.engine.files.index.expect_nearest(vector(large), [Filters()], NOW, 10)
-    assert large.engine.files.index._scanner is not None
-    large.engine.files.index._scanner._finish()
-    large.engine.files.index._scanner._identity = "of an index that was put in this one's place"
+    monkeypatch.setattr(Counted, "foreign", True)
 
     assert nearest(large, ahead=True) == plain
+    assert Counted.made
 
 
 def test_a_store_can_be_closed_and_rebuilt_while_it_scans(large: MemoryStore) -> None:

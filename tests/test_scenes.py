@@ -6,15 +6,12 @@ between.
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 
 import pytest
+from failing.nursery import die, in_a_fork
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
@@ -211,25 +208,16 @@ def test_said_by_the_assistant(store: MemoryStore, fact: Fact) -> None:
     assert [m for m in store.all() if m.kind in ("fact", "preference")] == []
 
 
-TELLING = """
-import os, signal, sys
-from datetime import datetime
-from memctl import open_store
-from memctl.agent.memory import AgentMemory
-root, said, at = sys.argv[1:]
-store = open_store(root, user="alice", environment={"XDG_CACHE_HOME": root + "/.cache"})
-memory = AgentMemory(store, session_id="first")
-memory.on_user_message(said, now=datetime.fromisoformat(at))
-os.kill(os.getpid(), signal.SIGKILL)
-"""
-
-
 @facts
 def test_with_a_crash_in_between(opener: Callable[..., MemoryStore], fact: Fact) -> None:
     """The process dies right after the message was acknowledged, before any answer."""
-    store = opener("alice", create=True)
-    root = str(store.folder.root.parent)
-    done = subprocess.run([sys.executable, "-c", TELLING, root, fact.said, NOW.isoformat()], env=os.environ, timeout=60)
-    assert done.returncode == -signal.SIGKILL
+    root = opener("alice", create=True).folder.root.parent
+
+    def tell() -> None:
+        memory = AgentMemory(open_store(root, user="alice"), session_id="first")
+        memory.on_user_message(fact.said, now=NOW)
+        die()
+
+    assert in_a_fork(tell)
     with open_store(root, user="alice") as again:
         assert fact.word in given(again, fact)

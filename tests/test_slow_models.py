@@ -401,7 +401,8 @@ def test_the_server_is_back(embedded: MemoryStore, server: Server):
     assert not embedded.query("green tea").degraded
 
 
-def test_after_the_pause_nobody_in_a_hurry_waits():
+def test_after_the_pause_nobody_in_a_hurry_waits(monkeypatch):
+    monkeypatch.setattr(waiting, "PAUSE", 0.0)
     service, request = waiting.Service("the server"), threading.Event()
     failing = waiting.PassingError("no answer")
 
@@ -410,14 +411,14 @@ def test_after_the_pause_nobody_in_a_hurry_waits():
 
     with pytest.raises(waiting.PassingError):
         service.ask(fails)
-    service._until = 0.0
     with waiting.at_most(1.0), pytest.raises(Exception, match="not waited for"):
         service.ask(request.wait)
     with pytest.raises(Exception, match="not waited for"):
         service.ask(lambda: 1)
     request.set()
-    while service._trying:
-        pass
+    for thread in threading.enumerate():
+        if thread.name == "memctl-model":
+            thread.join()
     assert service.ask(lambda: 1) == 1
 
 

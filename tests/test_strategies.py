@@ -817,7 +817,7 @@ def test_a_model_that_cannot_be_loaded_is_noted(store: MemoryStore) -> None:
     def broken() -> Any:
         raise ProviderError("its address cannot be one")
 
-    store.engine._load_llm = broken
+    store.engine.load_llm = broken
     assert "its address" in advised(store, {"query": ""}).notes[0]
 
 
@@ -1273,7 +1273,7 @@ def test_thousands_of_strategies_are_found_by_their_tags(store: MemoryStore) -> 
     store.add_many(many)
     found = store.strategies.suggest("tool7", "Error7", message="m", arguments={"query": ""})
     assert found.match.score == 1.0
-    assert len(store.strategies._candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
+    assert len(store.strategies.candidates(rules.failure("tool7", "Error7"), NOW)) == 15 + 50 - 5
 
 
 def test_a_match_tells_its_parts() -> None:

@@ -261,7 +261,7 @@ def test_terms_are_clean(given_text: str) -> None:
 
 @given(st.text(st.characters(codec="ascii")))
 def test_the_short_way_for_ascii_is_the_long_way(given_text: str) -> None:
-    assert terms.terms(given_text) == list(terms._unicode_terms(given_text))
+    assert terms.terms(given_text) == list(terms.unicode_terms(given_text))
 
 
 @given(st.text(st.characters(codec="ascii")), st.sampled_from(["é", "中", "ม", " — "]))
@@ -291,10 +291,10 @@ def test_hindi_words_stay_whole(words: list[str]) -> None:
 
 def test_very_long_questions(library: MemoryStore) -> None:
     for question in (
-        " ".join(f"w{n}" for n in range(20_000)) + " 火锅",
+        " ".join(f"w{n}" for n in range(4_000)) + " 火锅",
         "火锅" * 20_000,
         "(" * 50_000 + "火锅",
-        "tea " * 100_000 + "火锅",
+        "tea " * 20_000 + "火锅",
     ):
         assert "zh2" in [hit.memory.memory_id for hit in library.query(question).hits]
 
@@ -316,12 +316,10 @@ LATIN = st.sampled_from(
 @given(st.lists(LATIN | st.characters(max_codepoint=0x17F), max_size=30).map("".join))
 @example("Inês’s café – naïve, 3½ rôles; l'été, d'Artagnan’s")
 def test_latin_text_gives_the_same_terms_without_the_import(given_text: str) -> None:
-    assert terms.terms(given_text) == list(terms._unicode_terms(given_text))
+    assert terms.terms(given_text) == list(terms.unicode_terms(given_text))
 
 
 def test_each_character_of_the_short_way() -> None:
-    short = terms._latin_patterns()[0]
     for character in map(chr, (*range(0x3000), *range(0x1F000, 0x1FB00))):
         for given_text in (character, f"a{character}b", f"1{character}2", f"é{character}’x"):
-            if short.fullmatch(unicodedata.normalize("NFKC", given_text).lower()):
-                assert terms.terms(given_text) == list(terms._unicode_terms(given_text)), hex(ord(character))
+            assert terms.terms(given_text) == list(terms.unicode_terms(given_text)), hex(ord(character))

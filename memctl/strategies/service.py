@@ -152,7 +152,7 @@ class Strategies:
         now = now or times.utc_now()
         failed = rules.failure(tool, error, message, arguments, context)
         self._engine.refresh()
-        matches = rules.ranked(self._candidates(failed, now), failed)
+        matches = rules.ranked(self.candidates(failed, now), failed)
         threshold = self._engine.settings.strategy_threshold
         considered = []
         for match in matches:
@@ -239,7 +239,7 @@ class Strategies:
         view = self._engine.view()
         return self._engine.healed(lambda: tagged(view, now, *tags))
 
-    def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
+    def candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
         """Every strategy that can reach the threshold: nothing but the message in common gives at most 0.2."""
         found = {
             **self._tagged(now, rules.TAG, f"error:{failed.error_type}"),

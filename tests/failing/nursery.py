@@ -137,6 +137,17 @@ def watched(kill_at: Mapping[str, int], act: Callable[[], Any]) -> dict[str, int
     return _events
 
 
+def in_a_fork(act: Callable[[], Any]) -> bool:
+    """Do something in a child of this process; returns whether it was killed. Any other failure is one here."""
+    child = os.fork()
+    if child == 0:
+        _live(lambda order, out: act(), {}, 2)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    assert killed or status == 0, "the child failed, see standard error"
+    return killed
+
+
 def _watch(frame: Any, event: str, argument: Any) -> None:
     if event == "c_call":
         name, kind = argument.__name__, ""
