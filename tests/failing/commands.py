@@ -51,10 +51,10 @@ def _main(line: Sequence[str]) -> int:
 
 def serve_commands(lines: Iterable[Sequence[str]]) -> None:
     """Be the nursery of `command`; `lines` are run once beforehand, in a store of their own."""
-    serve({"command": command}, lambda: _warm(lines))
+    serve({"command": command}, lambda: warmed(lines))
 
 
-def _warm(lines: Iterable[Sequence[str]]) -> None:
+def warmed(lines: Iterable[Sequence[str]]) -> None:
     """Run command lines in this process, and leave nothing of it behind but what was loaded."""
     streams, environment, folder = (sys.stdin, sys.stdout, sys.stderr), dict(os.environ), Path.cwd()
     handles = [os.dup(number) for number in range(3)]
