@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, reflections, trash
-from memctl.core.models import ACTIVE, ARCHIVED, SUPERSEDED, Memory, QueryResult
+from memctl.core.models import ACTIVE, ARCHIVED, STATUSES, SUPERSEDED, Memory, QueryResult
 from memctl.core.naming import unlinked
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.reflections.scope import made_from_others
@@ -42,6 +42,19 @@ CATEGORIES = ("work", "life", "preference", "emotion", "strategy")
 PATHS = ("reflections/one.md", "reflections/två.md", "reflections/deep/er/three.md", "reflections/四.md")
 DOCUMENTS = ("knowledge/one.md", "knowledge/deep/er/zwei.md", "knowledge/三.md")
 PARTS = ("# WORD\n", "## Same\n", "The same paragraph.\n", "About WORD.\n", "```\n# code\n", "\r\n\r\n", "WORD " * 300)
+
+ENUMERATED = {
+    "kind": ("fact", "preference", "episode", "strategy", "reflection"),
+    "status": STATUSES,
+    "category": CATEGORIES,
+}
+"""Fields that usually hold one of a few words, and those words."""
+
+NO_WORDS: tuple[tuple[str, Any], ...] = (
+    ("status", "done"), ("status", "Active"), ("status", 1), ("kind", 7), ("kind", ["fact"]), ("category", {"a": 1}),
+    ("category", True),
+)  # fmt: skip
+"""What such a field cannot hold."""
 
 OWN = ("note", "document", "Fact", "日记", "[bold]")
 """Words for fields that usually hold one of a few."""
@@ -795,6 +808,34 @@ class StoreMachine(RuleBasedStateMachine):
     def own_word_by_hand(self, at: int, field: str, word: str) -> None:
         """A person writes what memctl has no rule for."""
         self.rewrite(lambda records: records[at % len(records)].update({field: word}))
+
+    @precondition(lambda self: self.world.records)
+    @rule(at=picks, field=st.sampled_from(sorted(ENUMERATED)), number=picks)
+    def usual_word_by_hand(self, at: int, field: str, number: int) -> None:
+        """A person sets by hand what commands set, without what these do beside it."""
+        word = ENUMERATED[field][number % len(ENUMERATED[field])]
+        self.rewrite(lambda records: records[at % len(records)].update({field: word}))
+
+    @precondition(lambda self: len(self.singles) == len(self.world.records) > 0)
+    @rule(at=picks, wrong=st.sampled_from(NO_WORDS))
+    def spoil_a_record_and_mend_it(self, at: int, wrong: tuple[str, Any]) -> None:
+        """Meanwhile it is not there, is named with its fault, and the others are as they were."""
+        path, (field, value) = self.folder / "memory.json", wrong
+        good = path.read_bytes()
+        whole = json.loads(good.decode("utf-8-sig"))
+        records = whole["memories"] if isinstance(whole, dict) else whole
+        record = records[at % len(records)]
+        mid, named = codec.decode(record).memory_id, isinstance(record.get("memory_id"), str)
+        record[field] = value
+        write_by_hand(path, json.dumps(whole, ensure_ascii=False))
+        spoilt = path.read_bytes()
+        same_as_rebuilt(self.store)
+        assert {m.memory_id for m in self.store.all()} == self.world.records.keys() - {mid}
+        if named:
+            with pytest.raises(InvalidDataError, match=f"field '{field}' must be"):
+                self.store.get(mid)
+        assert path.read_bytes() == spoilt
+        self.by_hand("memory.json", good)
 
     @precondition(lambda self: len(self.singles) == len(self.world.records) > 0)
     @rule(at=picks, changed=st.booleans())
