@@ -21,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
-from test_concurrency import Player, held
+from failing.test_concurrency import Player, held
 
 from memctl import MemoryStore, open_store
 from memctl.doctor import examine

@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from memctl import Hit, Memory, MemoryStore, Query, open_store
 from memctl.retrieval.rank import SHARES, SHARES_PRESENT
 
-SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
+SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 QUALITIES = SHARES.keys() | SHARES_PRESENT.keys()
 TINY = 1e-9

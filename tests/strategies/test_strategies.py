@@ -39,7 +39,7 @@ from memctl.strategies.redaction import (
 )
 from memctl.strategies.rules import Match, Strategy
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
 
 EMPTY_QUERY = "parameter 'query' must not be empty"

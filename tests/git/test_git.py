@@ -1235,7 +1235,7 @@ def test_what_was_picked_and_then_forgotten_stays_forgotten_in_a_rebase() -> Non
 
 
 def test_random_histories_lose_nothing() -> None:
-    count_cases("tests/test_git.py::test_random_histories_lose_nothing", HISTORIES)
+    count_cases("tests/git/test_git.py::test_random_histories_lose_nothing", HISTORIES)
     found = histories(HISTORIES, STEPS, as_with_memctl, driver=True)
     print("\nwith the driver:", dict(sorted(found.items())))
 

@@ -23,7 +23,7 @@ from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, KINDS, STATUSES, SUP
 from memctl.errors import NotFoundError, RefusedError, UsageError
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
-SAMPLE = Path(__file__).resolve().parents[1] / "sample_store"
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"
 PAIRS = json.loads((Path(__file__).parent / "conflict_pairs.json").read_text("utf-8"))
 NAMES = ("alice", "小林")
 

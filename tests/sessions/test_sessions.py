@@ -875,7 +875,7 @@ def test_reading_changes_nothing(store):
 
 
 def test_the_example_of_the_file_format_is_a_session():
-    page = (Path(__file__).parents[1] / "docs" / "file-format.md").read_text("utf-8")
+    page = (Path(__file__).parents[2] / "docs" / "file-format.md").read_text("utf-8")
     shown = page.partition("### sessions/ID.json")[2].partition("```json\n")[2].partition("```")[0]
     session = files.parse(shown.encode(), "main", "sessions/main.json")
     question, call, answer = messages_of(session)

@@ -24,7 +24,7 @@ from memctl.core.models import Filters, Memory, Query
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.storage.files import receipts
 
-SAMPLE = Path(__file__).resolve().parents[1] / "sample_store"
+SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"
 RUNBOOK = """# Runbook
 
 What to do when the pump stops.

@@ -61,7 +61,7 @@ def test_nothing_unseen_in_the_tag_hides_it() -> None:
     for each, places in tried:
         for at in places:
             assert "<" not in item(f"{CLOSING[:at]}{each}{CLOSING[at:]}"), (at, hex(ord(each)))
-    count_cases("tests/test_fence.py::test_nothing_unseen_in_the_tag_hides_it", len(tried))
+    count_cases("tests/context/test_fence.py::test_nothing_unseen_in_the_tag_hides_it", len(tried))
 
 
 @pytest.mark.parametrize(

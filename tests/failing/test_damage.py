@@ -183,7 +183,7 @@ def test_random_bits(flips: int, whole: Spoiled) -> None:
     for _ in range(MANY):
         places = [dice.randrange(len(whole.whole)) for _ in range(flips)]
         check(whole, flipped(whole.whole, places, dice))
-    count_cases("tests/test_damage.py::test_random_bits", MANY - 1)
+    count_cases("tests/failing/test_damage.py::test_random_bits", MANY - 1)
 
 
 def tables_pages(path: Path) -> dict[tuple[str, str], list[int]]:
@@ -213,7 +213,7 @@ def test_a_bit_in_a_page_of_every_table(whole: Spoiled) -> None:
             at = dice.choice([PAGE - 1 - dice.randrange(8), dice.randrange(PAGE), PAGE - 9 - dice.randrange(400)])
             check(whole, flipped(data, [page + at], dice))
             cases += 1
-    count_cases("tests/test_damage.py::test_a_bit_in_a_page_of_every_table", cases - 1)
+    count_cases("tests/failing/test_damage.py::test_a_bit_in_a_page_of_every_table", cases - 1)
 
 
 def test_every_byte_of_the_header(whole: Spoiled) -> None:
@@ -222,7 +222,7 @@ def test_every_byte_of_the_header(whole: Spoiled) -> None:
     places = range(100) if TORTURE else [*range(16, 24), *dice.sample(range(100), 4)]
     for place in places:
         check(whole, flipped(whole.whole, [place], dice))
-    count_cases("tests/test_damage.py::test_every_byte_of_the_header", len(places) - 1)
+    count_cases("tests/failing/test_damage.py::test_every_byte_of_the_header", len(places) - 1)
 
 
 @pytest.mark.parametrize("kind", ["zeros", "ones", "noise"])
@@ -238,7 +238,7 @@ def test_lost_pages(kind: str, whole: Spoiled) -> None:
         filling = {"zeros": bytes(PAGE), "ones": b"\xff" * PAGE, "noise": dice.randbytes(PAGE)}[kind]
         check(whole, data[:page] + filling + data[page + PAGE :])
         cases += 1
-    count_cases("tests/test_damage.py::test_lost_pages", cases - 1)
+    count_cases("tests/failing/test_damage.py::test_lost_pages", cases - 1)
 
 
 def test_the_end_of_a_long_record_is_lost(whole: Spoiled) -> None:
@@ -248,7 +248,7 @@ def test_the_end_of_a_long_record_is_lost(whole: Spoiled) -> None:
     assert pages
     for page in sorted(pages):
         check(whole, data[:page] + bytes(PAGE) + data[page + PAGE :])
-    count_cases("tests/test_damage.py::test_the_end_of_a_long_record_is_lost", len(pages) - 1)
+    count_cases("tests/failing/test_damage.py::test_the_end_of_a_long_record_is_lost", len(pages) - 1)
 
 
 def test_cut_short(whole: Spoiled) -> None:
@@ -258,7 +258,7 @@ def test_cut_short(whole: Spoiled) -> None:
     for length in lengths:
         check(whole, whole.whole[:length])
     check(whole, whole.whole + dice.randbytes(PAGE))
-    count_cases("tests/test_damage.py::test_cut_short", len(lengths))
+    count_cases("tests/failing/test_damage.py::test_cut_short", len(lengths))
 
 
 def test_damaged_while_it_is_open(whole: Spoiled) -> None:
@@ -275,7 +275,7 @@ def test_damaged_while_it_is_open(whole: Spoiled) -> None:
             right_or_said(whole, store)
             assert answers(store)["said"] == whole.right
         whole.settled()
-    count_cases("tests/test_damage.py::test_damaged_while_it_is_open", MANY * 2 - 1)
+    count_cases("tests/failing/test_damage.py::test_damaged_while_it_is_open", MANY * 2 - 1)
 
 
 def test_the_log_beside_it_is_damaged(whole: Spoiled, tmp_path: Path) -> None:
@@ -300,7 +300,7 @@ def test_the_log_beside_it_is_damaged(whole: Spoiled, tmp_path: Path) -> None:
         store.purge([memory.memory_id], now=NOW)
         store.sync()
         whole.right = answers(store)["said"]
-    count_cases("tests/test_damage.py::test_the_log_beside_it_is_damaged", MANY * 2 - 1)
+    count_cases("tests/failing/test_damage.py::test_the_log_beside_it_is_damaged", MANY * 2 - 1)
 
 
 # Whole files

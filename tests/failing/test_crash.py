@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
+
 from failing import changes
 from failing.changes import (
     DETAIL,
@@ -31,7 +32,6 @@ from failing.changes import (
     truth,
 )
 from failing.nursery import Nursery
-
 from memctl import MemoryStore
 from memctl.core import operations
 from memctl.core.models import Memory
@@ -75,7 +75,7 @@ def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path
             raise
         shutil.rmtree(root)
     assert reached >= {0, len(states) - 1}, "neither side of the change was ever met"
-    count_cases("tests/test_crash.py::test_killed_before_any_call", len(places))
+    count_cases("tests/failing/test_crash.py::test_killed_before_any_call", len(places))
 
 
 @pytest.mark.parametrize("operation", OPERATIONS)
@@ -94,7 +94,7 @@ def test_killed_within_a_write(operation: str, nursery: Nursery, template: Path,
         shutil.rmtree(root)
         if not killed:
             assert n > 1
-            count_cases("tests/test_crash.py::test_killed_within_a_write", n - 1)
+            count_cases("tests/failing/test_crash.py::test_killed_within_a_write", n - 1)
             return
     raise AssertionError("the operation never came to its end")
 
@@ -119,7 +119,7 @@ def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, 
                 raise
             shutil.rmtree(root)
             if not killed:
-                count_cases("tests/test_crash.py::test_killed_while_mending", n - 1)
+                count_cases("tests/failing/test_crash.py::test_killed_while_mending", n - 1)
                 break
 
 
@@ -175,7 +175,7 @@ def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: P
         shutil.rmtree(root)
     assert gone
     assert len(states) == 2
-    count_cases("tests/test_crash.py::test_a_killed_purge_leaves_no_word", len(places))
+    count_cases("tests/failing/test_crash.py::test_a_killed_purge_leaves_no_word", len(places))
 
 
 def _history(root: Path) -> list[operations.Operation]:
@@ -269,7 +269,7 @@ def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
                 same_as_rebuilt(store)
     assert kills == 20
     assert ledger.acknowledged > 20
-    count_cases("tests/test_crash.py::test_killed_at_any_time", kills)
+    count_cases("tests/failing/test_crash.py::test_killed_at_any_time", kills)
 
 
 # Failures while the process lives: the caller is told, and told the truth
@@ -319,7 +319,7 @@ def test_any_call_may_fail(
         shutil.copytree(template, root)
         problem, failed = run(root, n)
         if not failed:
-            count_cases("tests/test_crash.py::test_any_call_may_fail", n - 1)
+            count_cases("tests/failing/test_crash.py::test_any_call_may_fail", n - 1)
             return
         assert problem is None or isinstance(problem, MemctlError), f"call {n}: {problem!r}"
         expected = after if problem is None else before

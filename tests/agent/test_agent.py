@@ -17,7 +17,7 @@ from memctl import MemoryStore, open_store
 from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory, AsyncAgentMemory
 from memctl.errors import ConflictError, UsageError
 
-ROOT = Path(__file__).resolve().parents[1]
+ROOT = Path(__file__).resolve().parents[2]
 NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 

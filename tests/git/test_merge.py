@@ -133,7 +133,7 @@ def swapped(data: bytes, known: Sequence[dict]) -> bytes:
 @cases(300)
 @given(histories())
 def test_who_merges_makes_no_difference(history):
-    count_cases("tests/test_merge.py::test_who_merges_makes_no_difference", 1)
+    count_cases("tests/git/test_merge.py::test_who_merges_makes_no_difference", 1)
     base, ours, theirs = history
 
     known = [*noted(ours), *noted(theirs)]
@@ -143,7 +143,7 @@ def test_who_merges_makes_no_difference(history):
 @cases(300)
 @given(histories())
 def test_merging_again_changes_nothing(history):
-    count_cases("tests/test_merge.py::test_merging_again_changes_nothing", 1)
+    count_cases("tests/git/test_merge.py::test_merging_again_changes_nothing", 1)
     base, ours, theirs = history
     done = merged(base, ours, theirs)
 
@@ -164,7 +164,7 @@ def uncounted(found: Memory) -> dict:
 @cases(300)
 @given(histories())
 def test_no_record_is_lost(history):
-    count_cases("tests/test_merge.py::test_no_record_is_lost", 1)
+    count_cases("tests/git/test_merge.py::test_no_record_is_lost", 1)
     base, ours, theirs = history
     done = merged(base, ours, theirs)
     after, before = read(done), read(base) if base else {}
@@ -184,7 +184,7 @@ def test_no_record_is_lost(history):
 @cases(300)
 @given(histories())
 def test_what_both_sides_decided_differently_is_asked_again(history):
-    count_cases("tests/test_merge.py::test_what_both_sides_decided_differently_is_asked_again", 1)
+    count_cases("tests/git/test_merge.py::test_what_both_sides_decided_differently_is_asked_again", 1)
     base, ours, theirs = history
     done, one, two = merged(base, ours, theirs), read(ours), read(theirs)
     settled = {e["memory_id"] for e in noted(base or memory_file())} - {e["memory_id"] for e in noted(ours)}
@@ -201,7 +201,7 @@ def test_what_both_sides_decided_differently_is_asked_again(history):
 @cases(300)
 @given(histories())
 def test_a_merge_makes_no_circle(history):
-    count_cases("tests/test_merge.py::test_a_merge_makes_no_circle", 1)
+    count_cases("tests/git/test_merge.py::test_a_merge_makes_no_circle", 1)
     base, ours, theirs = history
     if not any(list(succession.circles(read(side))) for side in (ours, theirs)):
         assert not list(succession.circles(read(merged(base, ours, theirs))))
@@ -210,7 +210,7 @@ def test_a_merge_makes_no_circle(history):
 @cases(200)
 @given(histories())
 def test_unknown_fields_survive(history):
-    count_cases("tests/test_merge.py::test_unknown_fields_survive", 1)
+    count_cases("tests/git/test_merge.py::test_unknown_fields_survive", 1)
     base, ours, theirs = history
     done = read(merged(base, ours, theirs))
     notes = json.dumps(noted(merged(base, ours, theirs)))
@@ -227,7 +227,7 @@ def test_unknown_fields_survive(history):
 @cases(200)
 @given(edits(3), edits(3))
 def test_changes_that_do_not_meet_are_both_there(one, two):
-    count_cases("tests/test_merge.py::test_changes_that_do_not_meet_are_both_there", 1)
+    count_cases("tests/git/test_merge.py::test_changes_that_do_not_meet_are_both_there", 1)
     everything = {n: memory(n) for n in range(8)}
     base = memory_file(*everything.values())
     ours = edited(everything, one)
@@ -544,7 +544,7 @@ def test_an_order_or_layout_that_both_changed_depends_on_no_side():
 @cases(100)
 @given(histories())
 def test_marked_files_are_read_as_both_sides(history):
-    count_cases("tests/test_merge.py::test_marked_files_are_read_as_both_sides", 1)
+    count_cases("tests/git/test_merge.py::test_marked_files_are_read_as_both_sides", 1)
     _, ours, theirs = history
     marked = b"<<<<<<< HEAD\n" + ours + b"=======\n" + theirs + b">>>>>>> other\n"
 

@@ -24,7 +24,7 @@ from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.extract import Utterance
 from memctl.memories.asking import Asking
 
-SAMPLE_STORE = Path(__file__).resolve().parents[1] / "sample_store"
+SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 
 TOKEN = "ghp_a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 OTHER = "AKIAIOSFODNN7EXAMPLE"

@@ -131,7 +131,7 @@ def install_scene(root: Path) -> dict[str, Any]:
 def test_installed_once_by_its_name(tmp_path: Path) -> None:
     build_cross_encoder(tmp_path / "tiny")
     environment = os.environ | {"HF_HOME": str(tmp_path / "hf"), "NO_PROXY": "*"}
-    paths = [str(Path(memctl.__file__).parents[1]), str(Path(__file__).parent)]
+    paths = [str(Path(memctl.__file__).parents[1]), str(Path(__file__).parents[1])]
     environment["PYTHONPATH"] = os.pathsep.join(paths)
     environment.pop("HF_HUB_OFFLINE", None)
     command = [sys.executable, __file__, str(tmp_path)]

@@ -19,6 +19,7 @@ from typing import Any
 import pytest
 from conftest import TORTURE, elements, left_over, same_as_rebuilt, write_by_hand
 
+from failing.nursery import own_path
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
@@ -114,7 +115,7 @@ class Player:
     def __init__(self, part: str, root: Path, name: str = "", count: int = EACH) -> None:
         command = [sys.executable, __file__, part, str(root), name, str(count)]
         pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false"}
+        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": own_path()}
         self.process = subprocess.Popen(command, text=True, env=environment, **pipes)
         assert self.line() == "ready\n"
 

@@ -294,7 +294,7 @@ def test_the_curve_takes_away_what_a_threshold_would() -> None:
 
 def test_the_command_prints_every_system_and_writes_every_answer(data: Path, tmp_path: Path, capsys) -> None:
     written = tmp_path / "answers.json"
-    root = Path(__file__).parents[1]
+    root = Path(__file__).parents[2]
     assert (
         main([str(data), "--set", "trips", "--questions", "3", "--also", f"itself={root}", "--json", str(written)]) == 0
     )
