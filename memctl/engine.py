@@ -70,7 +70,7 @@ class Engine:
         self.settings = settings or Settings()
         self.embedder_problem = embedder_problem
         self.untrusted = tuple(untrusted)
-        self._load_llm = llm
+        self.load_llm = llm
         self.reranker = lru_cache(maxsize=4)(rerankers)
 
     @property
@@ -100,7 +100,7 @@ class Engine:
         Raises:
             ProviderError: it is configured and cannot be loaded.
         """
-        return self._load_llm()
+        return self.load_llm()
 
     @property
     def has_llm(self) -> bool:

@@ -84,8 +84,27 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
             file.write(json.dumps(what) + "\n")
 
 
+_LONGEST = (
+    "test_crash",
+    "test_state_machine",
+    "test_hostile",
+    "test_kills",
+    "test_together",
+    "test_files",
+    "test_merge",
+)
+"""Files that take longest: begun last, one of them would run alone at the end."""
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Let workers take files in the order below; xdist would begin those with the most tests first."""
+    if hasattr(config.option, "loadscopereorder"):
+        config.option.loadscopereorder = False
+
+
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Note how many examples each property is to be tried on."""
+    """The longest files first; and note how many examples each property is to be tried on."""
+    items.sort(key=lambda item: _LONGEST.index(item.path.stem) if item.path.stem in _LONGEST else len(_LONGEST))
     for item in items if _CASES else ():
         function = getattr(item, "obj", None)
         if getattr(function, "is_hypothesis_test", False):

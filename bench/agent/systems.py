@@ -66,11 +66,11 @@ class Agent:
     def __init__(self, dialogue: Dialogue, folder: Path) -> None:
         self._now = dialogue.asked_at
         fresh = not (folder / DONE).exists()
-        self._store = open_store(folder / "store", user=USER_NAME, create=True)
+        self.store = open_store(folder / "store", user=USER_NAME, create=True)
         if fresh:
-            replay(self._store, dialogue)
+            replay(self.store, dialogue)
             (folder / DONE).touch()
-        self._agent = AgentMemory(self._store, session_id=ASKING, background=False)
+        self._agent = AgentMemory(self.store, session_id=ASKING, background=False)
 
     def recall(self, question: str, size: int | None, gate: bool) -> str:
         return self._context(question, size, gate).text
@@ -79,7 +79,7 @@ class Agent:
         """How well what is known answers a question, by which a gate decides: as the program tells, else the relevance of
         the best hit."""
         strength = getattr(self._context(question, None, False), "strength", None)
-        return best_relevance(self._store, question, self._now) if strength is None else float(strength)
+        return best_relevance(self.store, question, self._now) if strength is None else float(strength)
 
     def _context(self, question: str, size: int | None, gate: bool) -> ContextPack:
         options: dict[str, Any] = {"now": self._now, "receipt": False}
@@ -93,7 +93,7 @@ class Agent:
 
     def close(self) -> None:
         self._agent.close()
-        self._store.close()
+        self.store.close()
 
 
 def replay(store: MemoryStore, dialogue: Dialogue) -> None:

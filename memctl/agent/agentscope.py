@@ -97,7 +97,7 @@ class MemctlMiddleware(MiddlewareBase):
         self.memory = open_store(store, user, create=True)
         self.toolbox = Toolbox(self.memory)
         # A store of its own, so that a model that extracts does not keep the next recall waiting.
-        self._learner = open_store(self.memory.folder.root.parent, self.memory.user)
+        self.learner = open_store(self.memory.folder.root.parent, self.memory.user)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memctl")
         self._pending: set[Future[None]] = set()
         self._recalled: WeakKeyDictionary[Agent, str] = WeakKeyDictionary()
@@ -226,8 +226,8 @@ class MemctlMiddleware(MiddlewareBase):
 
         exchange = [Utterance("user", said), Utterance("assistant", without_recalled(answer))]
         try:
-            self._learner.sessions.conversation(session_id).flush()
-            report = self._learner.extraction.run(exchange, command="agentscope")
+            self.learner.sessions.conversation(session_id).flush()
+            report = self.learner.extraction.run(exchange, command="agentscope")
         except MemctlError as problem:
             _log.error("an exchange was not learned from: %s", problem.message)
             return
@@ -241,7 +241,7 @@ class MemctlMiddleware(MiddlewareBase):
     def close(self) -> None:
         """Learn what waits, then release the store."""
         self._thread.shutdown()
-        self._learner.close()
+        self.learner.close()
         self.memory.close()
 
 

@@ -119,7 +119,7 @@ def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
         raise InvalidDataError("is not valid UTF-8", path=str(path), hint=_BY_HAND) from None
     if before is None or not before.strip():
         return Edit(path, before, snippet(client, server))
-    changed = _in_toml if client == "codex" else _in_json
+    changed = _in_toml if client == "codex" else in_json
     return Edit(path, before, changed(before, CLIENTS[client].key, server, path))
 
 
@@ -151,7 +151,7 @@ _BY_HAND = "Put the entry in by hand: without --write the command prints it."
 # JSON
 
 
-def _in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
+def in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
     whole = _parsed(before, path)
     servers = whole.get(key, {})
     if not isinstance(servers, dict):

@@ -13,7 +13,7 @@ from __future__ import annotations
 import mmap
 import struct
 from collections.abc import Sequence
-from functools import cached_property
+from functools import cache
 from operator import add
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -78,7 +78,7 @@ class BuiltinEmbedder:
 
     def embed(self, texts: Sequence[str]) -> list[list[int]]:
         """The sum of the token rows of each text: 256 integers a text, not normalised, zeros if no token is known."""
-        encodings = self._tokenizer.encode_batch_fast([_clean(text) for text in texts])
+        encodings = _tokenizer(self._vocabulary).encode_batch_fast([_clean(text) for text in texts])
         return [self._sum(encoding.ids) for encoding in encodings]
 
     def embed_query(self, text: str) -> list[int]:
@@ -99,15 +99,16 @@ class BuiltinEmbedder:
             total = list(map(add, total, _sum_lanes(rows[start : start + _LANE_ROWS])))
         return total
 
-    @cached_property
-    def _tokenizer(self) -> Tokenizer:
-        """Built from the vocabulary alone, which loads faster than a tokenizer's JSON."""
-        from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
 
-        tokenizer = Tokenizer(models.WordPiece.from_file(str(self._vocabulary), unk_token="[UNK]"))
-        tokenizer.normalizer = normalizers.BertNormalizer()
-        tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
-        return tokenizer
+@cache
+def _tokenizer(vocabulary: Path) -> Tokenizer:
+    """Built from the vocabulary alone, which loads faster than a tokenizer's JSON; one for all stores of a process."""
+    from tokenizers import Tokenizer, models, normalizers, pre_tokenizers
+
+    tokenizer = Tokenizer(models.WordPiece.from_file(str(vocabulary), unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer()
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    return tokenizer
 
 
 class _Rows(dict[int, int]):

@@ -94,7 +94,7 @@ class Strategies:
         """
         failed = failure(tool, error, message, arguments, context)
         self._engine.refresh()
-        matches = matching.ranked(self._candidates(failed, now or times.utc_now()), failed)
+        matches = matching.ranked(self.candidates(failed, now or times.utc_now()), failed)
         threshold = self._engine.settings.strategy_threshold
         considered = []
         for match in matches:
@@ -186,7 +186,7 @@ class Strategies:
         view = self._engine.view()
         return self._engine.healed(lambda: tagged(view, now, *tags))
 
-    def _candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
+    def candidates(self, failed: Failure, now: datetime) -> list[Strategy]:
         """Every strategy that can reach the threshold; the message alone gives at most `matching.MESSAGE`."""
         strategies = {
             **self._tagged(now, records.TAG, f"error:{failed.error_type}"),

@@ -119,7 +119,7 @@ def _entry(path: Path, place: str) -> Entry:
     if path.is_symlink():
         return Entry(0, problem="is a symbolic link, which an import does not follow")
     try:
-        note = _parsed(atomic.read(path) or b"", place)
+        note = parsed(atomic.read(path) or b"", place)
     except InvalidDataError as problem:
         return Entry(problem.line, problem=problem.reason)
     except MemctlError as problem:
@@ -127,7 +127,7 @@ def _entry(path: Path, place: str) -> Entry:
     return Entry(1, note, fault([place, note.body, dict(note.fields)]))
 
 
-def _parsed(data: bytes, place: str) -> Note:
+def parsed(data: bytes, place: str) -> Note:
     if len(data) > LARGEST:
         raise InvalidDataError(f"is longer than {LARGEST // 1024**2} MiB")
     parsed = reflections.parse(data, "")

@@ -7,13 +7,14 @@ import re
 import subprocess
 import sys
 from itertools import pairwise
+from pathlib import Path
 
 import pytest
 import typer
 
 from memctl.cli.app import command
 
-from .conftest import Memctl, plain
+from .conftest import EXECUTABLE, Memctl, plain
 
 ORDER = (
     "init", "add", "query", "show", "list", "edit", "forget", "restore", "undo", "redo", "feedback", "context",
@@ -49,8 +50,8 @@ def as_words(words: tuple[str, ...]) -> str:
 
 
 @pytest.mark.parametrize("words", [(), *COMMANDS], ids=as_words)
-def test_help(words: tuple[str, ...], nowhere: Memctl) -> None:
-    shown = nowhere.process(*words, "--help").done()
+def test_help(words: tuple[str, ...], nowhere: Memctl, program: Path) -> None:
+    shown = nowhere.process(*words, "--help", program=program if words else EXECUTABLE).done()
 
     call = " ".join(("memctl", *words))
     text = " ".join(shown.out.split())
@@ -74,9 +75,11 @@ def test_commands_stand_in_the_order_of_the_design(nowhere: Memctl) -> None:
     assert names == sorted(names, key=ORDER.index)
 
 
-def test_no_summary_is_cut(nowhere: Memctl) -> None:
+def test_no_summary_is_cut(nowhere: Memctl, program: Path) -> None:
     for words in [(), *sorted({words[:1] for words in COMMANDS if len(words) > 1})]:
-        assert not re.search(r"\.\.\.$", nowhere.process(*words, "--help").out.split("\n", 1)[1], re.MULTILINE)
+        assert not re.search(
+            r"\.\.\.$", nowhere.process(*words, "--help", program=program).out.split("\n", 1)[1], re.MULTILINE
+        )
 
 
 def test_the_short_form(nowhere: Memctl) -> None:

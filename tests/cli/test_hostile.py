@@ -134,7 +134,8 @@ def test_a_nul_character_is_refused(empty: Memctl) -> None:
 
 
 def test_ten_megabytes_from_standard_input(empty: Memctl) -> None:
-    text = "Some words again and again. " * 370_000
+    text = f"Some {'long' * 50} words. " * 47_000
+    assert len(text) > 10_000_000
     empty("add", "-", stdin=text).done()
 
     assert empty.records()[0]["content"] == text

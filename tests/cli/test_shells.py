@@ -58,12 +58,12 @@ def tagged(tool: Memctl, tags: Iterable[str]) -> None:
 
 
 @contextmanager
-def shell_of(tool: Memctl, shell: str, script: str = "") -> Iterator[Shell]:
+def shell_of(tool: Memctl, shell: str, program: Path, script: str = "") -> Iterator[Shell]:
     needed(shell)
     folder = tool.root / "here"
     folder.mkdir()
     script = script or tool.process(environment={"_MEMCTL_COMPLETE": f"source_{shell}"}).done().out
-    with running(shell, EXECUTABLE, tool.whole_environment(), folder, script) as one:
+    with running(shell, program, tool.whole_environment(), folder, script) as one:
         yield one
     assert not list(tool.root.rglob("PWN*"))
 
@@ -89,18 +89,18 @@ def written(tmp_path: Path) -> Memctl:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_is_offered_is_the_argument(shell: str, tmp_path: Path) -> None:
+def test_what_is_offered_is_the_argument(shell: str, tmp_path: Path, program: Path) -> None:
     tool = Memctl(tmp_path)
     values = [value for value in VALUES if not (shell == "fish" and value.startswith(NOT_BY_FISH))]
     tagged(tool, values)
 
-    with shell_of(tool, shell) as one:
+    with shell_of(tool, shell, program) as one:
         for number, value in enumerate(values):
             assert one.arguments(f"memctl --user u{number} list --tag \t")[4:] == [value]
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_every_kind_of_name(shell: str, written: Memctl) -> None:
+def test_every_kind_of_name(shell: str, written: Memctl, program: Path) -> None:
     in_a_file = EVERYTHING.replace("/", "")
     expected = {
         "show id": f"id{EVERYTHING}",
@@ -112,13 +112,13 @@ def test_every_kind_of_name(shell: str, written: Memctl) -> None:
         "--user user": f"user{in_a_file}",
     }
 
-    with shell_of(written, shell) as one:
+    with shell_of(written, shell, program) as one:
         for typed, value in expected.items():
             assert one.arguments(f"memctl {typed}\t")[-1] == value
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_is_typed_may_be_quoted(shell: str, written: Memctl) -> None:
+def test_what_is_typed_may_be_quoted(shell: str, written: Memctl, program: Path) -> None:
     whole = f"tag{EVERYTHING}"
     expected = {
         **dict.fromkeys(("--tag 'tag", '--tag "tag', "--tag tag'!\"#'", '--tag tag\\!\\"\\#'), whole),
@@ -127,15 +127,15 @@ def test_what_is_typed_may_be_quoted(shell: str, written: Memctl) -> None:
         **dict.fromkeys(("--tag p=", "--tag 'p=q ", "--tag p=q\\ "), "p=q r"),
     }
 
-    with shell_of(written, shell) as one:
+    with shell_of(written, shell, program) as one:
         for typed, value in expected.items():
             assert one.arguments(f"memctl list {typed}\t")[-1] == value
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_what_is_not_offered(shell: str, written: Memctl) -> None:
+def test_what_is_not_offered(shell: str, written: Memctl, program: Path) -> None:
     """What a terminal does not show, and an id that the command would take for an option."""
-    with shell_of(written, shell) as one:
+    with shell_of(written, shell, program) as one:
         assert one.arguments("memctl list --tag zzh\t")[-1] == "zzh"
         assert one.arguments("memctl list --tag zzl\t")[-1] == "zzl"
         assert one.arguments("memctl restore \t")[-1] == f"gone{EVERYTHING}"
@@ -144,8 +144,8 @@ def test_what_is_not_offered(shell: str, written: Memctl) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_commands_options_and_files(shell: str, written: Memctl) -> None:
-    with shell_of(written, shell) as one:
+def test_commands_options_and_files(shell: str, written: Memctl, program: Path) -> None:
+    with shell_of(written, shell, program) as one:
         (written.root / "here" / "a file;touch PWN.jsonl").write_text("")
 
         assert one.arguments("memctl inspe\t") == ["inspect"]
@@ -154,7 +154,7 @@ def test_commands_options_and_files(shell: str, written: Memctl) -> None:
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_script_of_an_earlier_version(shell: str, tmp_path: Path) -> None:
+def test_a_script_of_an_earlier_version(shell: str, tmp_path: Path, program: Path) -> None:
     """It evaluates what it is given, or inserts it as it is: only what is harmless is offered."""
     tool = Memctl(tmp_path)
     values = [*VALUES[:50:3], "x\\$(touch PWN)", '"\'"$(touch PWN)"\'"', "a.b/c:d-e_f", "日本語"]
@@ -165,7 +165,7 @@ def test_a_script_of_an_earlier_version(shell: str, tmp_path: Path) -> None:
         "prog_name": "memctl",
     }
 
-    with shell_of(tool, shell, script) as one:
+    with shell_of(tool, shell, program, script) as one:
         for number, value in enumerate(values):
             got = one.arguments(f"memctl --user u{number} list --tag \t")[4:]
             assert not harmless(value) or got == [value]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import pickle
 import shutil
 from collections.abc import Iterator, Sequence
@@ -10,13 +9,14 @@ from dataclasses import dataclass, replace
 from difflib import unified_diff
 from pathlib import Path
 
-from conftest import content_of, elements, forget_progress, left_over, same_as_rebuilt
+from conftest import elements, forget_progress, left_over, same_as_rebuilt
+from failing.changes import is_new
 
 from durability import operations
 from durability.disk import Snapshot
 from durability.nursery import CHANGE, LOCK, LOOK, Nursery
 from durability.operations import LATER, NOW, PLAIN, opened
-from memctl import MemoryStore, doctor
+from memctl import doctor
 from memctl.storage.files import journal
 from memctl.storage.files.layout import UserFolder
 
@@ -81,7 +81,7 @@ def _traced(
 ) -> tuple[Path, bytes, Snapshot, Snapshot]:
     root, trace, begin = work / "traced", work / "trace", work / "snapshot"
     operations.copy(template, root)
-    told = nursery(list(steps), root, kinds=CHANGE | LOOK | LOCK, trace=str(trace), snapshot=str(begin))
+    told = nursery.run(list(steps), root, kinds=CHANGE | LOOK | LOCK, trace=str(trace), snapshot=str(begin))
     assert told["outcomes"] == [None] * len(steps), told
     end = begin.with_name("snapshot of the end")
     shutil.rmtree(root)
@@ -95,7 +95,7 @@ def _states(
     root, copies = work / "reference", work / "states"
     operations.copy(template, root)
     copies.mkdir()
-    told = nursery(list(steps), root, states=str(copies))
+    told = nursery.run(list(steps), root, states=str(copies))
     assert told["outcomes"] == [None] * len(steps), told
     states: list[Truth] = []
     after, known = [], []
@@ -172,7 +172,7 @@ def check(
             assert found in legal, f"half-done:\n{_differences(found, legal)}"
         assert journal.unfinished(store.folder) is None
         assert len(store.history.operations()) >= whole.known[acknowledged], "what was done cannot be undone"
-        if thorough and answer.index.state == "fresh" and _is_new(store):
+        if thorough and answer.index.state == "fresh" and is_new(store):
             same_as_rebuilt(store)
             store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)
             explained = {problem.path for problem in doctor.examine(store)}
@@ -180,21 +180,6 @@ def check(
             store.sessions.flush(now=LATER)
             assert left_over(store.folder.root) == [], "litter that stays"
             same_as_rebuilt(store)
-
-
-_seen: set[bytes] = set()
-
-
-def _is_new(store: MemoryStore) -> bool:
-    """Whether no store like this was looked at: its files but for locks, and what its index holds."""
-    files = (path for path in sorted(store.folder.root.parent.rglob("*")) if path.is_file())
-    apart = {"cache", ".cache", "locks", "lock"}
-    found = {str(path): operations.plain(path) for path in files if not apart & set(path.parts)}
-    whole = operations.numbered({**found, "the index": repr(content_of(store.engine.files.index))})
-    digest = hashlib.blake2b(repr(whole).encode()).digest()
-    new = digest not in _seen
-    _seen.add(digest)
-    return new
 
 
 def _is_mixed(found: Truth, legal: Sequence[Truth]) -> bool:

@@ -1,26 +1,22 @@
-"""A process behind the shim (shim.c) that has everything imported, and forks a child for each case.
-
-Run as a module it reads orders, one line of JSON each, and answers each with what the child said. `Nursery` is the
-other end.
-"""
+"""A process behind the shim (shim.c) that forks a child for each case: see `failing.nursery`."""
 
 from __future__ import annotations
 
 import contextlib
 import ctypes
-import gc
 import json
 import os
 import pickle
-import secrets
 import shutil
-import signal
 import subprocess
 import sys
 import tempfile
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
+
+from failing import nursery
+from failing.changes import fixed_tokens
 
 HERE = Path(__file__).parent
 
@@ -37,19 +33,13 @@ def built(folder: Path) -> Path | None:
     return target if subprocess.run(command, capture_output=True, check=False).returncode == 0 else None
 
 
-class Nursery:
+class Nursery(nursery.Nursery):
     """The process, from the outside."""
 
     def __init__(self, shim: Path, behind: Sequence[str] = ()) -> None:
-        """Start it, `behind` another program that looks on."""
-        path = os.pathsep.join([str(HERE.parent), os.environ.get("PYTHONPATH", "")])
-        environment = {**os.environ, "LD_PRELOAD": str(shim), "PYTHONPATH": path}
-        command = [*behind, sys.executable, "-m", "durability.nursery"]
-        self.process = subprocess.Popen(
-            command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, env=environment
-        )
+        super().__init__("-m", __name__, behind=behind, environment={"LD_PRELOAD": str(shim)})
 
-    def __call__(self, steps: list[str], root: Path, **order: Any) -> dict[str, Any]:
+    def run(self, steps: list[str], root: Path, **order: Any) -> dict[str, Any]:
         """Run operations in a child.
 
         Args:
@@ -62,43 +52,14 @@ class Nursery:
             begun: None, or an error's class, whether it is memctl's, its message, hint and place; `later`, what the
             same process met when it asked the store once more, with the fault over.
         """
-        assert self.process.stdin
-        assert self.process.stdout
-        print(json.dumps({"steps": steps, "root": str(root), **order}), file=self.process.stdin, flush=True)
-        answer: dict[str, Any] = json.loads(self.process.stdout.readline())
-        assert "broken" not in answer, answer["broken"]
-        return answer
-
-    def close(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.close()
-        self.process.wait()
+        killed, said = self("run", root, steps=steps, **order)
+        return {"killed": killed, **({} if killed else json.loads(said))}
 
 
 # Inside
 
 
-def _main() -> None:
-    _warm()
-    for line in sys.stdin:
-        order = json.loads(line)
-        inlet, outlet = os.pipe()
-        child = os.fork()
-        if child == 0:
-            os.close(inlet)
-            _child(order, outlet)
-        os.close(outlet)
-        said = b""
-        while chunk := os.read(inlet, 65536):
-            said += chunk
-        os.close(inlet)
-        _, status = os.waitpid(child, 0)
-        killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
-        print(json.dumps({"killed": True} if killed else _heard(said, status)), flush=True)
-
-
 def _warm() -> None:
-    """Import, compile and load here what each child would have to, which costs more than what it is there for."""
     from durability import operations
 
     with tempfile.TemporaryDirectory() as folder:
@@ -107,33 +68,13 @@ def _warm() -> None:
             for act in operations.IN_STORE.values():
                 with contextlib.suppress(Exception):
                     act(store)
-    gc.freeze()
 
 
-def _heard(said: bytes, status: int) -> dict[str, Any]:
-    try:
-        return {"killed": False, **json.loads(said)}
-    except ValueError:
-        return {"broken": f"status {status}: {said.decode()}"}
-
-
-def _child(order: dict[str, Any], out: int) -> None:
-    try:
-        answer = _run(order)
-    except BaseException:
-        import traceback
-
-        answer = {"broken": traceback.format_exc()}
-    os.write(out, json.dumps(answer).encode())
-    os._exit(0)
-
-
-def _run(order: dict[str, Any]) -> dict[str, Any]:
+def _run(order: dict[str, Any], out: int) -> None:
     from durability import disk, operations
 
     root, steps = Path(order["root"]), order["steps"]
-    numbers = iter(range(1, 10**9))
-    secrets.token_hex = lambda length=32: f"{next(numbers):0{2 * length}x}"  # type: ignore[assignment]
+    fixed_tokens()
     store = operations.opened(root)
     operations.fixed_ids(store)
     operations.BEFORE.get(steps[0], lambda store: store.sync())(store)
@@ -163,7 +104,8 @@ def _run(order: dict[str, Any]) -> dict[str, Any]:
     if not in_folder:
         later = _outcome(lambda store: store.query("tea", now=operations.NOW), store)
         store.close()
-    return {"calls": calls, "failed": shim.shim_failed().decode(), "outcomes": outcomes, "later": later}
+    answer = {"calls": calls, "failed": shim.shim_failed().decode(), "outcomes": outcomes, "later": later}
+    os.write(out, json.dumps(answer).encode())
 
 
 def _outcome(act: Callable[[Any], Any], on: Any) -> list[Any] | None:
@@ -202,4 +144,4 @@ def _copy_state(target: Path, root: Path, name: str) -> None:
 
 
 if __name__ == "__main__":
-    _main()
+    nursery.serve({"run": _run}, _warm)

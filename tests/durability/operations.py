@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
@@ -11,11 +10,11 @@ from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
-from test_crash import BEFORE as BEFORE_CHANGES
-from test_crash import DETAIL, NOW, PLAIN, SECRET, opened, prepared
-from test_crash import OPERATIONS as CHANGES
-from test_crash import SEVERAL as SEVERAL_CHANGES
-from test_crash import _new_ids as fixed_ids
+from failing.changes import BEFORE as BEFORE_CHANGES
+from failing.changes import DETAIL, NOW, PLAIN, SECRET, numbered, opened, prepared
+from failing.changes import OPERATIONS as CHANGES
+from failing.changes import SEVERAL as SEVERAL_CHANGES
+from failing.changes import new_ids as fixed_ids
 
 from memctl import MemoryStore, config, doctor, open_store
 from memctl.core.models import Memory, Query
@@ -36,7 +35,7 @@ SAID = (
 
 
 def template(root: Path) -> None:
-    """The store of `test_crash`, with sessions, a task, documents and near-duplicates."""
+    """The store of `failing.changes`, with sessions, a task, documents and near-duplicates."""
     prepared(root)
     with opened(root) as store:
         made = [Memory(DUPLICATE, "Alice likes tea!"), Memory(CANDIDATE, "Bob likes jam.", status="candidate")]
@@ -188,7 +187,7 @@ _APART = {"cache", "displaced", ".cache", "locks"}
 def truth(root: Path) -> dict[str, str]:
     """All files of a store that must be whole, without logs, locks, caches and what lies aside.
 
-    Random names of the moment (of records, tasks and queues) are replaced by their number in order.
+    Random names of the moment are replaced by their number in order.
     """
     found = {}
     for path in sorted(root.rglob("*")):
@@ -212,21 +211,6 @@ def _begun(path: Path) -> bool:
 
 def plain(path: Path) -> str:
     return path.read_bytes().decode("utf-8", "backslashreplace")
-
-
-_RANDOM = re.compile(
-    r"mem_20250601\d{0,6}_[0-9a-f]{12}|task_\d{8}_[0-9a-f]{12}|\b[0-9a-f]{32}\b|\b(?:op|rcp)_\d{14}_[0-9a-f]+"
-)
-
-
-def numbered(found: dict[str, str]) -> dict[str, str]:
-    """Files with their random names of the moment replaced by the number of each."""
-    names: dict[str, str] = {}
-
-    def number(match: re.Match[str]) -> str:
-        return names.setdefault(match[0], f"#{len(names)}")
-
-    return {_RANDOM.sub(number, path): _RANDOM.sub(number, text) for path, text in found.items()}
 
 
 def between(before: Path, after: Path, target: Path) -> None:

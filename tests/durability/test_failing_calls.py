@@ -93,7 +93,7 @@ def _wrong(operation: str, fault: Fault, whole: Reference, nursery: Nursery, tem
     """What is wrong after a fault; empty where nothing is."""
     root = fast / "failing"
     operations.copy(template, root)
-    told = nursery([operation], root, **fault.order)
+    told = nursery.run([operation], root, **fault.order)
     outcome = None if told["killed"] else told["outcomes"][0]
     try:
         assert told.get("later") is None, "the process cannot go on"

@@ -39,7 +39,7 @@ def test_nothing_gets_past_the_shim(shim: Path, template: Path, fast: Path) -> N
     seen = ["strace", "-ff", "-y", "-s", "0", "-o", str(fast / "seen"), "-e", f"trace={','.join(CHANGING)},access"]
     nursery = Nursery(shim, behind=seen)
     steps = [step for row in operations.SEQUENCES.values() for step in row]
-    told = nursery(steps, root, kinds=CHANGE, trace=str(trace))
+    told = nursery.run(steps, root, kinds=CHANGE, trace=str(trace))
     nursery.close()
     assert told["outcomes"] == [None] * len(steps)
     ours = Counter(event.one for event in events(trace.read_bytes()) if event.what == "call")

@@ -312,7 +312,7 @@ def test_a_memory_that_fails_costs_no_reply(made, caplog):
     def broken(*_args, **_options):
         raise StorageError("the disk is gone")
 
-    mw.memory.query = mw._learner.extraction.run = broken
+    mw.memory.query = mw.learner.extraction.run = broken
     answers, _ = run(mw, Scripted("Hello."), "I live in Porto.")
     assert answers == ["Hello."]
     assert [record.levelname for record in caplog.records if "the disk is gone" in record.message] == [
@@ -324,13 +324,13 @@ def test_a_memory_that_fails_costs_no_reply(made, caplog):
 def test_learning_is_off_the_hot_path(made):
     mw = made(mode="static")
     go_on = threading.Event()
-    extract = mw._learner.extraction.run
+    extract = mw.learner.extraction.run
 
     def slow(*args, **options):
         go_on.wait(30)
         return extract(*args, **options)
 
-    mw._learner.extraction.run = slow
+    mw.learner.extraction.run = slow
 
     async def talk():
         agent = await agent_with(mw, Scripted("one", "two"))
@@ -352,7 +352,7 @@ def test_a_language_model_that_fails_leaves_the_rules(made):
             raise ProviderError("it is down")
 
     mw = made(mode="static")
-    mw._learner.engine.llm = Broken()
+    mw.learner.engine.llm = Broken()
     run(mw, Scripted("ok"), "I live in Porto.")
     assert any("Porto" in text for text in known(mw))
 

@@ -140,10 +140,10 @@ ELSEWHERE = {
     "mcp": "a server, in test_together.py",
     "model install": "downloads a model; tests/providers/test_fastembed.py",
     "eval": "writes nothing but the file it begins",
-    "transcripts delete": "cut off in tests/test_transcripts_durable.py",
+    "transcripts delete": "cut off in tests/conversations/test_transcripts_durable.py",
     "transcripts pause": "one file, written as a whole",
     "transcripts resume": "one file, written as a whole",
-    "git transcripts": "one file, written as a whole; tests/test_transcripts_git.py",
+    "git transcripts": "one file, written as a whole; tests/git/test_transcripts_git.py",
     "state adopt": "cut off at each step in tests/test_local_state.py",
 }
 """Commands that are killed, or cannot be, elsewhere."""

@@ -3,8 +3,6 @@
 What the commands acknowledged is kept in this process, outside of the store. After each kill all that was acknowledged
 is there, nothing is half-made, every file can be read, `doctor` finds nothing that the kill broke, and the index is
 what a rebuild gives. Then the command is run again, as a person would.
-
-The nursery is that of tests/test_crash.py, with the whole command line for a child.
 """
 
 from __future__ import annotations
@@ -14,7 +12,6 @@ import os
 import random
 import re
 import shutil
-import sys
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
@@ -24,8 +21,9 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
+from failing.commands import SAMPLE_STORE, serve_commands
+from failing.nursery import Nursery
 from story import ELSEWHERE, READING, STORY, Step, names
-from test_crash import Nursery, run_nursery, watched
 
 from memctl import MemoryStore, config, doctor, open_store
 from memctl.core.formats import document
@@ -34,38 +32,10 @@ from memctl.doctor import codes
 from memctl.history import past
 from memctl.storage.files import journal, layout, sessions, signing
 
-SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
 NOW = "2026-10-28T12:00:00Z"
 ROUNDS = int(os.environ.get("MEMCTL_TORTURE_KILLS", "2000")) // len(STORY) if TORTURE else 1
 ALLOWED = {0, 1, 2, 7}
 """Exit codes of a command that is run again: done, not found, or refused because it is done already."""
-
-
-# The child
-
-
-def _command(order: dict[str, Any], out: int) -> None:
-    """Run one command line; say how it ended, in which state, and how many calls it made, unless killed before."""
-    os.environ.update(order["environment"])
-    os.chdir(order["root"])
-    for stream in (0, 1, 2):
-        os.dup2(os.open(os.devnull, os.O_RDWR), stream)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-    code: list[int] = []
-    os.write(out, b"\n")
-    events = watched(order.get("kill_at", {}), lambda: code.append(_main(order["line"])))
-    os.write(out, json.dumps({"code": code[0], **events}).encode() + b"\n")
-    if order.get("kill_at"):
-        time.sleep(60)
-
-
-def _main(line: list[str]) -> int:
-    from memctl.cli.main import main
-
-    return main(line)
-
-
-# The test's side
 
 
 @dataclass
@@ -317,7 +287,4 @@ def test_every_command_that_writes_is_in_the_story() -> None:
 
 
 if __name__ == "__main__":
-    from memctl.cli import main as _loaded  # noqa: F401
-    from memctl.store import MemoryStore as _also_loaded  # noqa: F401
-
-    run_nursery({"command": _command})
+    serve_commands(step.line for step in STORY)

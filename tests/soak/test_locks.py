@@ -6,6 +6,8 @@ be a network's file system: all that one machine can see of another through a sh
 
 from __future__ import annotations
 
+import errno
+import fcntl
 import json
 import os
 import signal
@@ -19,7 +21,7 @@ from pathlib import Path
 
 import pytest
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
-from test_concurrency import Player, held
+from failing.test_concurrency import Player, held
 
 from memctl import MemoryStore, open_store
 from memctl.doctor import examine
@@ -57,7 +59,7 @@ def store(root: Path) -> Iterator[MemoryStore]:
 @pytest.fixture
 def shared(monkeypatch: pytest.MonkeyPatch) -> None:
     """Every folder lies on a file server."""
-    monkeypatch.setattr(lock, "_file_system", lambda path: "nfs4")
+    monkeypatch.setattr(lock, "file_system", lambda path: "nfs4")
 
 
 def run(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
@@ -102,7 +104,7 @@ def test_dead_holders(root: Path, store: MemoryStore) -> None:
 def test_the_number_of_a_dead_holder_is_used_again(store: MemoryStore) -> None:
     """Its note names a process that has nothing to do with it: that one is not blamed, and nobody is told to stop it."""
     path = store.folder.lock
-    innocent = Holder(os.getpid(), os.uname().nodename, "memctl", "2026-01-01T00:00:00Z", lock._boot(), "1")
+    innocent = Holder(os.getpid(), os.uname().nodename, "memctl", "2026-01-01T00:00:00Z", lock.boot_id(), "1")
     assert innocent.gone
     sign(path, innocent)
     store.add("Nobody holds it")
@@ -234,30 +236,28 @@ def test_the_other_machine_is_gone(shared: None, store: MemoryStore) -> None:
 
 def test_who_counts_as_another_machine(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """On a disk of one's own, and from a container on the same system, the lock itself tells; a restart left its note."""
-    path, boot, host = store.folder.lock, lock._boot(), os.uname().nodename
+    path, boot, host = store.folder.lock, lock.boot_id(), os.uname().nodename
     sign(path, ELSEWHERE)
     store.add("On a disk of this machine nobody else can hold it")
-    monkeypatch.setattr(lock, "_file_system", lambda path: "nfs4")
+    monkeypatch.setattr(lock, "file_system", lambda path: "nfs4")
     sign(path, replace(ELSEWHERE, boot=boot))
     store.add("A container here was killed")
     sign(path, replace(ELSEWHERE, host=host))
     store.add("This machine was started anew")
     for kind, is_shared in (("fuse.sshfs", True), ("cifs", True), ("ext4", False), ("tmpfs", False), ("", False)):
-        monkeypatch.setattr(lock, "_file_system", lambda path, kind=kind: kind)
-        assert lock._is_shared(path) is is_shared
+        monkeypatch.setattr(lock, "file_system", lambda path, kind=kind: kind)
+        assert lock.is_shared(path) is is_shared
 
 
 def test_the_kind_of_a_file_system(tmp_path: Path) -> None:
     known = {line.split()[-1] for line in Path("/proc/filesystems").read_text().splitlines()}
-    assert lock._file_system(tmp_path) in known | {"overlay"}
-    assert lock._file_system(Path("/proc/self")) == "proc"
-    assert not lock._is_shared(Path("/proc/self"))
+    assert lock.file_system(tmp_path) in known | {"overlay"}
+    assert lock.file_system(Path("/proc/self")) == "proc"
+    assert not lock.is_shared(Path("/proc/self"))
 
 
 def test_a_file_system_without_locks(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Two could write at once there: nothing is written, and the reason is said."""
-    import errno
-    import fcntl
 
     def refuse(handle: int, how: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
@@ -288,15 +288,15 @@ def test_the_file_is_deleted_while_it_is_waited_for(root: Path, store: MemorySto
 
 def test_the_file_is_deleted_in_the_moment_it_is_locked(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Between its opening and its locking: that lock is let go, and the file is made anew."""
-    path, real, seen = store.folder.lock, lock._try, []
+    path, real, seen = store.folder.lock, fcntl.flock, []
 
-    def late(handle: int, where: Path) -> bool:
-        if where == path and not seen:
+    def late(handle: int, how: int) -> None:
+        if not seen and os.path.samestat(os.fstat(handle), path.stat()):
             seen.append(handle)
             path.unlink()
-        return real(handle, where)
+        real(handle, how)
 
-    monkeypatch.setattr(lock, "_try", late)
+    monkeypatch.setattr(fcntl, "flock", late)
     with lock.exclusive(path, timeout=1):
         assert seen
         assert json.loads(path.read_text())["pid"] == os.getpid(), "others find another file, and lock that"
@@ -313,7 +313,7 @@ def test_locked_is_waited_for_in_turn(root: Path) -> None:
 
 def test_a_busy_writer_keeps_nobody_out(store: MemoryStore, monkeypatch: pytest.MonkeyPatch) -> None:
     """Who takes the lock again and again lets those go first who wait for it."""
-    monkeypatch.setattr(lock, "_COURTESY_SECONDS", 60.0)
+    monkeypatch.setattr(lock, "COURTESY_SECONDS", 60.0)
     path, order = store.folder.lock, []
     waits = threading.Event()
 

@@ -8,11 +8,8 @@ file at the same time still does.
 from __future__ import annotations
 
 import json
-import os
 import random
 import shutil
-import sys
-import time
 from collections.abc import Callable, Iterator
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
@@ -21,7 +18,8 @@ from typing import Any
 
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt
-from test_crash import Nursery, run_nursery, watched
+from failing.commands import OUTPUT, serve_commands
+from failing.nursery import Nursery
 
 from memctl import MemoryStore, doctor, open_store
 from memctl.core.models import Memory
@@ -94,34 +92,6 @@ ALLOWED = {0, 1}
 """Done, or there is no such thing. Never refused, unreadable, or a fault of memctl's."""
 
 
-def _child_command(order: dict[str, Any], out: int) -> None:
-    """Run one command line with its output in a file; say how it ended, unless it is killed before."""
-    root = Path(order["root"])
-    os.environ[signing.KEY_VARIABLE] = str(signing.key_file())
-    os.environ |= {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "MEMCTL_NOW": "2026-06-01T12:00:00Z"}
-    os.environ |= {"XDG_CACHE_HOME": str(root / "cache"), "HOME": str(root), "TYPER_USE_RICH": "0"}
-    os.chdir(root)
-    target = os.open(root / "output", os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
-    os.dup2(os.open(os.devnull, os.O_RDONLY), 0)
-    os.dup2(target, 1)
-    os.dup2(target, 2)
-    sys.stdin, sys.stdout, sys.stderr = open(0), open(1, "w"), open(2, "w")  # noqa: SIM115
-    code: list[int] = []
-    os.write(out, b"\n")
-    events = watched(order.get("kill_at", {}), lambda: code.append(_main(order["line"])))
-    sys.stdout.flush()
-    sys.stderr.flush()
-    os.write(out, json.dumps({"code": code[0], **events}).encode() + b"\n")
-    if "delay" in order:
-        time.sleep(60)
-
-
-def _main(line: list[str]) -> int:
-    from memctl.cli.main import main
-
-    return main(line)
-
-
 @pytest.fixture(scope="module")
 def nursery() -> Iterator[Nursery]:
     found = Nursery(__file__)
@@ -150,8 +120,14 @@ def there(root: Path) -> set[str]:
 
 
 def run(nursery: Nursery, root: Path, line: tuple[str, ...], **order: Any) -> tuple[bool, dict[str, int], str]:
-    killed, said = nursery("command", root, line=list(line), **order)
-    return killed, json.loads(said.strip() or "{}"), (root / "output").read_text()
+    killed, said = nursery("command", root, line=list(line), environment=_environment(root), **order)
+    return killed, json.loads(said.strip() or "{}"), (root / OUTPUT).read_text()
+
+
+def _environment(root: Path) -> dict[str, str]:
+    store = {"MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", "MEMCTL_NOW": "2026-06-01T12:00:00Z"}
+    home = {signing.KEY_VARIABLE: str(signing.key_file()), "XDG_CACHE_HOME": str(root / "cache"), "HOME": str(root)}
+    return {**store, **home, "TYPER_USE_RICH": "0"}
 
 
 def killed_at(nursery: Nursery, templates: Path, root: Path, removal: str, **kill_at: int) -> None:
@@ -349,10 +325,5 @@ def test_a_trimmed_log_still_explains_the_last_operation(undone: Path) -> None:
         assert {m.memory_id for m in store.all()} == kept(KEPT)
 
 
-CHILDREN = {"command": _child_command}
-
 if __name__ == "__main__":
-    from memctl.cli import main as _loaded  # noqa: F401
-    from memctl.store import MemoryStore as _also_loaded  # noqa: F401
-
-    run_nursery(CHILDREN)
+    serve_commands(line.split() for line in NEXT)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
-from test_crash import own_path
+from failing.nursery import own_path
 
 from memctl import open_store
 from memctl.core.models import Memory

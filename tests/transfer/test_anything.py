@@ -64,7 +64,7 @@ LINES = st.sampled_from(
 @settings(max_examples=300, deadline=None)
 def test_any_note(text):
     try:
-        note = notes._parsed(text.encode("utf-8", "replace"), "folder/note.md")
+        note = notes.parsed(text.encode("utf-8", "replace"), "folder/note.md")
     except MemctlError:
         return
     for memory, *_ in notes.memories(note, None):

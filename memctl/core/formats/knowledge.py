@@ -147,7 +147,7 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
     """
     lines = decode(data, path).split("\n")
     if path.lower().endswith((*MARKDOWN, ".rst")):  # whose headings may be underlined alike
-        front, begin = _front_matter(lines)
+        front, begin = front_matter(lines)
         found = _of_sections(lines, _sections(_markdown(lines, begin), _flat(front.get("title"))))
     else:
         found = ((piece, "") for piece in _packed(lines, list(_paragraphs(lines))))
@@ -163,7 +163,7 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
 # Reading Markdown by lines
 
 
-def _front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
+def front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
     """The fields of the front matter and where the body begins; what is no mapping is text like any other."""
     if not lines or lines[0].rstrip() != "---":
         return {}, 0

@@ -67,7 +67,7 @@ def terms(text: str) -> list[str]:
     known, accents, word = _latin_patterns()
     if known.fullmatch(folded):
         return _stemmed(word.findall(_unaccented(folded, accents).replace("’", "'")), "english")
-    return list(_unicode_terms(text))
+    return list(unicode_terms(text))
 
 
 def words(text: str) -> list[str]:
@@ -103,7 +103,8 @@ def _stemmed(words: list[str], language: str) -> list[str]:
     return [stemmer.stem_word(word).replace("'", "")[:LONGEST_TERM] for word in words]
 
 
-def _unicode_terms(text: str) -> Iterator[str]:
+def unicode_terms(text: str) -> Iterator[str]:
+    """As `terms`, by the rules for every script, which need an import."""
     tokens, accents, _ = _patterns()
     for match in tokens.finditer(_unaccented(_folded(text), accents)):
         if run := match["run"]:

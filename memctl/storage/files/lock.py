@@ -32,7 +32,7 @@ _LONGEST_PAUSE_SECONDS = 0.01
 """Short against the some milliseconds a busy writer is without the lock between two changes, or it keeps others out."""
 _LONGEST_NOTE = 4096
 
-_COURTESY_SECONDS = 1.0
+COURTESY_SECONDS = 1.0
 """How long one who has not the turn waits for who has it: that one may be stopped."""
 
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
@@ -64,12 +64,12 @@ class Holder:
     @property
     def elsewhere(self) -> bool:
         """On another machine; containers on one machine share its system, which knows of all their locks."""
-        return self.host != socket.gethostname() and (not self.boot or self.boot != _boot())
+        return self.host != socket.gethostname() and (not self.boot or self.boot != boot_id())
 
     @property
     def known_here(self) -> bool:
         """Whether the process can be looked up by its number."""
-        return self.host == socket.gethostname() and self.boot == _boot()
+        return self.host == socket.gethostname() and self.boot == boot_id()
 
     @property
     def gone(self) -> bool:
@@ -125,7 +125,7 @@ def _taken(path: Path, timeout: float) -> int:
         while True:
             waited = time.monotonic() - begun
             turn = _turn(path) if turn is None else turn
-            if turn is not None or waited >= min(timeout, _COURTESY_SECONDS):
+            if turn is not None or waited >= min(timeout, COURTESY_SECONDS):
                 if (handle := _taken_now(path)) is not None:
                     return handle
                 if waited >= timeout:
@@ -194,7 +194,7 @@ def _in_place(handle: int, path: Path) -> bool:
 def _left_elsewhere(handle: int, path: Path) -> Holder | None:
     """Another machine that did not let go, where this one's system cannot know whether it still works."""
     found = _note(handle)
-    return found if found and found.elsewhere and _is_shared(path) else None
+    return found if found and found.elsewhere and is_shared(path) else None
 
 
 def _sign(handle: int) -> None:
@@ -202,7 +202,7 @@ def _sign(handle: int) -> None:
     command = Path(sys.argv[0]).name if sys.argv and sys.argv[0] else "python"
     since = times.to_text(datetime.now(UTC).replace(microsecond=0))  # a clock that is set would tell nothing
     pid = os.getpid()
-    holder = Holder(pid, socket.gethostname(), command[:200], since, _boot(), _process(pid)[1])
+    holder = Holder(pid, socket.gethostname(), command[:200], since, boot_id(), _process(pid)[1])
     note = json.dumps(asdict(holder)).encode()
     with suppress(OSError):  # a courtesy: a full disk must not keep anybody out
         os.ftruncate(handle, os.pwrite(handle, note, 0))
@@ -277,7 +277,8 @@ def examine(path: Path) -> str:
 
 
 @cache
-def _boot() -> str:
+def boot_id() -> str:
+    """What tells this run of this machine's system from others; empty where the system does not say."""
     try:
         return Path("/proc/sys/kernel/random/boot_id").read_text().strip()
     except OSError:
@@ -303,12 +304,13 @@ def _runs(pid: int) -> bool:
     return True
 
 
-def _is_shared(path: Path) -> bool:
-    kind = _file_system(path)
+def is_shared(path: Path) -> bool:
+    """Whether other machines may write to a file's system at the same time."""
+    kind = file_system(path)
     return kind in _SHARED or kind.startswith("fuse.")
 
 
-def _file_system(path: Path) -> str:
+def file_system(path: Path) -> str:
     """The kind of file system a file lies on, by the longest mount point above it; empty where nobody says."""
     try:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()

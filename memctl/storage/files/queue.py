@@ -23,14 +23,14 @@ from memctl.storage.files.sessions import HINT, decoded, encoded, is_id
 _QUEUED = re.compile(r"evt_\d{14}_[0-9a-f]{16}")
 
 
-_MOST_IN_A_SECOND = 0xFFFF
+MOST_IN_A_SECOND = 0xFFFF
 
 
 def id_of(folder: UserFolder, session_id: str, message_ids: Sequence[str], now: datetime) -> str:
     """The id under which messages are queued: in time order, within a second in the order of the calls."""
     head = f"evt_{now:%Y%m%d%H%M%S}_"
     before = [name for _, name in waiting(folder) if name.startswith(head)]
-    place = min(int(before[-1][len(head) : len(head) + 4], 16) + 1, _MOST_IN_A_SECOND) if before else 0
+    place = min(int(before[-1][len(head) : len(head) + 4], 16) + 1, MOST_IN_A_SECOND) if before else 0
     content = "\0".join((session_id, *message_ids)).encode("utf-8", "surrogatepass")
     return f"{head}{place:04x}{blake2b(content, digest_size=6).hexdigest()}"
 

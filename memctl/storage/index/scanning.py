@@ -35,23 +35,24 @@ class Scanner:
 
     def begin(self, sketch: bytes, limit: int) -> None:
         """Begin to look for the nearest to a sketch."""
-        self._finish()
+        self.finish()
         self._asked, self._found = (sketch, limit), None
         self._thread = Thread(target=self._scan, name="memctl-scan")
         self._thread.start()
 
     def found(self, sketch: bytes, limit: int) -> Sequence[int] | None:
         """The rows that were found, nearest first; None where this was not looked for, or could not be."""
-        self._finish()
+        self.finish()
         return self._found if self._asked == (sketch, limit) else None
 
     def close(self) -> None:
-        self._finish()
+        self.finish()
         if self._connection is not None:
             self._connection.close()
             self._connection = None
 
-    def _finish(self) -> None:
+    def finish(self) -> None:
+        """Wait until what was begun is found."""
         if self._thread is not None:
             self._thread.join()
             self._thread = None

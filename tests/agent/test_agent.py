@@ -1,0 +1,253 @@
+"""An agent's memory as a whole: modes, threads, asyncio, crashes, and the loop of the example."""
+
+from __future__ import annotations
+
+import asyncio
+import subprocess
+import sys
+import threading
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+import pytest
+from conftest import same_as_rebuilt
+from failing.nursery import die, in_a_fork
+
+from memctl import MemoryStore, open_store
+from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory, AsyncAgentMemory
+from memctl.errors import ConflictError, UsageError
+
+ROOT = Path(__file__).resolve().parents[2]
+NOW = datetime(2026, 3, 1, 12, tzinfo=UTC)
+
+
+@pytest.fixture
+def store(tmp_path: Path) -> MemoryStore:
+    return open_store(tmp_path / "s", "alice", create=True)
+
+
+def contents(store: MemoryStore, kind: str = "") -> list[str]:
+    return [memory.content for memory in store.all() if kind in ("", memory.kind)]
+
+
+def test_the_example_runs_and_remembers():
+    done = subprocess.run(
+        [sys.executable, ROOT / "examples" / "agent_loop.py"], capture_output=True, text=True, check=True, timeout=120
+    )
+    assert "agent: From Wednesday." in done.stdout
+    assert "I remember: From Wednesday; prefer short answers." in done.stdout
+    assert done.stdout.count("1 call failed so far") == 2
+    assert "Thursday: lentil soup." in done.stdout
+
+
+@pytest.mark.parametrize("mode", [STATIC, AGENT, BOTH])
+def test_the_modes(mode: str, store: MemoryStore):
+    store.add("Alice prefers green tea to coffee", category="preference")
+    with AgentMemory(store, mode=mode, system="Be kind.") as memory:
+        memory.on_user_message("I live in Porto. Which tea do I like?")
+        pack = memory.build_context()
+        shown = "\n".join(str(message["content"]) for message in pack.messages)
+        assert ("green tea" in shown) == (mode != AGENT)
+        assert [m["role"] for m in pack.messages if m["content"] == "Be kind."] == ["system"]
+        assert pack.messages[-1]["content"] == "I live in Porto. Which tea do I like?"
+        assert bool(memory.tools()) == (mode != STATIC)
+        memory.on_assistant_message("Green tea.")
+        memory.settle()
+        known = [m.value for m in store.all() if m.key]
+        assert ("Porto" in known) == (mode != AGENT), "recorded after the exchange, or left to the tools"
+
+
+def test_no_such_mode(store: MemoryStore):
+    with pytest.raises(UsageError, match="no mode 'loud'"):
+        AgentMemory(store, mode="loud")
+
+
+def test_what_was_recalled_is_not_learned_again(store: MemoryStore):
+    store.add("Alice lives in Porto")
+    before = contents(store)
+    with AgentMemory(store, background=False) as memory:
+        memory.on_user_message(f"{store.build_context('where do I live?').text}\nWhere do I live?")
+        memory.on_assistant_message("In Porto.")
+    assert contents(store) == before
+
+
+def test_an_exchange_is_recorded_once(store: MemoryStore):
+    with AgentMemory(store, session_id="one") as memory:
+        for said in ("I live in Porto.", "I work at Acme.", "I like green tea.", "Thank you!"):
+            memory.on_user_message(said)
+            memory.on_assistant_message("Noted.")
+        memory.settle()
+        first = contents(store)
+        assert len(first) == len(set(first)) >= 3
+        memory.on_session_end()
+    after = [memory.content for memory in store.all() if memory.kind != "episode"]
+    assert sorted(after) == sorted(first)
+    assert len(contents(store, "episode")) == 1
+    same_as_rebuilt(store)
+
+
+def test_tools_and_the_task(store: MemoryStore):
+    with AgentMemory(store, background=False) as memory:
+        memory.on_task_start("Find the pager", target="rota")
+        memory.on_user_message("Who has the pager?")
+        call = memory.on_tool_call("read_file", {"name": "rota"})
+        memory.on_tool_result(call, "", error="ValueError: no such file")
+        call = memory.on_tool_call("read_file", {"name": "rota.txt"})
+        memory.on_tool_result(call, "Alice, from Wednesday")
+        task = memory.task()
+        assert task is not None
+        assert [(step.tool_name, step.status) for step in task.steps] == [
+            ("read_file", "failed"),
+            ("read_file", "completed"),
+        ]
+        shown = memory.build_context()
+        assert "Find the pager" in shown.text
+        assert [m["role"] for m in shown.messages if m["role"] == "tool"] == ["tool", "tool"]
+        with pytest.raises(ConflictError):
+            memory.on_task_start("Another")
+        closed = memory.on_task_complete("Alice has it")
+        assert closed.episode is not None
+        assert closed.episode.metadata["outcome"] == "success"
+        assert memory.task() is None
+
+
+def said_in_mode(store: MemoryStore, mode: str) -> None:
+    with AgentMemory(store, mode=mode, background=False, session_id=mode) as memory:
+        for number in range(60):  # more than the window holds
+            memory.on_user_message(f"I live in Porto. My cat is called Miso. Thing {number} happened yesterday.")
+            memory.on_assistant_message(f"Noted, {number}.")
+        memory.on_session_end()
+
+
+def test_the_mode_agent_records_nothing_by_itself(store: MemoryStore):
+    said_in_mode(store, "agent")
+    store.maintain()
+    assert store.all() == []
+    assert store.conversations.runs() == []
+    assert not store.query("Where do I live?").hits
+    with AgentMemory(store, mode="agent", background=False) as memory:
+        memory.on_user_message("I live in Porto.")
+        assert [m["content"] for m in memory.build_context().messages] == ["I live in Porto."], "the window has it"
+        memory.call_tool("record_to_memory", {"thinking": "", "content": ["The user lives in Porto."]})
+        memory.on_assistant_message("Noted.")
+    assert [m.content for m in store.all()] == ["The user lives in Porto."]
+
+
+def test_an_idle_session_of_the_mode_agent_leaves_nothing_either(store: MemoryStore):
+    long_ago = datetime(2026, 1, 1, tzinfo=UTC)
+    conversation = store.sessions.conversation("old", keep=False)
+    for number in range(6):
+        conversation.add(f"I live in Porto, {number}.", now=long_ago)
+    store.maintain()
+    assert (store.all(), store.sessions.ids(), store.sessions.waiting()) == ([], [], [])
+
+
+@pytest.mark.parametrize("mode", ["static", "both"])
+def test_the_other_modes_record_the_exchange(store: MemoryStore, mode: str):
+    said_in_mode(store, mode)
+    assert any(memory.value == "Porto" for memory in store.all())
+    assert len(store.conversations.runs()) == 1
+
+
+def test_an_agent_has_the_list_of_tools_it_is_given(store: MemoryStore):
+    with AgentMemory(store, background=False) as memory:
+        assert len(memory.tools()) > 10
+    with AgentMemory(store, background=False, tools="core") as memory:
+        assert len(memory.tools("anthropic")) == 6
+        assert memory.call_tool("task", {"action": "show"}).failed
+
+
+def test_the_task_logs_what_it_drew_on(store: MemoryStore):
+    tea = store.add("The pager rota lies in rota.txt").memory
+    with AgentMemory(store, background=False) as memory:
+        memory.on_task_start("Find the pager rota")
+        memory.on_user_message("Where is the pager rota?")
+        memory.build_context()
+        task = memory.task()
+        assert task is not None
+        assert tea.memory_id in str(task)
+
+
+def test_a_model_corrects_itself(store: MemoryStore):
+    with AgentMemory(store, mode=AGENT, background=False) as memory:
+        wrong = memory.call_tool("record_to_memory", {"content": "not a list"})
+        assert wrong.failed
+        assert "content" in wrong.text
+        right = memory.call_tool("record_to_memory", {"thinking": "asked to", "content": ["Alice plays the cello"]})
+        assert not right.failed
+        assert "Alice plays the cello" in contents(store)
+        assert "cello" in memory.call_tool("retrieve_from_memory", {"keywords": ["cello"]}).text
+        assert memory.call_tool("fly", {}).failed
+
+
+def test_many_threads(store: MemoryStore):
+    with AgentMemory(store) as memory:
+
+        def talk(number: int) -> None:
+            for n in range(5):
+                memory.on_user_message(f"message {number}.{n}")
+                memory.build_context(f"message {number}")
+
+        threads = [threading.Thread(target=talk, args=(number,)) for number in range(6)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        memory.settle()
+        said = {message.text for message in store.sessions.conversation().get()}
+        waiting = {name for _, name in store.sessions.waiting()}
+    assert len(said) + len(waiting) > 0
+    everything = "\n".join(path.read_text() for path in store.folder.root.glob("sessions/**/*.json"))
+    assert all(f"message {number}.{n}" in everything for number in range(6) for n in range(5))
+
+
+def test_asyncio(store: MemoryStore):
+    async def talk() -> str:
+        async with AsyncAgentMemory(AgentMemory(store)) as agent:
+            await asyncio.gather(*(agent.on_user_message(f"I like tea number {n}.") for n in range(8)))
+            await agent.on_assistant_message("So much tea.")
+            pack = await agent.build_context("tea")
+            await agent.settle()
+            return str(pack.messages)
+
+    shown = asyncio.run(talk())
+    assert all(f"tea number {n}" in shown for n in range(8))
+    assert len(contents(store)) == len(set(contents(store))), "nothing is written twice"
+    with pytest.raises(AttributeError):
+        AsyncAgentMemory(AgentMemory(store, background=False))._lock  # noqa: B018
+
+
+def test_two_agents_of_one_user(store: MemoryStore):
+    with (
+        AgentMemory(store, session_id="a", background=False) as one,
+        AgentMemory(store, session_id="b", background=False) as two,
+    ):
+        one.on_user_message("from a")
+        two.on_user_message("from b")
+        talks = [[m["content"] for m in agent.build_context().messages if m["role"] == "user"] for agent in (one, two)]
+        assert talks == [["from a"], ["from b"]], "two windows; what the other was told may be recalled, as such"
+
+
+def test_a_crashed_process_finds_its_task_and_words(tmp_path: Path):
+
+    def crash() -> None:
+        m = AgentMemory(open_store(tmp_path / "s", "alice", create=True))
+        m.on_task_start("Find the pager")
+        m.on_user_message("Where is it?")
+        m.on_task_step("Look", tool_name="ls", args={})
+        die()
+
+    assert in_a_fork(crash)
+    with open_store(tmp_path / "s", "alice") as store, AgentMemory(store, background=False) as memory:
+        task = memory.task()
+        assert task is not None
+        assert [step.description for step in task.steps] == ["Look"]
+        assert memory.build_context().messages[-1]["content"] == "Where is it?"
+
+
+def test_maintenance_reaches_what_waits(store: MemoryStore):
+    with AgentMemory(store, background=False) as memory:
+        for n in range(6):
+            memory.on_user_message(f"We shipped version {n} today and it went well.")
+        memory.maintain(now=datetime.now(UTC) + timedelta(hours=5))
+    assert contents(store, "episode")

@@ -1,0 +1,164 @@
+"""A process that has everything imported and forks a child for each case, which is killed, or says how it went.
+
+A module calls `serve` when it runs as a program, with its children by name; `Nursery` is the other end. Starting Python
+and importing memctl takes half a second, a fork some milliseconds. The children use the real store on real files and
+die of a real SIGKILL, after a while or, counted by the interpreter's profiling hook, right before their n-th call that
+touches a file or the index.
+"""
+
+from __future__ import annotations
+
+import gc
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+import traceback
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+Child = Callable[[dict[str, Any], int], None]
+"""Gets its order, and a file descriptor to say something to."""
+
+FAILED = "\nFAILED "
+
+_FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir", "ftruncate", "truncate", "fchmod"}
+"""What changes a file. (A kill leaves the same before and after an fsync; a new file is seen before its write.)"""
+
+_SQL_CALLS = {"execute", "executemany"}
+
+
+def own_path() -> str:
+    """`PYTHONPATH` of a child process that imports from the folder of the tests."""
+    return os.pathsep.join(filter(None, (str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", ""))))
+
+
+class Nursery:
+    """The process, from the outside.
+
+    Args:
+        program: what Python runs: a file, or `-m` and a module.
+        behind: another program that looks on.
+        environment: variables it gets beside this process's own.
+    """
+
+    def __init__(self, *program: str, behind: Sequence[str] = (), environment: Mapping[str, str] | None = None) -> None:
+        own = {"TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": own_path(), **(environment or {})}
+        self.process = subprocess.Popen(
+            [*behind, sys.executable, *program],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+            env={**os.environ, **own},
+        )
+
+    def __call__(self, child: str, root: Path, **order: Any) -> tuple[bool, str]:
+        """Run a child; returns whether it was killed, and what it said.
+
+        Args:
+            order: what the child understands; with `delay` it is killed so many seconds `after` so many lines.
+        """
+        assert self.process.stdin
+        assert self.process.stdout
+        self.process.stdin.write(json.dumps({"child": child, "root": str(root), **order}) + "\n")
+        self.process.stdin.flush()
+        answer = json.loads(self.process.stdout.readline())
+        assert FAILED not in answer["said"], answer["said"]
+        killed = os.WIFSIGNALED(answer["status"]) and os.WTERMSIG(answer["status"]) == signal.SIGKILL
+        assert killed or answer["status"] == 0, answer
+        return killed, answer["said"]
+
+    def close(self) -> None:
+        assert self.process.stdin
+        self.process.stdin.close()
+        self.process.wait()
+
+
+def serve(children: Mapping[str, Child], warm: Callable[[], object]) -> None:
+    """For each line of orders fork a child, kill it if so ordered, and answer with how it ended and what it said.
+
+    Args:
+        warm: does once what children do: it imports, compiles and loads what each would have to, which takes longer
+            than what they are there for.
+    """
+    warm()
+    gc.freeze()
+    for line in sys.stdin:
+        order = json.loads(line)
+        inlet, outlet = os.pipe()
+        child = os.fork()
+        if child == 0:
+            os.close(inlet)
+            _live(children[order["child"]], order, outlet)
+        os.close(outlet)
+        said = b""
+        if "delay" in order:
+            while said.count(b"\n") < order["after"] and (chunk := os.read(inlet, 65536)):
+                said += chunk
+            time.sleep(order["delay"])
+            os.kill(child, signal.SIGKILL)
+        while chunk := os.read(inlet, 65536):
+            said += chunk
+        os.close(inlet)
+        _, status = os.waitpid(child, 0)
+        print(json.dumps({"status": status, "said": said.decode()}), flush=True)
+
+
+def _live(child: Child, order: dict[str, Any], out: int) -> None:
+    try:
+        child(order, out)
+    except BaseException:
+        os.write(out, f"{FAILED}{traceback.format_exc()}".encode())
+        os._exit(1)
+    os._exit(0)
+
+
+# Inside of a child
+
+_events = {"file": 0, "sql": 0}
+_kill_at = {"file": 0, "sql": 0}
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def watched(kill_at: Mapping[str, int], act: Callable[[], Any]) -> dict[str, int]:
+    """Do something and be killed right before one of its calls; else how many of each kind it made."""
+    _kill_at.update(kill_at)
+    sys.setprofile(_watch)
+    act()
+    sys.setprofile(None)
+    return _events
+
+
+def in_a_fork(act: Callable[[], Any]) -> bool:
+    """Do something in a child of this process; returns whether it was killed. Any other failure is one here."""
+    child = os.fork()
+    if child == 0:
+        _live(lambda order, out: act(), {}, 2)
+    _, status = os.waitpid(child, 0)
+    killed = os.WIFSIGNALED(status) and os.WTERMSIG(status) == signal.SIGKILL
+    assert killed or status == 0, "the child failed, see standard error"
+    return killed
+
+
+def _watch(frame: Any, event: str, argument: Any) -> None:
+    if event == "c_call":
+        name, kind = argument.__name__, ""
+        if name in _SQL_CALLS and isinstance(argument.__self__, apsw.Connection | apsw.Cursor):
+            kind = "sql"
+        elif name in _FILE_CALLS:
+            module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__
+            kind = "file" if module in ("posix", "_io", "io") else ""
+    else:
+        kind = "file" if event == "call" and frame.f_code.co_name == "_exchange" else ""
+    if kind:
+        _events[kind] += 1
+        if _events[kind] == _kill_at[kind]:
+            die()
