@@ -138,6 +138,7 @@ def clear_stages(store: Path) -> None:
 def _unpack(path: Path, archive: Archive, target: Path) -> None:
     """Write what was verified; the file is read again, and must be the same."""
     wanted = {FOLDER + entry.path: entry for entry in archive.entries}
+    changed = invalid(path, "was changed while it was read")
     with reading(path):
         for name, _, chunks in members(path):
             data = b"".join(chunks)
@@ -145,9 +146,9 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
             if entry is not None and hashlib.sha256(data).hexdigest() == entry.sha256:
                 atomic.write_new(target / entry.path, data)
             elif name not in (MANIFEST, CONFIG_NAME):
-                raise invalid(path, "was changed while it was read")
+                raise changed
     if wanted:
-        raise invalid(path, "was changed while it was read")
+        raise changed
     made = UserFolder(target)
     for directory in (made.root, made.reflections, made.state, made.cache):
         atomic.make_directory(directory)
