@@ -116,10 +116,10 @@ class FastembedEmbedder:
         except Exception as error:  # tokenizers and onnxruntime raise bare Exception
             raise broken(self.name, str(error)) from error
 
-    def _vectors(self, found: Iterable[NumpyArray]) -> list[Sequence[float]]:
+    def _vectors(self, lazy: Iterable[NumpyArray]) -> list[Sequence[float]]:
         """Run the model, which works only while `found` is read, and check what it gives."""
         try:
-            vectors: list[Sequence[float]] = [vector.tolist() for vector in found]
+            vectors: list[Sequence[float]] = [vector.tolist() for vector in lazy]
         except Exception as error:  # as in _load
             raise broken(self.name, str(error)) from error
         for vector in vectors:

@@ -326,7 +326,7 @@ def unshare(path: Path, root: Path | None = None) -> None:
         StorageError: as `replace`.
     """
     with told(path):
-        shared = os.path.lexists(path) and (found := path.lstat()).st_nlink > 1 and stat.S_ISREG(found.st_mode)
+        shared = os.path.lexists(path) and (status := path.lstat()).st_nlink > 1 and stat.S_ISREG(status.st_mode)
     if shared:
         replace(path, read(path, root) or b"", root=root)
 
