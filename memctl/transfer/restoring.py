@@ -107,10 +107,10 @@ def _stage(store: Path) -> Iterator[Path]:
     stage = store / (_STAGE + secrets.token_hex(6))
     try:
         atomic.make_directory(stage)
-        with atomic.told(stage):
+        with atomic.writing(stage):
             handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            with atomic.told(stage):
+            with atomic.writing(stage):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield stage
         finally:
@@ -156,14 +156,14 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
     if made.transcripts.is_dir():
         transcripts.ensure_private(made)
     if (displaced := made.displaced / made.memory_file.name).exists():
-        with atomic.told(displaced):  # its new times must not look as if somebody had written into it meanwhile
+        with atomic.writing(displaced):  # its new times must not look as if somebody had written into it meanwhile
             os.utime(displaced, (0, 0))
     _sync_directories(target)
 
 
 def _sync_directories(root: Path) -> None:
     for directory, _, _ in os.walk(root):
-        with atomic.told(Path(directory)):
+        with atomic.writing(Path(directory)):
             atomic.fsync_directory(Path(directory))
 
 
@@ -178,6 +178,6 @@ def _put_in_place(folder: UserFolder, stage: Path) -> None:
         try:
             atomic.move_directory(stage / "folder", folder.root)
         except BaseException:
-            with atomic.told(folder.root):
+            with atomic.writing(folder.root):
                 (stage / "before").rename(folder.root)
             raise

@@ -110,7 +110,7 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
 
 def _unlink_shared(path: Path) -> None:
     """A lock file with another name elsewhere (a hard link) may be anything: the note must not be written into it."""
-    with atomic.told(path):
+    with atomic.writing(path):
         if os.path.lexists(path) and path.lstat().st_nlink > 1 and path.is_file():
             path.unlink()
 

@@ -27,7 +27,7 @@ _LONGEST_NAME = 200
 def recover(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
     operation = journal.unfinished(folder)
-    with atomic.told(folder.root):
+    with atomic.writing(folder.root):
         _sweep(folder, purging=operation is not None and operation.erases is not None)
     if operation is None:
         return
@@ -278,7 +278,7 @@ def keep_hand_edit(path: Path) -> None:
 
 def _lay_aside(path: Path, target: Path) -> None:
     """Durably: it is all that is left of what a person saved."""
-    with atomic.told(target):
+    with atomic.writing(target):
         path.rename(target)
         with open(target, "rb") as file:
             os.fsync(file.fileno())
