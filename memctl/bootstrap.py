@@ -273,8 +273,8 @@ def open_index(folder: UserFolder, environment: Mapping[str, str]) -> SqliteInde
 
 def _identity(folder: UserFolder) -> str:
     """What tells this folder from a copy of it, and an index of this machine's user's from one that came with it."""
-    found = folder.root.stat()
-    place = f"{found.st_dev}:{found.st_ino}:{folder.name}"
+    status = folder.root.stat()
+    place = f"{status.st_dev}:{status.st_ino}:{folder.name}"
     return f"{place}:{folder.signer.secret(place)}"
 
 

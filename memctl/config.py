@@ -258,8 +258,8 @@ def load(store: Path) -> Settings:
 
 def risks(settings: Settings) -> dict[str, str]:
     """Settings whose values need this machine's trust, and what they do."""
-    found = {f.name: f.metadata["risk"] for f in fields(Settings) if f.metadata["risk"]}
-    return {name: risk.does for name, risk in found.items() if risk.risky(getattr(settings, name))}
+    risky = {f.name: f.metadata["risk"] for f in fields(Settings) if f.metadata["risk"]}
+    return {name: risk.does for name, risk in risky.items() if risk.risky(getattr(settings, name))}
 
 
 def _parse(data: bytes) -> Mapping[str, Any]:
@@ -282,12 +282,12 @@ def _parse_yaml(text: str) -> Mapping[str, Any]:
     from memctl.core.formats import safe_yaml
 
     try:
-        found = safe_yaml.load(text)
+        parsed = safe_yaml.load(text)
     except safe_yaml.UnsafeYamlError as problem:
         raise InvalidDataError(str(problem), path=CONFIG_NAME, line=problem.line, column=problem.column) from None
-    if found is not None and not isinstance(found, dict):
+    if parsed is not None and not isinstance(parsed, dict):
         raise InvalidDataError("must hold `name: value` lines", path=CONFIG_NAME, line=1)
-    return {str(name): value for name, value in (found or {}).items()}
+    return {str(name): value for name, value in (parsed or {}).items()}
 
 
 def check(name: str, value: Any, data: bytes = b"") -> Any:
@@ -371,8 +371,8 @@ def near(name: str) -> str:
     """A hint for somebody who mistyped a setting."""
     from difflib import get_close_matches
 
-    found = get_close_matches(name, [f.name for f in fields(Settings)], 3)
-    return f"Did you mean {' or '.join(found)}?" if found else "`memctl config` lists all settings."
+    names = get_close_matches(name, [f.name for f in fields(Settings)], 3)
+    return f"Did you mean {' or '.join(names)}?" if names else "`memctl config` lists all settings."
 
 
 def parse_value(name: str, text: str) -> Any:

@@ -129,7 +129,7 @@ def values(environment: Mapping[str, str]) -> list[Value]:
     path = _values_place(environment)
     data = atomic.read_given(path)
     try:
-        return [Value(*map(str, found)) for found in json.loads(data)] if data else []
+        return [Value(*map(str, item)) for item in json.loads(data)] if data else []
     except (ValueError, TypeError, RecursionError):
         raise ProviderError(f"{path} cannot be understood", hint=_BROKEN) from None
 

@@ -37,21 +37,21 @@ class Dated:
 Read = Callable[[re.Match[str], date, bool], "tuple[date, date] | None"]
 
 
-def find(text: str, said: date, *, past: bool) -> Dated | None:
+def find(text: str, spoken: date, *, past: bool) -> Dated | None:
     """The first day a text names.
 
     Args:
-        said: the day on which it was said.
+        spoken: the day on which it was said.
         past: whether the sentence tells of something past; a bare "Tuesday" is then the last one, else the next.
     """
-    return min(_all(text, said, past), key=lambda found: (found.start, -found.end), default=None)
+    return min(_all(text, spoken, past), key=lambda dated: (dated.start, -dated.end), default=None)
 
 
-def _all(text: str, said: date, past: bool) -> Iterator[Dated]:
+def _all(text: str, spoken: date, past: bool) -> Iterator[Dated]:
     for pattern, read in _patterns():
         for match in pattern.finditer(text):
             try:
-                days = read(match, said, past)
+                days = read(match, spoken, past)
             except (ValueError, OverflowError):  # the 31st of June, or beyond the calendar
                 continue
             if days:
@@ -62,10 +62,10 @@ def span(question: str, today: date) -> tuple[date, date] | None:
     """The days a question about the past names, first and last: a day, a week, a month or a year."""
     if match := _zh_day_pattern().search(question):
         return _zh_day(match, today)
-    found = find(question, today, past=True)
-    if found is not None:
-        around = _roughly(question[found.start : found.end])
-        return found.first - around, found.last + around
+    dated = find(question, today, past=True)
+    if dated is not None:
+        around = _roughly(question[dated.start : dated.end])
+        return dated.first - around, dated.last + around
     for pattern in _month_patterns():
         if match := pattern.search(question):
             return _month(match, today)
@@ -78,10 +78,10 @@ def month_and_day(text: str) -> str:
     for pattern, _ in _calendar_patterns():
         if match := pattern.search(text):
             try:
-                found = _calendar_day(match, 2000)
+                day = _calendar_day(match, 2000)
             except ValueError:
                 return ""
-            return found.isoformat() if match["year"] else f"{found:%m-%d}"
+            return day.isoformat() if match["year"] else f"{day:%m-%d}"
     return ""
 
 
@@ -203,14 +203,14 @@ def _year_of(name: str, today: date) -> int:
 
 
 def _offset(days: int) -> Read:
-    return lambda match, said, past: (said + timedelta(days), said + timedelta(days))
+    return lambda match, spoken, past: (spoken + timedelta(days), spoken + timedelta(days))
 
 
 def _counted(sign: int) -> Read:
-    def read(match: re.Match[str], said: date, past: bool) -> tuple[date, date] | None:
+    def read(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date] | None:
         number = int(match["n"]) if match["n"].isdigit() else _WORDS[match["n"].lower()]
         days = number * {"day": 1, "天": 1, "week": 7, "周": 7}.get(match["unit"].lower(), 30)
-        day = said + timedelta(sign * days)
+        day = spoken + timedelta(sign * days)
         return (day, day) if number <= _LONGEST else None
 
     return read
@@ -225,41 +225,41 @@ def _weeks(which: str | None) -> int:
     return {"next": 1, "下": 1, "last": -1, "上": -1}.get((which or "").lower(), 0)
 
 
-def _weekday(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+def _weekday(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
     name, which = match["weekday"].lower(), (match["which"] or "").lower()
     number = _ZH_DAYS[name] if name in _ZH_DAYS else WEEKDAYS.index(name)
-    ahead = (number - said.weekday()) % 7 or 7
+    ahead = (number - spoken.weekday()) % 7 or 7
     if which in ("next", "上", "下", "this", "这", "本"):
-        day = _monday(said) + timedelta(7 * _weeks(which) + number)
+        day = _monday(spoken) + timedelta(7 * _weeks(which) + number)
     elif which == "last" or past:
-        day = said - timedelta((said.weekday() - number) % 7 or 7)
+        day = spoken - timedelta((spoken.weekday() - number) % 7 or 7)
     else:
-        day = said + timedelta(ahead)
+        day = spoken + timedelta(ahead)
     return day, day
 
 
-def _span(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+def _span(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
     weeks = _weeks(match["which"])
     if match["unit"].lower() not in ("month", "月"):
-        first = _monday(said) + timedelta(7 * weeks)
+        first = _monday(spoken) + timedelta(7 * weeks)
         return first, first + timedelta(6)
-    month = said.year * 12 + said.month - 1 + weeks
+    month = spoken.year * 12 + spoken.month - 1 + weeks
     first = date(month // 12, month % 12 + 1, 1)
     return first, first.replace(day=monthrange(first.year, first.month)[1])
 
 
-def _weekend(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
+def _weekend(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
     weeks = _weeks(match["which"])
-    saturday = _monday(said) + timedelta(7 * weeks + 5)
+    saturday = _monday(spoken) + timedelta(7 * weeks + 5)
     return saturday, saturday + timedelta(1)
 
 
-def _calendar(match: re.Match[str], said: date, past: bool) -> tuple[date, date]:
-    day = _calendar_day(match, said.year)
-    if not match["year"] and past and day > said:
-        day = _calendar_day(match, said.year - 1)
-    if not match["year"] and not past and day < said:
-        day = _calendar_day(match, said.year + 1)
+def _calendar(match: re.Match[str], spoken: date, past: bool) -> tuple[date, date]:
+    day = _calendar_day(match, spoken.year)
+    if not match["year"] and past and day > spoken:
+        day = _calendar_day(match, spoken.year - 1)
+    if not match["year"] and not past and day < spoken:
+        day = _calendar_day(match, spoken.year + 1)
     return day, day
 
 

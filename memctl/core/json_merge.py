@@ -21,8 +21,8 @@ _COUNTS_IN_METADATA = ("metadata/successes", "metadata/failures")
 
 def entry(memory_id: str, name: str, base: Any, ours: Any, theirs: Any) -> dict[str, Any]:
     """A conflict as it stands in `conflicts`; its id is the same whoever merges, and however often."""
-    told = json_text([memory_id, name, base, *sorted((ours, theirs), key=json_text)])
-    made = _ENTRY_ID + codec.digest(told.encode())[:12]
+    source = json_text([memory_id, name, base, *sorted((ours, theirs), key=json_text)])
+    made = _ENTRY_ID + codec.digest(source.encode())[:12]
     values = {"base": base, "ours": ours, "theirs": theirs}
     return {"id": made, "type": MERGE, "memory_id": memory_id, "field": name, **values}
 
@@ -41,8 +41,8 @@ class Values:
         settled: fields of which ours, and theirs, has settled a conflict since they parted.
     """
 
-    def __init__(self, memory_id: str, newer: int, found: list[dict[str, Any]], settled: Settled) -> None:
-        self.memory_id, self.newer, self.found, self.settled = memory_id, newer, found, settled
+    def __init__(self, memory_id: str, newer: int, conflicts: list[dict[str, Any]], settled: Settled) -> None:
+        self.memory_id, self.newer, self.conflicts, self.settled = memory_id, newer, conflicts, settled
 
     def mapping(
         self, path: str, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
@@ -67,7 +67,7 @@ class Values:
             return self.mapping(f"{path}/", base if isinstance(base, Mapping) else {}, ours, theirs)
         if _is_set(ours) and _is_set(theirs):
             return united(base if _is_set(base) else [], ours, theirs)
-        self.found.append(entry(self.memory_id, path, *(None if v is ABSENT else v for v in (base, ours, theirs))))
+        self.conflicts.append(entry(self.memory_id, path, *(None if v is ABSENT else v for v in (base, ours, theirs))))
         return self.chosen(ours, theirs)
 
     def changed(self, path: str, base: Any, ours: Any, theirs: Any) -> tuple[bool, bool]:
@@ -100,10 +100,10 @@ def _steps(path: str) -> list[str]:
 
 def value_at(record: Mapping[str, Any], path: str) -> Any:
     """The value of a field that a conflict names; None where there is none."""
-    found: Any = record
+    value: Any = record
     for step in _steps(path):
-        found = found.get(step) if isinstance(found, Mapping) else None
-    return found
+        value = value.get(step) if isinstance(value, Mapping) else None
+    return value
 
 
 def put_at(record: Mapping[str, Any], path: str, value: Any) -> dict[str, Any]:
@@ -175,8 +175,8 @@ def entries_by_id(header: Mapping[str, Any]) -> dict[str, Any]:
     """What `conflicts` lists, by id; what has none, by what it says."""
     named = {}
     for each in listed_in(header):
-        found = each.get("id") if isinstance(each, Mapping) else None
-        named[found if isinstance(found, str) else json_text(each)] = each
+        value = each.get("id") if isinstance(each, Mapping) else None
+        named[value if isinstance(value, str) else json_text(each)] = each
     return named
 
 
@@ -187,5 +187,5 @@ def merged_entries(base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Map
 
 
 def concerns(listed: Any) -> object:
-    found = listed.get("memory_id") if isinstance(listed, Mapping) else None
-    return found if isinstance(found, str) else None
+    value = listed.get("memory_id") if isinstance(listed, Mapping) else None
+    return value if isinstance(value, str) else None

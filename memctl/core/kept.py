@@ -161,22 +161,22 @@ class Paused:
 
 def derived_id(*parts: str) -> str:
     """An id that is the same for the same parts, for what came without one of its own."""
-    told = "\0".join(parts).encode("utf-8", "surrogatepass")
-    return f"msg_{blake2b(told, digest_size=8).hexdigest()}"
+    source = "\0".join(parts).encode("utf-8", "surrogatepass")
+    return f"msg_{blake2b(source, digest_size=8).hexdigest()}"
 
 
 def with_derived_ids(messages: Sequence[Message], session: str) -> list[Message]:
     """The messages of a session, each that came without an id with one: the same whenever they are looked at, by
     session, role, text and time, and by how many equal ones stand before it."""
     seen: Counter[tuple[str, ...]] = Counter()
-    found = []
+    named = []
     for message in messages:
         if not message.id and "id" not in message.state:
-            said = (session, message.role, _json([*message.blocks]), str(message.state.get("timestamp", "")))
-            seen[said] += 1
-            message = Message({"id": derived_id(*said, str(seen[said])), **message.state})
-        found.append(message)
-    return found
+            content = (session, message.role, _json([*message.blocks]), str(message.state.get("timestamp", "")))
+            seen[content] += 1
+            message = Message({"id": derived_id(*content, str(seen[content])), **message.state})
+        named.append(message)
+    return named
 
 
 # Lines
@@ -274,44 +274,44 @@ def lines(data: bytes, offset: int = 0) -> Iterator[Line | None]:
 
 def _read(raw: bytes, offset: int) -> Line | None:
     try:
-        found = json.loads(raw)
+        parsed = json.loads(raw)
     except (ValueError, RecursionError):
         return None
-    message_id = found.get("id") if isinstance(found, dict) else None
-    if not isinstance(message_id, str) or not message_id or not isinstance(found, dict):
+    message_id = parsed.get("id") if isinstance(parsed, dict) else None
+    if not isinstance(message_id, str) or not message_id or not isinstance(parsed, dict):
         return None
-    if DELETED in found:
-        final = found.get(FINAL) is True or found[DELETED] == PURGED
-        return Line(offset, raw, None, message_id, _time(found[DELETED]), final)
-    message = decode(found)
+    if DELETED in parsed:
+        final = parsed.get(FINAL) is True or parsed[DELETED] == PURGED
+        return Line(offset, raw, None, message_id, _time(parsed[DELETED]), final)
+    message = decode(parsed)
     return Line(offset, raw, message) if message else None
 
 
-def decode(found: Mapping[str, Any]) -> KeptMessage | None:
+def decode(fields: Mapping[str, Any]) -> KeptMessage | None:
     """The message of a line's object; None where it is none."""
-    role, content = found.get("role"), found.get("content")
-    blocks = [text_block(found["text"])] if isinstance(found.get("text"), str) else content
+    role, content = fields.get("role"), fields.get("content")
+    blocks = [text_block(fields["text"])] if isinstance(fields.get("text"), str) else content
     whole = isinstance(blocks, list) and all(isinstance(block, Mapping) for block in blocks)
     if not isinstance(role, str) or not role.strip() or not whole or not isinstance(blocks, list):
         return None
-    metadata = found.get("metadata")
+    metadata = fields.get("metadata")
     return KeptMessage(
-        message_id=_text(found, "id"),
-        session=_text(found, "session"),
-        run=_text(found, "run") or _text(found, "session"),
+        message_id=_text(fields, "id"),
+        session=_text(fields, "session"),
+        run=_text(fields, "run") or _text(fields, "session"),
         role=role.strip().lower(),
         content=tuple(blocks),
-        at=_time(found.get("at")),
-        received=_time(found.get("received")),
-        name=_text(found, "name"),
-        source=_text(found, "source"),
+        at=_time(fields.get("at")),
+        received=_time(fields.get("received")),
+        name=_text(fields, "name"),
+        source=_text(fields, "source"),
         metadata=metadata if isinstance(metadata, Mapping) else {},
-        extra={name: value for name, value in found.items() if name not in _KNOWN},
+        extra={name: value for name, value in fields.items() if name not in _KNOWN},
     )
 
 
-def _text(found: Mapping[str, Any], name: str) -> str:
-    value = found.get(name)
+def _text(fields: Mapping[str, Any], name: str) -> str:
+    value = fields.get(name)
     return value if isinstance(value, str) else ""
 
 

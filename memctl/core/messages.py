@@ -129,8 +129,8 @@ class Message:
     @property
     def id(self) -> str:
         """Its own; what memctl gave it, where another program gave one id twice."""
-        found = self.noted.get("id") or self.state.get("id")
-        return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+        value = self.noted.get("id") or self.state.get("id")
+        return str(value) if isinstance(value, str | int) and not isinstance(value, bool) else ""
 
     @property
     def ids(self) -> tuple[str, ...]:
@@ -148,14 +148,14 @@ class Message:
 
     @property
     def metadata(self) -> Mapping[str, Any]:
-        found = self.state.get("metadata")
-        return found if isinstance(found, Mapping) else {}
+        value = self.state.get("metadata")
+        return value if isinstance(value, Mapping) else {}
 
     @property
     def noted(self) -> Mapping[str, Any]:
         """What memctl noted in the metadata."""
-        found = self.metadata.get(_MARK)
-        return found if isinstance(found, Mapping) else {}
+        value = self.metadata.get(_MARK)
+        return value if isinstance(value, Mapping) else {}
 
     @property
     def speaker(self) -> str:
@@ -214,8 +214,8 @@ def summary_message(text: str, message_id: str, at: datetime | None, replaced: i
 
 
 def _text_of(block: Mapping[str, Any]) -> str:
-    found = block.get("text")
-    return found if block.get("type", "text") == "text" and isinstance(found, str) else ""
+    value = block.get("text")
+    return value if block.get("type", "text") == "text" and isinstance(value, str) else ""
 
 
 def is_call(block: Mapping[str, Any]) -> bool:
@@ -229,8 +229,8 @@ def _is_result(block: Mapping[str, Any]) -> bool:
 
 def _result_id(block: Mapping[str, Any]) -> str:
     """`toolUseId` of session files, or Anthropic's `tool_use_id`."""
-    found = block.get("toolUseId", block.get("tool_use_id"))
-    return str(found) if isinstance(found, str | int) else ""
+    value = block.get("toolUseId", block.get("tool_use_id"))
+    return str(value) if isinstance(value, str | int) else ""
 
 
 def output_name(block: Mapping[str, Any]) -> str:
@@ -240,10 +240,10 @@ def output_name(block: Mapping[str, Any]) -> str:
 
 def output_text(block: Mapping[str, Any]) -> str:
     """What a tool answered, as text."""
-    found = block.get(output_name(block))
-    if isinstance(found, list):
-        return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in found)))
-    return found if isinstance(found, str) else "" if found is None else _json(found)
+    value = block.get(output_name(block))
+    if isinstance(value, list):
+        return "\n".join(filter(None, (part if isinstance(part, str) else _output_part(part) for part in value)))
+    return value if isinstance(value, str) else "" if value is None else _json(value)
 
 
 def _output_part(part: Any) -> str:
@@ -253,10 +253,10 @@ def _output_part(part: Any) -> str:
 def with_output(block: Mapping[str, Any], text: str) -> dict[str, Any]:
     """A result with another output in text; what is no text in it stays."""
     name = output_name(block)
-    found = block.get(name)
-    if not isinstance(found, list):
+    value = block.get(name)
+    if not isinstance(value, list):
         return {**block, name: text}
-    others = [part for part in found if isinstance(part, Mapping) and part.get("type", "text") != "text"]
+    others = [part for part in value if isinstance(part, Mapping) and part.get("type", "text") != "text"]
     return {**block, name: [text_block(text), *others]}
 
 
@@ -293,10 +293,10 @@ def from_state(state: Any) -> tuple[Message, ...]:
     Raises:
         InvalidDataError: its `messages` are not a list of messages.
     """
-    found = state.get("messages", []) if isinstance(state, Mapping) else None
-    if not isinstance(found, list):
+    value = state.get("messages", []) if isinstance(state, Mapping) else None
+    if not isinstance(value, list):
         raise InvalidDataError("a Memory component must hold `messages`, a list", hint=_HINT)
-    return tuple(map(Message.read, found))
+    return tuple(map(Message.read, value))
 
 
 def to_state(messages: Sequence[Message], before: Any = None) -> dict[str, Any]:
@@ -343,22 +343,22 @@ def _arguments(given: Any) -> Any:
     if not isinstance(given, str):
         return given
     try:
-        found = json.loads(given)
+        parsed = json.loads(given)
     except (ValueError, RecursionError):
         return given
-    return found if isinstance(found, dict) else given
+    return parsed if isinstance(parsed, dict) else given
 
 
 def to_openai(message: Message) -> list[dict[str, Any]]:
     """A message as OpenAI's API wants it: one for each result of a tool, and one for the rest."""
-    found = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
+    outputs = [{"role": TOOL, "tool_call_id": result.call_id, "content": result.output} for result in message.results]
     others = [block for block in message.blocks if not _is_result(block) and not is_call(block)]
     if not others and not message.calls:
-        return found
+        return outputs
     whole: dict[str, Any] = {"role": message.role, "content": _openai_content(others)}
     if message.calls:
         whole["tool_calls"] = [*map(_openai_call, message.calls)]
-    return [*found, whole]
+    return [*outputs, whole]
 
 
 def _openai_content(blocks: Sequence[Mapping[str, Any]]) -> Any:
@@ -377,15 +377,15 @@ def _openai_call(call: ToolCall) -> dict[str, Any]:
 def identified(messages: Sequence[Message], new_id: Iterator[str]) -> tuple[Message, ...]:
     """The messages, each with an id of its own: those of other programs come without."""
     known: set[str] = set()
-    found = []
+    named = []
     for message in messages:
         if not message.id and "id" not in message.state:
             message = Message({"id": next(new_id), **message.state})
         elif not message.id or message.id in known:
             message = message.with_note(id=next(new_id))
         known.add(message.id)
-        found.append(message)
-    return tuple(found)
+        named.append(message)
+    return tuple(named)
 
 
 def cleaned(message: Message, clean: Callable[[str], str]) -> Message:

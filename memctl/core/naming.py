@@ -94,13 +94,13 @@ def in_reflection(data: bytes, ids: Ids) -> bool:
     """Whether a reflection's file names one of the ids as its record, among its sources, or, without a record, in its
     text: what is said of one memory may well mention another."""
     try:
-        found = reflections.parse(data, "")
+        reflection = reflections.parse(data, "")
     except InvalidDataError:
         text = data.decode("utf-8", "replace")
         fronts = (re.split(r"[\[\],\s\"']+", field.replace("\n", " ")) for field in _FRONT.findall(text))
         return in_text(text, ids) or any(not ids.isdisjoint(words) for words in fronts)
-    named = {found.memory_id, *listed(found.fields.get("sources"))}
-    return not ids.isdisjoint(named) or (not found.memory_id and in_text(found.body, ids))
+    named = {reflection.memory_id, *listed(reflection.fields.get("sources"))}
+    return not ids.isdisjoint(named) or (not reflection.memory_id and in_text(reflection.body, ids))
 
 
 def unlinked(memory: Memory, ids: Ids) -> Memory:

@@ -63,5 +63,5 @@ def of_roles(roles: Iterable[str]) -> str:
 
 def noted(origins: Iterable[str]) -> dict[str, Any]:
     """What a memory made from several notes in its metadata; nothing where all is the user's own."""
-    found = least_trusted(origins)
-    return {} if found == USER else {ORIGIN: found}
+    origin = least_trusted(origins)
+    return {} if origin == USER else {ORIGIN: origin}

@@ -147,11 +147,11 @@ def mention(memory: Memory, now: datetime, again: Memory | None = None, given: f
     Args:
         again: what was said this time; its tags are added, and the fields named in `given` replace those of the record.
     """
-    told = replace(memory, mentions=memory.mentions + 1, updated_at=now)
+    mentioned = replace(memory, mentions=memory.mentions + 1, updated_at=now)
     if again is None:
-        return told
+        return mentioned
     fields = {name: getattr(again, name) for name in given & _RESTATED}
-    return replace(told, tags=tuple(dict.fromkeys((*memory.tags, *again.tags))), **fields)
+    return replace(mentioned, tags=tuple(dict.fromkeys((*memory.tags, *again.tags))), **fields)
 
 
 _RESTATED = frozenset(

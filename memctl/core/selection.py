@@ -45,10 +45,10 @@ class Selection:
 
 def select(memories: Iterable[Memory], chosen: Selection) -> list[Memory]:
     """The memories that fit, in order, paged; ties by id, which is the order in which they were written."""
-    found = [m for m in memories if _fits(m, chosen)]
-    found.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
+    selected = [m for m in memories if _fits(m, chosen)]
+    selected.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
     end = None if chosen.limit is None else chosen.offset + chosen.limit
-    return found[chosen.offset : end]
+    return selected[chosen.offset : end]
 
 
 def _fits(memory: Memory, chosen: Selection) -> bool:

@@ -204,8 +204,8 @@ def mapped(value: Any, name: str, change: Callable[[Any, str], Any]) -> Any:
 
 def _place_of(key: Any, mapping: Mapping[Any, Any], name: str) -> str:
     """The name a part of a mapping stands under; the value in `{"name": "password", "value": …}` under `password`."""
-    said = mapping.get("name", mapping.get("key")) if key == "value" else None
-    last = said if isinstance(said, str) and re.fullmatch(r"[\w-]{2,60}", said) else str(key)
+    value = mapping.get("name", mapping.get("key")) if key == "value" else None
+    last = value if isinstance(value, str) and re.fullmatch(r"[\w-]{2,60}", value) else str(key)
     return f"{name}.{last}" if name else last
 
 
@@ -223,7 +223,7 @@ def _whole(value: str, name: str) -> str:
 def _may_name(name: str) -> bool:
     """Whether it is worth to ask whether the name says that a secret stands under it; the same few come again."""
     lowered = name.lower()
-    return not name.startswith("[redacted") and any(told in lowered for told in _NAMES)
+    return not name.startswith("[redacted") and any(word in lowered for word in _NAMES)
 
 
 def _numeric_password(value: int, name: str, known: str) -> bool:

@@ -591,8 +591,8 @@ def _value_of(match: re.Match[str], cautious: bool) -> tuple[int, int] | None:
     followed = end < len(match.string) and match.string[end] == " "
     if cautious:
         word = bare.isalpha() and bare.isascii() and bare.islower() and value == bare
-        said = word and "=" not in match["sign"] and match["sign"].strip() and followed
-        return None if said else (start, _end_of(match))
+        in_prose = word and "=" not in match["sign"] and match["sign"].strip() and followed
+        return None if in_prose else (start, _end_of(match))
     start += value.index(bare)
     if (cut := _east_asian(bare)) >= 0:
         counted = bare[:cut].isdigit() and bare[cut] in _COUNTED

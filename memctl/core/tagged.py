@@ -22,4 +22,4 @@ def as_json(tag: str, value: Any) -> str:
 
 def escaped(document: str) -> str:
     """A JSON document in which no tag can begin, and no line but by a line feed."""
-    return _UNSAFE.sub(lambda found: "\\u003c" if found[0] == "<" else json.dumps(found[0])[1:-1], document)
+    return _UNSAFE.sub(lambda match: "\\u003c" if match[0] == "<" else json.dumps(match[0])[1:-1], document)

@@ -111,8 +111,8 @@ def _from_text(text: str) -> datetime:
         return from_value(datetime.fromisoformat(padded))
     except (ValueError, OverflowError):
         pass
-    if found := _written(text):
-        return found
+    if moment := _written(text):
+        return moment
     if _EITHER_WAY.fullmatch(text):
         raise ValueError(f"{text!r} may be day and month, or month and day; write 2025-12-14")
     raise ValueError(f"{text!r} is not a time; write 2025-12-14 or 2025-12-14T08:30:00Z")

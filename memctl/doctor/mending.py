@@ -155,7 +155,7 @@ def _make_private(store: MemoryStore, problem: Problem) -> None:
         with files.locked(store.folder, timeout=store.settings.lock_timeout):
             files.ensure_private(store.folder)
     if path.exists():
-        with atomic.told(path):
+        with atomic.writing(path):
             path.chmod(stat.S_IMODE(path.stat().st_mode) & 0o700)
 
 

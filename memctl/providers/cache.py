@@ -53,8 +53,8 @@ class CachedEmbedder:
         self.inner.verify()
 
     def _key(self, text: str) -> bytes:
-        told = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
-        return blake2b(told, digest_size=16, key=self.secret.encode()).digest()
+        content = f"{self.identity}\0{text}".encode("utf-8", "surrogatepass")
+        return blake2b(content, digest_size=16, key=self.secret.encode()).digest()
 
     def _open(self) -> apsw.Connection:
         connection = apsw.Connection(str(self.path))
@@ -66,8 +66,8 @@ class CachedEmbedder:
         try:
             connection = self._open()
             sql = "SELECT vector FROM vectors WHERE key = ?"
-            found = ((key, connection.execute(sql, (key,)).fetchone()) for key in keys)
-            return {key: array("f", row[0]) for key, row in found if row}
+            rows = ((key, connection.execute(sql, (key,)).fetchone()) for key in keys)
+            return {key: array("f", row[0]) for key, row in rows if row}
         except (apsw.Error, UnicodeEncodeError):
             return {}
 

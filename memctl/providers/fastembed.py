@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import distribution
 from memctl.errors import ProviderError, UsageError
 from memctl.providers import model_files
 from memctl.providers.model_files import broken, is_folder
@@ -117,10 +116,10 @@ class FastembedEmbedder:
         except Exception as error:  # tokenizers and onnxruntime raise bare Exception
             raise broken(self.name, str(error)) from error
 
-    def _vectors(self, found: Iterable[NumpyArray]) -> list[Sequence[float]]:
+    def _vectors(self, lazy: Iterable[NumpyArray]) -> list[Sequence[float]]:
         """Run the model, which works only while `found` is read, and check what it gives."""
         try:
-            vectors: list[Sequence[float]] = [vector.tolist() for vector in found]
+            vectors: list[Sequence[float]] = [vector.tolist() for vector in lazy]
         except Exception as error:  # as in _load
             raise broken(self.name, str(error)) from error
         for vector in vectors:
@@ -157,14 +156,8 @@ def _clean(text: str) -> str:
 
 
 def _fastembed() -> type[TextEmbedding]:
-    try:
-        import onnxruntime
-        from fastembed import TextEmbedding
-
-        onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
-    except ImportError as error:
-        raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
-    return TextEmbedding
+    loaded: type[TextEmbedding] = model_files.fastembed_class("fastembed", "TextEmbedding")
+    return loaded
 
 
 def _register(fastembed: type[TextEmbedding], files: model_files.Files, pooling: str, normalize: bool) -> None:

@@ -14,9 +14,11 @@ import sys
 import threading
 from collections.abc import Callable
 from dataclasses import dataclass
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from memctl import distribution
 from memctl.errors import ProviderError, StorageError, UsageError, argument
 
 MODEL_FILES = ("model.onnx", "onnx/model.onnx")
@@ -43,6 +45,21 @@ class Files:
     model_file: str
     dimensions: int
     identity: str
+
+
+def fastembed_class(module: str, name: str) -> Any:
+    """One of fastembed's classes. Importing it takes 450 ms.
+
+    Raises:
+        ProviderError: it cannot be imported.
+    """
+    # onnxruntime reads this while it is imported. What its own function switches off later has begun: a device id in
+    # the user's cache, and a connection to Microsoft ten seconds on.
+    os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
+    try:
+        return getattr(import_module(module), name)
+    except ImportError as error:
+        raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
 
 
 @dataclass(frozen=True)

@@ -10,7 +10,6 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from memctl.errors import ProviderError
 from memctl.providers import http
 from memctl.providers.http import MAX_CHARACTERS as MAX_CHARACTERS
 from memctl.providers.waiting import at_most
@@ -20,19 +19,7 @@ if TYPE_CHECKING:
 
 _LARGEST = 3.4e38  # of the 32-bit floats that an index stores
 
-_WHAT = "the embeddings server"
-_URL_HINT = "Set the server's base URL, such as http://localhost:11434/v1."
-_KEY_HINT = (
-    "Set a valid key for this server in the environment variable that `model_key_variable` names; a server on this "
-    "machine gets it after `memctl config trust model_url`."
-)
-_HINTS = {
-    401: _KEY_HINT,
-    403: _KEY_HINT,
-    404: "Check the model's name, and that the base URL is what comes before `/embeddings` (often it ends in `/v1`).",
-    429: "The server limits requests, or the account is used up: wait, or check the account.",
-    500: "The fault is the server's: see its log, or try again later.",
-}
+API = http.Api("the embeddings server", "model", ("/embeddings",))
 
 
 class OpenAIEmbedder:
@@ -64,14 +51,11 @@ class OpenAIEmbedder:
         lexical_weight: float = 0.4,
         vector_weight: float = 0.6,
     ) -> None:
-        base = http.address(base_url, _WHAT, _URL_HINT)
-        url = base._replace(path=base.path.rstrip("/") + "/embeddings")
-        self.name, self.identity = f"openai:{model}", f"openai:{http.shown(base)}:{model}:{dimensions or ''}"
+        self._endpoint = http.Endpoint(API, base_url, api_key, model, timeout)
+        self.name, self.identity = f"openai:{model}", f"openai:{self._endpoint.base}:{model}:{dimensions or ''}"
         self.lexical_weight, self.vector_weight = lexical_weight, vector_weight
         self._model, self._batch = model, batch
-        key = http.checked_key(api_key, _WHAT, _KEY_HINT)
-        self._endpoint = http.Endpoint(url, key, model, timeout, _HINTS)
-        self._asked, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
+        self._options, self._length = {"dimensions": dimensions} if dimensions else {}, dimensions
 
     def embed(self, texts: Sequence[str]) -> list[Sequence[float]]:
         """Vectors of memories, all of one length; only the first `MAX_CHARACTERS` of a text count.
@@ -79,14 +63,7 @@ class OpenAIEmbedder:
         Raises:
             ProviderError: the server cannot be reached, refuses, or answers with other than one vector for each text.
         """
-        return self._endpoint.service.ask(lambda: self._embedded(texts)) if texts else []
-
-    def _embedded(self, texts: Sequence[str]) -> list[Sequence[float]]:
-        found: list[Sequence[float]] = []
-        with self._endpoint.client() as client:
-            for start in range(0, len(texts), self._batch):
-                found += self._vectors(client, [http.clean(text) for text in texts[start : start + self._batch]])
-        return found
+        return self._endpoint.batched(texts, self._batch, self._vectors)
 
     def embed_query(self, text: str) -> Sequence[float]:
         """The vector of a question. Raises as `embed` does."""
@@ -97,17 +74,15 @@ class OpenAIEmbedder:
         with at_most(math.inf):
             self.embed_query("memory")
 
-    def _vectors(self, client: httpx.Client, texts: list[str]) -> list[list[float]]:
+    def _vectors(self, client: httpx.Client, texts: list[str]) -> list[Sequence[float]]:
         """The vectors of one batch, in its order."""
-        content = self._endpoint.post(client, {"model": self._model, "input": texts, **self._asked})
+        content = self._endpoint.post(client, {"model": self._model, "input": texts, **self._options})
         try:
             vectors = _read(content, len(texts))
             length = self._length or len(vectors[0])
-            checked = [_checked_vector(vector, length) for vector in vectors]
-        except ValueError as error:
-            hint = "Check that the base URL and the model in the settings belong to an embeddings server."
-            message = f"{self._endpoint.place} answered with {error} (model {self._model!r})"
-            raise ProviderError(message, hint=hint) from error
+            checked: list[Sequence[float]] = [_checked_vector(vector, length) for vector in vectors]
+        except ValueError as problem:
+            raise self._endpoint.unusable(problem) from None
         self._length = length
         return checked
 
@@ -120,14 +95,14 @@ def _read(content: bytes, count: int) -> list[list[Any]]:
     try:
         items = json.loads(content)["data"]
         places = [place if item.get("index") is None else item["index"] for place, item in enumerate(items)]
-        found = {place: list(item["embedding"]) for place, item in zip(places, items, strict=True)}
+        vectors = {place: list(item["embedding"]) for place, item in zip(places, items, strict=True)}
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         raise ValueError("something else than embeddings") from None
     if len(items) != count:
         raise ValueError(f"{len(items)} vectors for {count} texts")
-    if found.keys() != set(range(count)):
+    if vectors.keys() != set(range(count)):
         raise ValueError("vectors that are numbered wrongly")
-    return [found[place] for place in range(count)]
+    return [vectors[place] for place in range(count)]
 
 
 def _checked_vector(vector: list[Any], length: int) -> list[float]:

@@ -7,7 +7,6 @@ from math import isfinite
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from memctl import distribution
 from memctl.errors import ProviderError
 from memctl.providers import model_files
 from memctl.providers.model_files import PREFIX, broken, is_folder
@@ -52,19 +51,14 @@ class FastembedReranker:
         if not texts:
             return []
         model = self._model()
-        cleaned = [model_files.clean(text, MAX_CHARACTERS) for text in texts]
+        asking, *cleaned = (model_files.clean(text, MAX_CHARACTERS) for text in (question, *texts))
         try:
-            found = [
-                float(score)
-                for score in model.rerank(model_files.clean(question, MAX_CHARACTERS), cleaned, batch_size=1)
-            ]
-        except (
-            Exception
-        ) as error:  # tokenizers and onnxruntime raise bare Exception; an embedding model gives no number
+            scores = [float(score) for score in model.rerank(asking, cleaned, batch_size=1)]
+        except Exception as error:  # tokenizers and onnxruntime raise bare Exception; vectors are no numbers
             raise broken(self.name, f"as a reranker: {error}") from error
-        if not all(map(isfinite, found)):
+        if not all(map(isfinite, scores)):
             raise broken(self.name, "its scores are not finite")
-        return found
+        return scores
 
     def verify(self) -> None:
         """Load the model and read a word. Raises as `scores` does."""
@@ -105,14 +99,8 @@ def _register(fastembed: type[TextCrossEncoder], files: model_files.Files) -> No
 
 
 def _fastembed() -> type[TextCrossEncoder]:
-    try:
-        import onnxruntime
-        from fastembed.rerank.cross_encoder import TextCrossEncoder
-
-        onnxruntime.disable_telemetry_events()  # no network, and no device id left in the user's cache
-    except ImportError as error:
-        raise ProviderError(f"fastembed cannot be imported: {error}", hint=distribution.REINSTALL) from error
-    return TextCrossEncoder
+    loaded: type[TextCrossEncoder] = model_files.fastembed_class("fastembed.rerank.cross_encoder", "TextCrossEncoder")
+    return loaded
 
 
 def _verified(model: str, cache_dir: Path) -> Path:

@@ -48,6 +48,27 @@ def in_a_hurry() -> bool:
     return seconds is not None and seconds < math.inf
 
 
+def in_thread(work: Callable[[], T]) -> Future[T]:
+    """What work gives, done in a thread that nobody needs to wait for, the end of the program neither.
+
+    Raises:
+        ProviderError: the program is ending.
+    """
+    future: Future[T] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(work())
+        except BaseException as error:
+            future.set_exception(error)
+
+    try:
+        Thread(target=run, daemon=True, name="memctl-model").start()
+    except RuntimeError as problem:  # from Python 3.12 on, there are no new threads while a program ends
+        raise ProviderError("the program is ending: no model is asked any more") from problem
+    return future
+
+
 class Service:
     """One server. When it has not answered, calls fail at once for `PAUSE` seconds, with the reason.
 
@@ -75,33 +96,28 @@ class Service:
                 self._begin(request)
                 raise self._not_asked(self._problem)
         with given_up():
-            return self._done(request) if patience in (None, math.inf) else self._soon(request, patience)
+            return self._done(request) if patience is None or patience == math.inf else self._soon(request, patience)
 
-    def _soon(self, request: Callable[[], T], seconds: float | None) -> T:
+    def _soon(self, request: Callable[[], T], seconds: float) -> T:
         try:
             return self._begin(request).result(seconds)
         except TimeoutError:
-            slow = ProviderError(
-                f"{self._place} did not answer within {seconds:g} s", hint="Check that the server runs and is idle."
-            )
+            message = f"{self._place} did not answer within {seconds:g} s"
+            slow = ProviderError(message, hint="Check that the server runs and is idle.")
             self._problem = self._problem or slow
             raise slow from None
 
     def _begin(self, request: Callable[[], T]) -> Future[T]:
-        """Ask in a thread that nobody needs to wait for, the end of the program neither."""
-        future: Future[T] = Future()
-        self._trying = True
+        """Ask in a thread; until it ends, no other call asks."""
 
-        def run() -> None:
+        def tried() -> T:
             try:
-                future.set_result(self._done(request))
-            except BaseException as error:
-                future.set_exception(error)
+                return self._done(request)
             finally:
                 self._trying = False
 
-        Thread(target=run, daemon=True, name="memctl-model").start()
-        return future
+        self._trying = True
+        return in_thread(tried)
 
     def _done(self, request: Callable[[], T]) -> T:
         """The request's result; whether the server answers is noted."""

@@ -124,20 +124,18 @@ def _content(path: Path) -> bytes:
 
 def _files(folder: UserFolder, with_log: bool, left_out: list[str]) -> list[str]:
     """Paths of the files that belong into an archive, in their order."""
-    found = []
+    fit = []
     for directory, names, files in os.walk(folder.root):
-        place = Path(directory)
-        linked = [name for name in names if (place / name).is_symlink()]
-        names[:] = [name for name in names if name not in linked]
-        for path in (place / name for name in (*linked, *files)):
+        linked = [name for name in names if Path(directory, name).is_symlink()]
+        for path in (Path(directory, name) for name in (*linked, *files)):
             relative = path.relative_to(folder.root).as_posix()
             if is_left_out(relative) or (not with_log and path == folder.operations):
                 continue
             if reason := _unfit(path, relative):
                 left_out.append(f"{relative}: {reason}")
             else:
-                found.append(relative)
-    return sorted(found)
+                fit.append(relative)
+    return sorted(fit)
 
 
 def _unfit(path: Path, relative: str) -> str:
@@ -181,33 +179,35 @@ def verify(path: Path) -> Archive:
         FormatVersionError: it was made by a newer memctl.
     """
     with reading(path):
-        found, kept = _taken_in(path)
-        digest = _digest_of(path)
-    if MANIFEST not in kept:
+        held, beside = _taken_in(path)
+        with open(path, "rb") as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if MANIFEST not in beside:
         raise invalid(path, f"holds no {MANIFEST}: it is cut off, or no archive of memctl's")
-    user, entries = _checked(_parsed(kept[MANIFEST], path), found, path)
-    return Archive(user, entries, kept.get(CONFIG_NAME), digest)
+    user, entries = _checked(_parsed(beside[MANIFEST], path), held, path)
+    return Archive(user, entries, beside.get(CONFIG_NAME), digest)
 
 
 def _taken_in(path: Path) -> tuple[dict[str, tuple[int, str]], dict[str, bytes]]:
-    """Size and SHA-256 of each member; and the content of those beside the folder."""
-    found: dict[str, tuple[int, str]] = {}
-    kept: dict[str, bytes] = {}
+    """Size and SHA-256 of each member but the manifest; and the content of those beside the folder."""
+    held: dict[str, tuple[int, str]] = {}
+    beside: dict[str, bytes] = {}
     for name, size, chunks in members(path):
         if name in (MANIFEST, CONFIG_NAME):
-            kept[name] = b"".join(chunks)
-            chunks = (kept[name],)
+            beside[name] = b"".join(chunks)
+            chunks = (beside[name],)
         else:
             _check_path(name, path)
         digest = hashlib.sha256()
         for chunk in chunks:
             digest.update(chunk)
-        found[name] = size, digest.hexdigest()
-    for file, next_one in pairwise(sorted(found, key=lambda name: name.replace("/", "\0"))):
+        held[name] = size, digest.hexdigest()
+    for file, next_one in pairwise(sorted(held, key=lambda name: name.replace("/", "\0"))):
         if next_one.startswith(f"{file}/"):
             raise invalid(path, f"{file[:200]!r} in it is a file and a folder")
-    _check_no_repository([_folded(name) for name in found], path)
-    return found, kept
+    _check_no_repository([_folded(name) for name in held], path)
+    held.pop(MANIFEST, None)
+    return held, beside
 
 
 def _check_no_repository(names: Sequence[str], archive: Path) -> None:
@@ -217,11 +217,6 @@ def _check_no_repository(names: Sequence[str], archive: Path) -> None:
     for place in (name.removesuffix("/head") for name in files if name.endswith("/head")):
         if f"{place}/commondir" in files or {f"{place}/objects", f"{place}/refs"} <= folders:
             raise invalid(archive, f"{place[:200]!r} in it is a git repository")
-
-
-def _digest_of(path: Path) -> str:
-    with open(path, "rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _check_path(name: str, archive: Path) -> None:
@@ -236,23 +231,21 @@ def _check_path(name: str, archive: Path) -> None:
 
 def _parsed(manifest: bytes, path: Path) -> Mapping[str, Any]:
     try:
-        found = json.loads(manifest)
+        parsed = json.loads(manifest)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        parsed = None
+    if not isinstance(parsed, dict):
         raise invalid(path, f"its {MANIFEST} cannot be read")
-    if found.get("format") != FORMAT:
-        form = str(found.get("format"))[:100]
-        raise FormatVersionError(
-            f"has format {form!r}, which this memctl does not know", path=str(path), hint=distribution.UPGRADE
-        )
-    return found
+    if (form := parsed.get("format")) != FORMAT:
+        reason = f"has format {str(form)[:100]!r}, which this memctl does not know"
+        raise FormatVersionError(reason, path=str(path), hint=distribution.UPGRADE)
+    return parsed
 
 
 def _checked(
-    manifest: Mapping[str, Any], found: Mapping[str, tuple[int, str]], path: Path
+    manifest: Mapping[str, Any], held: Mapping[str, tuple[int, str]], path: Path
 ) -> tuple[str, tuple[Entry, ...]]:
-    """The user and the files, if the manifest lists exactly what was found."""
+    """The user and the files, if the manifest lists exactly what the archive holds."""
     try:
         user = check_user_name(manifest["user"])
         entries = tuple(Entry(str(name), _size(size), str(digest)) for name, size, digest in manifest["files"])
@@ -262,7 +255,6 @@ def _checked(
             listed[CONFIG_NAME] = _size(size), str(digest)
     except (KeyError, TypeError, ValueError, UsageError):
         raise invalid(path, f"its {MANIFEST} cannot be read") from None
-    held = {name: value for name, value in found.items() if name != MANIFEST}
     for name in sorted(listed.keys() | held.keys()):
         if listed.get(name) != held.get(name):
             reason = "is missing" if name not in held else "is not listed" if name not in listed else "is damaged"

@@ -1,11 +1,12 @@
-"""The members of an archive, read as somebody's who means harm: with limits, in order, regular files alone.
+"""The members of an untrusted archive, in order: with limits, and regular files alone.
 
-tarfile would follow what a header says. Here a header is looked at, and what no archive of memctl's holds is refused.
+tarfile would follow what a header says. Here what no archive of memctl's holds is refused.
 """
 
 from __future__ import annotations
 
 import gzip
+import re
 import tarfile
 import zlib
 from collections.abc import Iterable, Iterator
@@ -97,7 +98,7 @@ def _tar_members(source: _Bounded, path: Path) -> Iterator[tuple[str, int, Itera
     while (header := source.exactly(_BLOCK)) and header.strip(b"\0"):
         info = _header(header, path)
         if info.type == tarfile.XHDTYPE and not named:
-            named = _long_name(_padded(source, info.size, _LARGEST_HEADER, path), path)
+            named = _long_name(source, info.size, path)
             continue
         name, named = named or info.name, ""
         if info.type not in (tarfile.REGTYPE, tarfile.AREGTYPE) or info.linkname:
@@ -124,21 +125,16 @@ def _header(block: bytes, path: Path) -> tarfile.TarInfo:
         raise invalid(path, "is no archive, or is damaged") from None
 
 
-def _padded(source: _Bounded, size: int, limit: int, path: Path) -> bytes:
-    if not 0 <= size <= limit:
+def _long_name(source: _Bounded, size: int, path: Path) -> str:
+    """The name in an extended header, which may hold nothing else (`26 path=folder/小林.md\n`)."""
+    if not 0 <= size <= _LARGEST_HEADER:
         raise invalid(path, "is no archive of memctl's: a header is too large")
-    data = source.exactly(size)
+    header = source.exactly(size)
     source.exactly(-size % _BLOCK)
-    return data
-
-
-def _long_name(header: bytes, path: Path) -> str:
-    """The name in an extended header, which may hold nothing else (`26 path=folder/小林.md\\n`)."""
-    length, _, rest = header.partition(b" ")
-    key, _, value = rest.partition(b"=")
+    parts = re.fullmatch(rb"(\d+) path=(.*)\n", header, re.DOTALL)
     try:
-        if key == b"path" and int(length) == len(header) and value.endswith(b"\n"):
-            return value[:-1].decode()
+        if parts and int(parts[1]) == len(header):
+            return parts[2].decode()
     except ValueError:
         pass
     raise invalid(path, "is no archive of memctl's: a header says something unknown")

@@ -63,41 +63,41 @@ def need_text(value: Mapping[str, Any], name: str) -> str:
     Raises:
         RecordError: it is missing, blank, or no text.
     """
-    found = value.get(name)
-    if isinstance(found, str) and found.strip():
-        return found
-    raise RecordError(f"field {name!r} is missing" if found is None else f"field {name!r} must be text, and not blank")
+    text = value.get(name)
+    if isinstance(text, str) and text.strip():
+        return text
+    raise RecordError(f"field {name!r} is missing" if text is None else f"field {name!r} must be text, and not blank")
 
 
 def name_of(value: Mapping[str, Any], name: str) -> str:
     """A field that holds an id: text or a whole number; empty where it is left out."""
-    found = value.get(name)
-    if found is None:
+    named = value.get(name)
+    if named is None:
         return ""
-    if isinstance(found, bool) or not isinstance(found, str | int):
+    if isinstance(named, bool) or not isinstance(named, str | int):
         raise RecordError(f"field {name!r} must be text or a number")
-    return str(found)
+    return str(named)
 
 
 def time_of(value: Mapping[str, Any], name: str) -> datetime | None:
     """A field that holds a time in any form `times.from_value` reads; None where it is left out."""
-    found = value.get(name)
-    if found is None or found == "":
+    moment = value.get(name)
+    if moment is None or moment == "":
         return None
     try:
-        return times.from_value(found)
+        return times.from_value(moment)
     except (ValueError, OverflowError) as problem:
         raise RecordError(f"field {name!r}: {problem}") from None
 
 
 def texts_of(value: Mapping[str, Any], name: str) -> tuple[str, ...]:
     """A field that holds a list of texts, each once; empty where it is left out."""
-    found = value.get(name)
-    if found is None:
+    texts = value.get(name)
+    if texts is None:
         return ()
-    if not isinstance(found, list) or not all(isinstance(item, str) for item in found):
+    if not isinstance(texts, list) or not all(isinstance(item, str) for item in texts):
         raise RecordError(f"field {name!r} must be a list of texts")
-    return tuple(dict.fromkeys(found))
+    return tuple(dict.fromkeys(texts))
 
 
 def others(value: Mapping[str, Any], known: Iterable[str]) -> dict[str, Any]:

@@ -40,9 +40,9 @@ def graph(value: Any, now: datetime | None) -> list[Item]:
 def _entity(line: Mapping[str, Any], now: datetime | None) -> list[Memory]:
     name = need_text(line, "name")
     kind = name_of(line, "entityType")
-    said = [text for text in texts_of(line, "observations") if text.strip()]
+    observations = [text for text in texts_of(line, "observations") if text.strip()]
     # An entity nobody has observed anything about would be lost otherwise.
-    return [_observation(line, name, kind, text, now) for text in said or [kind or "entity"]]
+    return [_observation(line, name, kind, text, now) for text in observations or [kind or "entity"]]
 
 
 def _observation(line: Mapping[str, Any], name: str, kind: str, text: str, now: datetime | None) -> Memory:

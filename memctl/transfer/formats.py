@@ -154,8 +154,8 @@ def _of_document(page: jsontext.Page, path: str) -> list[Entry]:
     if "" in page.lists:
         return page.lists[""]
     if page.value.get("format", document.FORMAT) != document.FORMAT and "memories" in page.value:
-        told = f"has format {page.value['format']!r}, which this memctl does not know"
-        raise FormatVersionError(told, path=path, hint=distribution.UPGRADE)
+        reason = f"has format {page.value['format']!r}, which this memctl does not know"
+        raise FormatVersionError(reason, path=path, hint=distribution.UPGRADE)
     named = [name for name in _LISTS if name in page.lists]
     if "content" in page.value or not named:
         return [Entry(page.line, page.value, jsontext.fault(page.value))]

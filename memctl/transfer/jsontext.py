@@ -73,8 +73,8 @@ def fault(value: Any) -> str:
         item, depth = stack.pop()
         if depth > DEEPEST:
             return f"is nested more than {DEEPEST} levels deep"
-        if isinstance(item, str) and (found := _text_fault(item)):
-            return found
+        if isinstance(item, str) and (problem := _text_fault(item)):
+            return problem
         if isinstance(item, dict):
             stack += ((part, depth + 1) for pair in item.items() for part in pair)
         elif isinstance(item, list):

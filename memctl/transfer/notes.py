@@ -208,8 +208,8 @@ def _prose(body: str) -> Iterator[str]:
 
 def _list_items(body: str) -> Iterator[str]:
     for line in _prose(body):
-        if found := _ITEM.match(line):
-            yield found[1].rstrip()
+        if match := _ITEM.match(line):
+            yield match[1].rstrip()
 
 
 def _fact(note: Note, item: str, now: datetime | None) -> Memory | None:
@@ -217,12 +217,12 @@ def _fact(note: Note, item: str, now: datetime | None) -> Memory | None:
     relation = _RELATION.match(item)
     if relation and relation[4].strip():
         return _relation(note, relation, now)
-    found = _OBSERVATION.match(item)
-    label = found[1].strip() if found else ""
-    if found and not _is_label(label):
+    match = _OBSERVATION.match(item)
+    label = match[1].strip() if match else ""
+    if match and not _is_label(label):
         return None
     tags = tuple(dict.fromkeys(_TAG.findall(item)))
-    text = _without_tags(found[2] if found else item)
+    text = _without_tags(match[2] if match else item)
     return _observation(note, label, text, tags, now) if text and (label or tags) else None
 
 
@@ -256,9 +256,9 @@ def _observation(note: Note, label: str, text: str, tags: tuple[str, ...], now: 
     )
 
 
-def _relation(note: Note, found: re.Match[str], now: datetime | None) -> Memory:
-    kind, target = (found[1] or found[2] or found[3]).strip(), found[4].strip()
-    remark = f" ({found[5].strip()})" if found[5] else ""
+def _relation(note: Note, match: re.Match[str], now: datetime | None) -> Memory:
+    kind, target = (match[1] or match[2] or match[3]).strip(), match[4].strip()
+    remark = f" ({match[5].strip()})" if match[5] else ""
     return Memory(
         memory_id="",
         content=f"{note.title} {kind.replace('_', ' ')} {target}{remark}",

@@ -50,8 +50,8 @@ def _check(memory: Memory) -> None:
     if not memory.content.strip():
         raise RecordError("field 'content' is blank")
     if memory.summary_md_ref and not reflections.is_reference(memory.summary_md_ref):
-        found = memory.summary_md_ref
-        raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {found!r}")
+        path = memory.summary_md_ref
+        raise RecordError(f"field 'summary_md_ref' must name a .md file below {reflections.FOLDER}, found {path!r}")
 
 
 def plain(value: Any, now: datetime | None, *, with_store: bool = False) -> list[Item]:
@@ -85,5 +85,5 @@ def _external_id(line: Mapping[str, Any], with_store: bool) -> str:
 
 def store_of(value: Any) -> str:
     """The store a plain line says it belongs to; empty where it says nothing."""
-    found = value.get("store") if isinstance(value, dict) else None
-    return str(found) if isinstance(found, str | int) else ""
+    identity = value.get("store") if isinstance(value, dict) else None
+    return str(identity) if isinstance(identity, str | int) else ""

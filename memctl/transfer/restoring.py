@@ -107,10 +107,10 @@ def _stage(store: Path) -> Iterator[Path]:
     stage = store / (_STAGE + secrets.token_hex(6))
     try:
         atomic.make_directory(stage)
-        with atomic.told(stage):
+        with atomic.writing(stage):
             handle = os.open(stage, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            with atomic.told(stage):
+            with atomic.writing(stage):
                 fcntl.flock(handle, fcntl.LOCK_EX)
             yield stage
         finally:
@@ -138,6 +138,7 @@ def clear_stages(store: Path) -> None:
 def _unpack(path: Path, archive: Archive, target: Path) -> None:
     """Write what was verified; the file is read again, and must be the same."""
     wanted = {FOLDER + entry.path: entry for entry in archive.entries}
+    changed = invalid(path, "was changed while it was read")
     with reading(path):
         for name, _, chunks in members(path):
             data = b"".join(chunks)
@@ -145,9 +146,9 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
             if entry is not None and hashlib.sha256(data).hexdigest() == entry.sha256:
                 atomic.write_new(target / entry.path, data)
             elif name not in (MANIFEST, CONFIG_NAME):
-                raise invalid(path, "was changed while it was read")
+                raise changed
     if wanted:
-        raise invalid(path, "was changed while it was read")
+        raise changed
     made = UserFolder(target)
     for directory in (made.root, made.reflections, made.state, made.cache):
         atomic.make_directory(directory)
@@ -155,14 +156,14 @@ def _unpack(path: Path, archive: Archive, target: Path) -> None:
     if made.transcripts.is_dir():
         transcripts.ensure_private(made)
     if (displaced := made.displaced / made.memory_file.name).exists():
-        with atomic.told(displaced):  # its new times must not look as if somebody had written into it meanwhile
+        with atomic.writing(displaced):  # its new times must not look as if somebody had written into it meanwhile
             os.utime(displaced, (0, 0))
     _sync_directories(target)
 
 
 def _sync_directories(root: Path) -> None:
     for directory, _, _ in os.walk(root):
-        with atomic.told(Path(directory)):
+        with atomic.writing(Path(directory)):
             atomic.fsync_directory(Path(directory))
 
 
@@ -177,6 +178,6 @@ def _put_in_place(folder: UserFolder, stage: Path) -> None:
         try:
             atomic.move_directory(stage / "folder", folder.root)
         except BaseException:
-            with atomic.told(folder.root):
+            with atomic.writing(folder.root):
                 (stage / "before").rename(folder.root)
             raise

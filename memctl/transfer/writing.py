@@ -23,10 +23,10 @@ def to_jsonl(
     Raises:
         InvalidDataError: a memory holds what JSON cannot (NaN, half a character); named by its id.
     """
-    told = details or {}
+    texts = details or {}
     for memory in memories:
         record = codec.encode(memory)
-        if detail := told.get(memory.memory_id):
+        if detail := texts.get(memory.memory_id):
             record[DETAIL] = detail
         if front := (fronts or {}).get(memory.memory_id):
             record[FRONT] = front

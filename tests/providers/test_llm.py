@@ -25,7 +25,7 @@ from memctl import bootstrap, config, distribution
 from memctl.config import Settings
 from memctl.errors import InvalidDataError, ProviderError, UsageError
 from memctl.providers.base import LLM
-from memctl.providers.llm import MAX_BYTES, OpenAILLM
+from memctl.providers.llm import API, OpenAILLM
 from memctl.providers.registry import LLM_CHOICES, load_llm
 
 KEY = "sk-a-secret-key"
@@ -149,10 +149,8 @@ def listening() -> Iterator[Server]:
 
 
 @pytest.fixture(autouse=True)
-def environment_of_its_own(monkeypatch: pytest.MonkeyPatch) -> None:
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("NO_PROXY", "*")
-    for name in [name for name in os.environ if name.startswith("OPENAI_")]:
-        monkeypatch.delenv(name)
 
 
 @pytest.fixture
@@ -211,14 +209,6 @@ class TestText:
         assert "authorization" not in server.headers[0]
         assert "openai-organization" not in server.headers[0]
         assert "sk-of-another-server" not in str(server.headers)
-
-    def test_other_variables_of_the_package_change_nothing(
-        self, server: Server, monkeypatch: pytest.MonkeyPatch
-    ) -> None:
-        monkeypatch.setenv("OPENAI_BASE_URL", "http://127.0.0.1:9/v1")
-        monkeypatch.setenv("OPENAI_ADMIN_KEY", "sk-admin")
-        assert server.llm().complete(MESSAGES) == "Hello."
-        assert "sk-admin" not in str(server.headers)
 
 
 class TestJson:
@@ -344,8 +334,6 @@ class TestRetries:
             f"{server.url}/chat/completions has had too many requests: it answered 429 for model 'tiny': slow [31m down"
         )
         assert len(server.requests) == 3
-        assert server.failure(max_retries=0)
-        assert len(server.requests) == 4
 
     @pytest.mark.parametrize("wait", ["3600", "9" * 400])
     def test_not_when_asked_to_wait_beyond_the_limit(self, server: Server, wait: str) -> None:
@@ -466,7 +454,7 @@ class TestRefusals:
         body = json.dumps(said("x" * 10_000_000)).encode()
         headers = {"Content-Encoding": "gzip"} if packed else {}
         server.replies = [Reply(gzip.compress(body) if packed else body, status, headers)]
-        expected = f"more than {MAX_BYTES // 1_000_000} MB" if status == 200 else "it answered 400"
+        expected = f"more than {API.most // 1_000_000} MB" if status == 200 else "it answered 400"
         assert expected in server.failure().message
 
     def test_something_packed_wrongly(self, server: Server) -> None:
@@ -535,14 +523,11 @@ class TestAddressAndKey:
         assert "ALL_PROXY" in server.failure(base_url="https://model.invalid/v1").hint
         assert server.llm().complete(MESSAGES) == "Hello."
 
-    @pytest.mark.parametrize("package", ["openai", "jsonschema"])
-    def test_a_package_that_is_not_installed(
-        self, server: Server, monkeypatch: pytest.MonkeyPatch, package: str
-    ) -> None:
+    def test_a_package_that_is_not_installed(self, server: Server, monkeypatch: pytest.MonkeyPatch) -> None:
         llm = server.llm()
-        monkeypatch.setitem(sys.modules, package, None)
-        with pytest.raises(ProviderError, match=package) as caught:
-            llm.complete(MESSAGES)
+        monkeypatch.setitem(sys.modules, "jsonschema", None)
+        with pytest.raises(ProviderError, match="jsonschema") as caught:
+            llm.complete(MESSAGES, SCHEMA)
         assert distribution.add_extra("llm") in caught.value.hint
         assert server.requests == []
 
@@ -580,7 +565,7 @@ class TestByName:
 import sys
 from memctl.providers.registry import load_llm
 load_llm("openai:x", base_url="{URL}")
-print(sorted({{"openai", "httpx", "httpx2", "jsonschema", "pydantic"}} & set(sys.modules)))
+print(sorted({{"httpx", "jsonschema"}} & set(sys.modules)))
 """
         environment = os.environ | {"PYTHONPATH": str(Path(memctl.__file__).parents[1])}
         command = [sys.executable, "-c", script]

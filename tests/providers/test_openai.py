@@ -215,7 +215,7 @@ class TestRetries:
 class TestRefusals:
     @pytest.mark.parametrize(
         ("status", "hint"),
-        [(400, "its limits"), (401, "environment variable"), (403, "environment variable"), (404, "model's name")],
+        [(400, "how much text"), (401, "environment variable"), (403, "environment variable"), (404, "model's name")],
     )
     def test_at_once_with_what_to_do(self, server: Server, status: int, hint: str) -> None:
         server.replies = [Reply({"error": f"no: {KEY} " + "x" * 1000}, status)]

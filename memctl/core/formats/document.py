@@ -53,11 +53,11 @@ class Document:
     @property
     def memories(self) -> dict[str, Memory]:
         """Readable records by id; of two with one id the first counts (doctor reports the other)."""
-        found: dict[str, Memory] = {}
+        memories: dict[str, Memory] = {}
         for record in self.records:
             if record.memory is not None:
-                found.setdefault(record.memory.memory_id, record.memory)
-        return found
+                memories.setdefault(record.memory.memory_id, record.memory)
+        return memories
 
 
 @dataclass(frozen=True)
@@ -168,26 +168,26 @@ class _Offsets:
 
 def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], Array]:
     header: dict[str, Any] = {}
-    found: tuple[tuple[RawRecord, ...], Array] | None = None
+    listed: tuple[tuple[RawRecord, ...], Array] | None = None
     if reader.skip() != "{":
         reason = "must hold an object or a list of records"
         odd = misplaced(reader.text, reader.at)
         raise reader.fail(f"{odd}; the file {reason}" if odd else reason if reader.skip() else f"is empty; it {reason}")
     for name in reader.members():
-        if name in header or (name == "memories" and found is not None):
+        if name in header or (name == "memories" and listed is not None):
             raise reader.fail(f"the name {name!r} stands twice in one object")
         if name == "memories":
             if reader.skip() != "[":
                 raise reader.fail("'memories' must be a list of records")
-            found = _array(reader, offsets)
+            listed = _array(reader, offsets)
         else:
             start = reader.at
             header[name] = reader.value()
             if _has_lone_surrogate([name, header[name]]):
                 raise reader.fail("holds a lone surrogate (half a character)", start)
-    if found is None:
+    if listed is None:
         raise reader.fail("has no 'memories'", 0, hint='A memory.json is {"memories": [...]}; see docs/file-format.md.')
-    return header, *found
+    return header, *listed
 
 
 def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
@@ -221,8 +221,8 @@ def id_of(record: RawRecord) -> str:
     if record.memory is not None:
         return record.memory.memory_id
     value = json.loads(record.raw)
-    found = value.get("memory_id") if isinstance(value, dict) else None
-    return str(found) if isinstance(found, str | int) and not isinstance(found, bool) else ""
+    memory_id = value.get("memory_id") if isinstance(value, dict) else None
+    return str(memory_id) if isinstance(memory_id, str | int) and not isinstance(memory_id, bool) else ""
 
 
 def _check_format(header: Mapping[str, Any], path: str) -> None:
@@ -235,14 +235,14 @@ def _check_format(header: Mapping[str, Any], path: str) -> None:
 def repeated(parsed: Document) -> set[str]:
     """Ids of several records that do not say the same; the first of them counts."""
     first: dict[str, bytes] = {}
-    found = [(record.memory.memory_id, record.raw) for record in parsed.records if record.memory]
-    return {name for name, raw in found if first.setdefault(name, raw) != raw}
+    raws = [(record.memory.memory_id, record.raw) for record in parsed.records if record.memory]
+    return {name for name, raw in raws if first.setdefault(name, raw) != raw}
 
 
 def tombstones(header: Mapping[str, Any]) -> set[str]:
     """Ids of what was purged; anything but a list of texts is taken for none."""
-    found = header.get(TOMBSTONES)
-    return {item for item in found if isinstance(item, str)} if isinstance(found, list) else set()
+    value = header.get(TOMBSTONES)
+    return {item for item in value if isinstance(item, str)} if isinstance(value, list) else set()
 
 
 def apply_splices(data: bytes, splices: Sequence[Splice]) -> bytes:

@@ -35,11 +35,11 @@ class JsonReader:
         return self.text[self.at : self.at + 1]
 
     def expect(self, character: str) -> None:
-        if (found := self.skip()) != character:
-            if not found:
+        if (present := self.skip()) != character:
+            if not present:
                 raise self.fail(f"ends where {character!r} should be")
-            comma = "expected a comma before this" if character in "]}" and found in '"{[' else ""
-            raise self.fail(misplaced(self.text, self.at) or comma or f"expected {character!r}, found {found!r}")
+            comma = "expected a comma before this" if character in "]}" and present in '"{[' else ""
+            raise self.fail(misplaced(self.text, self.at) or comma or f"expected {character!r}, found {present!r}")
         self.at += 1
 
     def value(self) -> Any:
@@ -65,8 +65,8 @@ class JsonReader:
             self.at += 1
             return
         while True:
-            if (found := self.skip()) != '"':
-                here = f"found {found!r}" if found else "but it ends"
+            if (opening := self.skip()) != '"':
+                here = f"found {opening!r}" if opening else "but it ends"
                 raise self.fail(misplaced(self.text, self.at) or f"expected a name in double quotes, {here}")
             name = self.value()
             self.expect(":")

@@ -148,11 +148,11 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
     lines = decode(data, path).split("\n")
     if path.lower().endswith((*MARKDOWN, ".rst")):  # whose headings may be underlined alike
         front, begin = front_matter(lines)
-        found = _of_sections(lines, _sections(_markdown(lines, begin), _flat(front.get("title"))))
+        sections = _sections(_markdown(lines, begin), _flat(front.get("title")))
     else:
-        found = ((piece, "") for piece in _packed(lines, list(_paragraphs(lines))))
+        sections = iter([("", list(_paragraphs(lines)))])
     made: list[Chunk] = []
-    for piece, heading in found:
+    for piece, heading in ((piece, path) for path, blocks in sections for piece in _packed(lines, blocks)):
         if piece.text.strip():
             made.append(Chunk(piece.text, heading, piece.start + 1, piece.start + 1 + piece.text.count("\n")))
         if len(made) > MOST_CHUNKS:
@@ -165,22 +165,15 @@ def chunks(data: bytes, path: str) -> list[Chunk]:
 
 def front_matter(lines: Sequence[str]) -> tuple[dict[str, Any], int]:
     """The fields of the front matter and where the body begins; what is no mapping is text like any other."""
-    if not lines or lines[0].rstrip() != "---":
-        return {}, 0
-    size = 0
-    for number in range(1, len(lines)):
-        if lines[number].rstrip() == "---":
-            break
-        size += len(lines[number]) + 1
-        if size > _LARGEST_FRONT:
-            return {}, 0
-    else:
+    end = lines[0].rstrip() == "---" and next((n for n in range(1, len(lines)) if lines[n].rstrip() == "---"), 0)
+    front = "\n".join(lines[1:end])
+    if not end or len(front) >= _LARGEST_FRONT:
         return {}, 0
     try:
-        fields = safe_yaml.load("\n".join(lines[1:number]))
+        fields = safe_yaml.load(front)
     except safe_yaml.UnsafeYamlError:
         return {}, 0
-    return (fields, number + 1) if isinstance(fields, dict) else ({}, 0)
+    return (fields, end + 1) if isinstance(fields, dict) else ({}, 0)
 
 
 def _markdown(lines: Sequence[str], begin: int) -> Iterator[_Block]:
@@ -199,9 +192,9 @@ def _heading(lines: Sequence[str], at: int) -> _Block | None:
     line = lines[at]
     if len(line) > _LONGEST_HEADING:
         return None
-    if found := _HEADING.match(line):
-        title = re.sub(r"(?:^|[ \t])#+$", "", line[found.end() :].strip())
-        return _Block(at, at + 1, level=len(found[1]), title=_flat(title))
+    if mark := _HEADING.match(line):
+        title = re.sub(r"(?:^|[ \t])#+$", "", line[mark.end() :].strip())
+        return _Block(at, at + 1, level=len(mark[1]), title=_flat(title))
     underlined = at + 1 < len(lines) and not _NO_PARAGRAPH.match(line) and _underline(lines[at + 1])
     if underlined and not _fence(line):
         return _Block(at, at + 2, level=1 if underlined == "=" else 2, title=_flat(line))
@@ -210,8 +203,8 @@ def _heading(lines: Sequence[str], at: int) -> _Block | None:
 
 def _underline(line: str) -> str:
     """`=` or `-` where a line underlines a heading."""
-    found = _UNDERLINE.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
-    return found[1][0] if found else ""
+    marks = _UNDERLINE.fullmatch(line) if len(line) <= _LONGEST_HEADING else None
+    return marks[1][0] if marks else ""
 
 
 def _flat(title: object) -> str:
@@ -223,8 +216,8 @@ def _flat(title: object) -> str:
 
 def _fence(line: str) -> str:
     """The marks that open a code block, empty where the line opens none."""
-    found = _FENCE.match(line.lstrip())
-    return "" if found is None or (found[1][0] == "`" and "`" in found[2]) else found[1]
+    fence = _FENCE.match(line.lstrip())
+    return "" if fence is None or (fence[1][0] == "`" and "`" in fence[2]) else fence[1]
 
 
 def _fenced(lines: Sequence[str], at: int) -> _Block | None:
@@ -252,10 +245,10 @@ def _heading_mark(line: str) -> bool:
 
 def _paragraphs(lines: Sequence[str]) -> Iterator[_Block]:
     """The paragraphs of plain text."""
-    for blank, numbers in groupby(range(len(lines)), key=lambda number: not lines[number].strip()):
-        if not blank:
-            run = list(numbers)
-            yield _Block(run[0], run[-1] + 1)
+    for filled, numbers in groupby(range(len(lines)), key=lambda number: bool(lines[number].strip())):
+        if filled:
+            start, *others = numbers
+            yield _Block(start, start + 1 + len(others))
 
 
 # From blocks to passages
@@ -282,10 +275,6 @@ def _sections(blocks: Iterator[_Block], title: str) -> Iterator[tuple[str, list[
 def _heading_path(above: dict[int, str]) -> str:
     texts = [text for _, text in sorted(above.items()) if text]
     return SEPARATOR.join(text for text, _ in groupby(texts))
-
-
-def _of_sections(lines: Sequence[str], sections: Iterator[tuple[str, list[_Block]]]) -> Iterator[tuple[_Piece, str]]:
-    return ((piece, path) for path, blocks in sections for piece in _packed(lines, blocks))
 
 
 def _packed(lines: Sequence[str], blocks: Sequence[_Block]) -> Iterator[_Piece]:

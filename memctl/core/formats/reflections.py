@@ -123,8 +123,8 @@ def _parts(data: bytes) -> _Parts:
 
 
 def _parts_of(text: str) -> _Parts:
-    if found := _FRONT.match(text):
-        return _Parts(found[1], found[2], found[3], text[found.end() :])
+    if match := _FRONT.match(text):
+        return _Parts(match[1], match[2], match[3], text[match.end() :])
     mark = "\ufeff" if text.startswith("\ufeff") else ""
     return _Parts(mark, "", "", text[len(mark) :])
 
@@ -205,7 +205,7 @@ def with_ids(data: bytes, ids: Mapping[str, str]) -> bytes:
     named = "|".join(map(re.escape, sorted(ids, key=len, reverse=True)))
     pattern = re.compile(rf"(?<![\w.-])({named})(?![\w-]|\.\w)")
     texts = {name: field.text for name, field in known.items()}
-    renamed = {name: pattern.sub(lambda found: ids[found[1]], texts[name]) for name in _NAMING_RECORDS if name in texts}
+    renamed = {name: pattern.sub(lambda match: ids[match[1]], texts[name]) for name in _NAMING_RECORDS if name in texts}
     if texts == texts | renamed:
         return data
     return (parts.with_texts(texts | renamed) + parts.body).encode("utf-8", "surrogateescape")

@@ -1,4 +1,4 @@
-"""YAML from hands we do not know, bounded: no aliases, no depth, no name twice, no huge numbers, no objects."""
+"""Untrusted YAML, bounded: no aliases, little depth, no name twice, no huge numbers, no objects."""
 
 from __future__ import annotations
 
@@ -30,9 +30,9 @@ def load(text: str, *, times_as_text: bool = False) -> Any:
     Raises:
         UnsafeYamlError: broken, or refused.
     """
-    from frontmatter.default_handlers import YAMLHandler
+    import yaml
 
-    return _bounded(text, lambda: YAMLHandler().load(text, Loader=_loader(times_as_text)))
+    return _bounded(text, lambda: yaml.load(text, Loader=_loader(times_as_text)))
 
 
 class Entry(NamedTuple):
@@ -70,15 +70,15 @@ def _entries(text: str) -> list[Entry] | None:
             return []
         if not isinstance(node, yaml.MappingNode):
             return None
-        found = [_entry(loader, text, node, key, value) for key, value in node.value]
+        fields = [_entry(loader, text, node, key, value) for key, value in node.value]
     finally:
         loader.dispose()
     seen: set[str] = set()
-    for one in found:
-        if one.name in seen:
-            raise UnsafeYamlError(f"the name {one.name!r} stands twice", text.count("\n", 0, one.start) + 1)
-        seen.add(one.name)
-    return found
+    for field in fields:
+        if field.name in seen:
+            raise UnsafeYamlError(f"the name {field.name!r} stands twice", text.count("\n", 0, field.start) + 1)
+        seen.add(field.name)
+    return fields
 
 
 def _entry(loader: Any, text: str, mapping: Any, key: Any, value: Any) -> Entry:

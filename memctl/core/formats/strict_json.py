@@ -13,10 +13,10 @@ class StrictError(ValueError):
 
 
 def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    found = dict(pairs)
-    if len(found) != len(pairs):
+    members = dict(pairs)
+    if len(members) != len(pairs):
         raise StrictError(f"the name {_first_repeated(name for name, _ in pairs)!r} stands twice in one object")
-    return found
+    return members
 
 
 def _first_repeated(names: Iterable[str]) -> str:

@@ -57,9 +57,9 @@ def spans(text: str) -> Iterator[tuple[int, int]]:
 
 
 def _trimmed(text: str, begin: int, end: int) -> Iterator[tuple[int, int]]:
-    said = text[begin:end]
-    if bare := said.strip():
-        begin += len(said) - len(said.lstrip())
+    sentence = text[begin:end]
+    if bare := sentence.strip():
+        begin += len(sentence) - len(sentence.lstrip())
         yield begin, begin + len(bare)
 
 

@@ -122,8 +122,8 @@ def _characters_and_pairs(run: str) -> Iterator[str]:
 def _language(word: str) -> str:
     if word.isascii():
         return "english"
-    found = _patterns()[2].match(word)
-    return _STEMMER_OF_SCRIPT[found.lastgroup] if found else "english"
+    match = _patterns()[2].match(word)
+    return _STEMMER_OF_SCRIPT[match.lastgroup] if match else "english"
 
 
 _FOREIGN = re.compile("[\u00aa-\u02af\u0370-\u1fff]")

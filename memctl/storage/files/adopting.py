@@ -53,7 +53,7 @@ def take_back(folder: UserFolder, *, session_timeout: float) -> None:
     there: nobody has to finish it twice."""
     entries = list(local_state.aside(folder))
     own = [entry for entry in entries if local_state.is_own_entry(folder, entry)]
-    ended = {found["op"] for e in own if (found := journal.parsed(e.data)) and found["phase"] != INTENT}
+    ended = {line["op"] for e in own if (line := journal.parsed(e.data)) and line["phase"] != INTENT}
     fit = [e for e in own if (e.kind != OPERATIONS or _op(e) in ended) and not _unfit(folder, e)]
     if fit:
         left = tuple((entry, "") for entry in entries if entry not in fit)
@@ -80,22 +80,22 @@ def plan(folder: UserFolder) -> Adopted:
 
 
 def _op(entry: Entry) -> str:
-    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
-    return str(found["op"]) if found else ""
+    operation = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    return str(operation["op"]) if operation else ""
 
 
 def _refused_operations(folder: UserFolder, entries: Iterable[Entry]) -> dict[str, str]:
     """Operations whose lines all stay as they are, with the reason."""
-    lines = [found for e in entries if e.kind == OPERATIONS and (found := journal.parsed(e.data))]
-    ended = {found["op"] for found in lines if found["phase"] != INTENT}
-    begun = [found for found in lines if found["phase"] == INTENT]
-    return {found["op"]: reason for found in begun if (reason := _foreign(folder, found, found["op"] in ended))}
+    lines = [line for e in entries if e.kind == OPERATIONS and (line := journal.parsed(e.data))]
+    ended = {line["op"] for line in lines if line["phase"] != INTENT}
+    begun = [line for line in lines if line["phase"] == INTENT]
+    return {line["op"]: reason for line in begun if (reason := _foreign(folder, line, line["op"] in ended))}
 
 
-def _foreign(folder: UserFolder, found: Line, ended: bool) -> str:
+def _foreign(folder: UserFolder, line: Line, ended: bool) -> str:
     """Why an operation cannot be adopted; empty where it can."""
     try:
-        operation = journal.from_json(found)
+        operation = journal.from_json(line)
         texts = [(s.memory_id, text) for s in operation.records for text in (s.before, s.after) if text is not None]
         if _other_header(operation, ended) or document.FILE_NAME in [step.name for step in operation.texts]:
             return "changes more of memory.json than its records"
@@ -145,18 +145,18 @@ def _is_taken(folder: UserFolder, entry: Entry) -> bool:
 
 def _adopt_operations(folder: UserFolder, lines: Sequence[bytes]) -> None:
     """Put operations into the log by their time; one that was never finished comes last, to be finished."""
-    own = [found for line in local_state.lines_of(folder.operations) if (found := journal.parsed(line))]
-    known = {found["op"] for found in own if found["op"]}
-    new = [found for line in lines if (found := journal.parsed(line)) and found["op"] not in known]
+    own = [one for line in local_state.lines_of(folder.operations) if (one := journal.parsed(line))]
+    known = {one["op"] for one in own if one["op"]}
+    new = [one for line in lines if (one := journal.parsed(line)) and one["op"] not in known]
     if not new:
         return
-    ended = {found["op"] for found in new if found["phase"] != INTENT}
+    ended = {one["op"] for one in new if one["phase"] != INTENT}
     here = watermark.place(folder)
-    begun = [found for found in new if found["op"] not in ended][-1:]
-    rest = [found for found in new if found not in begun]
-    number = max([watermark.of(folder).finished, *(int(found.get("n", 0)) for found in own)]) + 1
-    ordered = [*_merged(rest, own), *({**found, "n": number, "place": here} for found in begun)]
-    data = b"".join(_signed_line(folder, found) for found in ordered)
+    begun = [one for one in new if one["op"] not in ended][-1:]
+    rest = [one for one in new if one not in begun]
+    number = max([watermark.of(folder).finished, *(int(one.get("n", 0)) for one in own)]) + 1
+    ordered = [*_merged(rest, own), *({**one, "n": number, "place": here} for one in begun)]
+    data = b"".join(_signed_line(folder, one) for one in ordered)
     atomic.replace(folder.operations, data, root=folder.root)
     watermark.note(folder, log_size=len(data))
 
@@ -171,9 +171,9 @@ def _merged(new: Sequence[Line], own: Sequence[Line]) -> Iterator[Line]:
     yield from waiting
 
 
-def _signed_line(folder: UserFolder, found: Line) -> bytes:
+def _signed_line(folder: UserFolder, line: Line) -> bytes:
     """A line, signed; the steps in it hold memctl's own files as they are signed, so that they can be undone."""
-    plain = {name: value for name, value in found.items() if name != "mac"}
+    plain = {name: value for name, value in line.items() if name != "mac"}
     if plain["phase"] == INTENT:
         operation = journal.from_json(plain)
         steps = tuple(
@@ -230,10 +230,12 @@ def _take_texts_back(folder: UserFolder, path: str, target: str) -> None:
 
 def _renamed_session(folder: UserFolder, path: str, data: bytes) -> tuple[str, bytes]:
     """A session under an id that is free: another one has begun in its place."""
-    stem, found = path.removesuffix(".json"), json.loads(data)
+    stem, session = path.removesuffix(".json"), json.loads(data)
     for number in count(2):
         target = f"{stem}-{number}.json"
-        renamed = sessions.encoded({**found, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session")
+        renamed = sessions.encoded(
+            {**session, "sessionId": f"{stem}-{number}".removeprefix("sessions/")}, "the session"
+        )
         there = atomic.read(folder.root / target)
         if there is None or there == _own(folder, target, renamed):
             break

@@ -61,7 +61,7 @@ def _folder_of(path: Path, root: Path | None) -> Iterator[int]:
 
 def make_directory(path: Path, root: Path | None = None) -> None:
     """Create a directory and its parents (those below `root`), private to the owner."""
-    with told(path):
+    with writing(path):
         if path == root or path.is_dir():
             return
     make_directory(path.parent, root)
@@ -78,8 +78,8 @@ def make_directory(path: Path, root: Path | None = None) -> None:
 
 
 @contextmanager
-def told(path: Path) -> Iterator[None]:
-    """What the system refuses in the block, as memctl's own error about `path`."""
+def writing(path: Path) -> Iterator[None]:
+    """Raises what the system refuses in the block as memctl's own error about `path`."""
     try:
         yield
     except OSError as problem:
@@ -164,7 +164,7 @@ def check_regular(path: Path) -> None:
     Raises:
         StorageError: it is a link, a folder, a pipe, a device.
     """
-    with told(path):
+    with writing(path):
         if os.path.lexists(path) and not stat.S_ISREG(path.lstat().st_mode):
             raise StorageError(f"cannot write {path}: {_NO_FILE}")
 
@@ -193,7 +193,7 @@ def replace(path: Path, data: bytes, *, keep: Path | None = None, root: Path | N
     """
     refuse_link(path)
     make_directory(path.parent, root)
-    with told(path), _folder_of(path, root) as place:
+    with writing(path), _folder_of(path, root) as place:
         temporary = TEMPORARY_PREFIX + secrets.token_hex(6)
         try:
             result = _write_new(temporary, data, _mode_for(path.name, place), place)
@@ -239,7 +239,7 @@ def discard(temporary: Path) -> None:
 
 def refuse_link(path: Path) -> None:
     """A symbolic link in a store may point anywhere: never write through one."""
-    with told(path):
+    with writing(path):
         link = path.is_symlink()
     if link:
         hint = "Put the real file in the folder, or link the user's whole folder instead."
@@ -325,8 +325,8 @@ def unshare(path: Path, root: Path | None = None) -> None:
     Raises:
         StorageError: as `replace`.
     """
-    with told(path):
-        shared = os.path.lexists(path) and (found := path.lstat()).st_nlink > 1 and stat.S_ISREG(found.st_mode)
+    with writing(path):
+        shared = os.path.lexists(path) and (status := path.lstat()).st_nlink > 1 and stat.S_ISREG(status.st_mode)
     if shared:
         replace(path, read(path, root) or b"", root=root)
 
@@ -361,7 +361,7 @@ def remove(path: Path, root: Path | None = None) -> None:
     Raises:
         StorageError: as `replace`.
     """
-    with told(path):
+    with writing(path):
         with suppress(FileNotFoundError), _folder_of(path, root) as place:
             os.unlink(path.name, dir_fd=place)
         there = path.parent.is_dir()
@@ -375,7 +375,7 @@ def move(path: Path, target: Path, root: Path | None = None) -> None:
     Raises:
         StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
     """
-    with told(path), suppress(FileNotFoundError), _folder_of(path, root) as place, _folder_of(target, root) as other:
+    with writing(path), suppress(FileNotFoundError), _folder_of(path, root) as place, _folder_of(target, root) as other:
         os.replace(path.name, target.name, src_dir_fd=place, dst_dir_fd=other)
     if path.parent.is_dir():
         confirm(path)
@@ -418,7 +418,7 @@ def move_directory(source: Path, target: Path) -> None:
     Raises:
         StorageError: nothing was moved; or it was, and the hint is `UNSURE`.
     """
-    with told(target):
+    with writing(target):
         source.rename(target)
     try:
         confirm(target)

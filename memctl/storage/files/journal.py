@@ -63,7 +63,7 @@ def finish(folder: UserFolder, operation: Operation, phase: str = DONE) -> None:
 
 def _last_number(folder: UserFolder) -> int:
     """The number of the newest operation in the log, 0 where none has one."""
-    numbers = (found.get("n") for found in islice(_newest(folder), _LOOKED_AT))
+    numbers = (line.get("n") for line in islice(_newest(folder), _LOOKED_AT))
     return next((number for number in numbers if isinstance(number, int)), 0)
 
 
@@ -100,8 +100,8 @@ def _last_line_start(log: Any, end: int) -> int:
     while at > 0:
         start = max(0, at - _CHUNK)
         log.seek(start)
-        if (found := log.read(at - start).rfind(b"\n")) >= 0:
-            return int(start + found + 1)
+        if (line_end := log.read(at - start).rfind(b"\n")) >= 0:
+            return int(start + line_end + 1)
         at = start
     return 0
 
@@ -111,21 +111,21 @@ def unfinished(folder: UserFolder) -> Operation | None:
 
     Behind it may lie what a power cut left of lines that were not synced, and what others put there.
     """
-    found = next(_newest(folder), None)
-    return _operation(found) if found and found["phase"] == INTENT else None
+    newest = next(_newest(folder), None)
+    return _operation(newest) if newest and newest["phase"] == INTENT else None
 
 
 def last(folder: UserFolder) -> Operation | None:
     """The newest operation in the log, whatever became of it."""
-    found = [operation for line in _lines(folder) if line["phase"] == INTENT and (operation := _operation(line))]
-    return found[-1] if found else None
+    operations = [operation for line in _lines(folder) if line["phase"] == INTENT and (operation := _operation(line))]
+    return operations[-1] if operations else None
 
 
 def _newest(folder: UserFolder) -> Iterator[dict[str, Any]]:
     """The newest verified lines, the last one first."""
     for line in islice(_from_the_end(folder.operations), _LOOKED_AT):
-        if found := verified(folder, line):
-            yield found
+        if entry := verified(folder, line):
+            yield entry
 
 
 def _from_the_end(path: Path) -> Iterator[bytes]:
@@ -150,17 +150,17 @@ def read(folder: UserFolder) -> list[Operation]:
     """All operations that took effect, oldest first."""
     operations: dict[str, Operation] = {}
     phases: dict[str, str] = {}
-    for found in _lines(folder):
-        if found["phase"] != INTENT:
-            phases[found["op"]] = found["phase"]
-        elif operation := _operation(found):
+    for line in _lines(folder):
+        if line["phase"] != INTENT:
+            phases[line["op"]] = line["phase"]
+        elif operation := _operation(line):
             operations[operation.op] = operation
     return [operation for op, operation in operations.items() if phases.get(op) == DONE]
 
 
 def newest(folder: UserFolder) -> str:
     """The id of the newest operation that is known to be finished; empty where there is none."""
-    return next((found["op"] for found in _newest(folder) if found["phase"] == DONE), "")
+    return next((line["op"] for line in _newest(folder) if line["phase"] == DONE), "")
 
 
 def since(folder: UserFolder, op: str) -> list[Operation]:
@@ -170,13 +170,13 @@ def since(folder: UserFolder, op: str) -> list[Operation]:
     """
     under_way = unfinished(folder)
     operations = [*read(folder), *((under_way,) if under_way else ())]
-    return operations[next((at for at, found in enumerate(operations, 1) if found.op == op), 0) :]
+    return operations[next((at for at, operation in enumerate(operations, 1) if operation.op == op), 0) :]
 
 
 def _lines(folder: UserFolder) -> Iterator[dict[str, Any]]:
     try:
         with open(folder.operations, "rb", opener=atomic.regular) as log:
-            yield from (found for line in log if (found := verified(folder, line)))
+            yield from (entry for line in log if (entry := verified(folder, line)))
     except FileNotFoundError:
         return
     except OSError as problem:
@@ -191,17 +191,17 @@ def verified(folder: UserFolder, line: bytes) -> dict[str, Any] | None:
 def parsed(line: bytes) -> dict[str, Any] | None:
     """What a line says, whoever wrote it; None where it is no line of a log."""
     try:
-        found = json.loads(line.decode("utf-8", "surrogatepass"))
+        entry = json.loads(line.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
-    whole = isinstance(found, dict) and isinstance(found.get("op"), str) and isinstance(found.get("phase"), str)
-    return found if whole else None
+    whole = isinstance(entry, dict) and isinstance(entry.get("op"), str) and isinstance(entry.get("phase"), str)
+    return entry if whole else None
 
 
-def _operation(found: Mapping[str, Any]) -> Operation | None:
+def _operation(line: Mapping[str, Any]) -> Operation | None:
     """The operation of an intent's line; None where a later version of memctl wrote it."""
     try:
-        return from_json(found)
+        return from_json(line)
     except (KeyError, TypeError, ValueError, AttributeError):
         return None
 
@@ -255,33 +255,33 @@ def to_json(operation: Operation) -> dict[str, Any]:
     }
 
 
-def from_json(found: Mapping[str, Any]) -> Operation:
+def from_json(entry: Mapping[str, Any]) -> Operation:
     """An intent's operation.
 
     Raises:
         KeyError, TypeError, ValueError, AttributeError: it is not as memctl writes it.
     """
-    header = found.get("header")
-    _check_types(found, header)
+    header = entry.get("header")
+    _check_types(entry, header)
     return Operation(
-        op=found["op"],
-        at=found["at"],
-        command=found["command"],
-        records=tuple(RecordStep(*step) for step in found["records"]),
-        texts=tuple(TextStep(layout.text_of(path), unpack(old), unpack(new)) for path, old, new in found["files"]),
-        lines=tuple(LogLine(path, line.encode(), added) for path, line, added in found.get("lines", ())),
+        op=entry["op"],
+        at=entry["at"],
+        command=entry["command"],
+        records=tuple(RecordStep(*step) for step in entry["records"]),
+        texts=tuple(TextStep(layout.text_of(path), unpack(old), unpack(new)) for path, old, new in entry["files"]),
+        lines=tuple(LogLine(path, line.encode(), added) for path, line, added in entry.get("lines", ())),
         header=(header[0], header[1]) if header else None,
-        undoes=found.get("undoes", ""),
-        redoes=found.get("redoes", ""),
-        erases=(tuple(found["erases"][0]), tuple(found["erases"][1])) if found.get("erases") else None,
-        number=number if isinstance(number := found.get("n", 0), int) else 0,
-        place=str(found.get("place", "")),
+        undoes=entry.get("undoes", ""),
+        redoes=entry.get("redoes", ""),
+        erases=(tuple(entry["erases"][0]), tuple(entry["erases"][1])) if entry.get("erases") else None,
+        number=number if isinstance(number := entry.get("n", 0), int) else 0,
+        place=str(entry.get("place", "")),
     )
 
 
-def _check_types(found: Mapping[str, Any], header: Any) -> None:
-    texts = [found["at"], found["command"], *(step[0] for name in ("records", "files") for step in found[name])]
-    states = [state for step in found["records"] for state in step[1:]]
+def _check_types(line: Mapping[str, Any], header: Any) -> None:
+    texts = [line["at"], line["command"], *(step[0] for name in ("records", "files") for step in line[name])]
+    states = [state for step in line["records"] for state in step[1:]]
     legal = all(isinstance(text, str) for text in texts) and all(isinstance(s, str | None) for s in states)
     if not legal or (header and not all(isinstance(part, dict) for part in header)):
         raise ValueError("not what memctl writes")

@@ -250,8 +250,8 @@ def _refuse_address(given: str) -> None:
     Raises:
         UsageError: it does.
     """
-    if found := _ADDRESS.match(given):
-        scheme = found["scheme"] or found["known"]
+    if match := _ADDRESS.match(given):
+        scheme = match["scheme"] or match["known"]
         shown = f"{scheme.lower()}:…" if scheme else "user@host:…"
         hint = "Name a folder with --store or MEMCTL_STORE; one that is really called so is written with ./ before it."
         raise UsageError(f"the store is given as an address ({shown}), but a store is a folder", hint=hint)

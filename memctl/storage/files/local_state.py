@@ -112,8 +112,7 @@ def aside(folder: UserFolder) -> Iterator[Entry]:
 
 def logs(folder: UserFolder) -> list[tuple[Path, str, str]]:
     """Logs: the file, the kind its lines are signed as, and the kind of entry."""
-    found = [(folder.operations, OPERATION, OPERATIONS)]
-    return found + [(path, RECEIPT, RECEIPTS) for path in receipts.files(folder)]
+    return [(folder.operations, OPERATION, OPERATIONS), *((path, RECEIPT, RECEIPTS) for path in receipts.files(folder))]
 
 
 def _files(folder: UserFolder) -> list[str]:
@@ -126,8 +125,8 @@ def _files(folder: UserFolder) -> list[str]:
 
 def session_files(folder: UserFolder) -> list[str]:
     """Files of sessions, and what waits in their queue."""
-    found = [path for place in (folder.sessions, folder.pending) if place.is_dir() for path in place.glob("*.json")]
-    return [name_of(folder, path) for path in sorted(found) if path.is_file() and not path.is_symlink()]
+    paths = [path for place in (folder.sessions, folder.pending) if place.is_dir() for path in place.glob("*.json")]
+    return [name_of(folder, path) for path in sorted(paths) if path.is_file() and not path.is_symlink()]
 
 
 def _regular(path: Path) -> bool:

@@ -27,9 +27,8 @@ from memctl.core import times
 from memctl.errors import LockedError, StorageError, quoted
 from memctl.storage.files import atomic
 
-_PAUSE_SECONDS = 0.002
-_LONGEST_PAUSE_SECONDS = 0.01
-"""Short against the some milliseconds a busy writer is without the lock between two changes, or it keeps others out."""
+_PAUSE_SECONDS = 0.005
+"""About as long as a busy writer is without the lock between two changes; a longer one would keep others out."""
 _LONGEST_NOTE = 4096
 
 COURTESY_SECONDS = 1.0
@@ -49,9 +48,9 @@ class Holder:
     """Who signed a lock.
 
     Args:
-        boot: what tells this run of this machine's system from others; empty where the system does not say.
-        start: when the process began, in the system's ticks: another process with the same number has another.
         since: RFC 3339, by that machine's clock.
+        boot: of that system's current run; empty where the system does not say.
+        start: of the process, in the system's ticks; a later process with the same number has another.
     """
 
     pid: int
@@ -111,16 +110,14 @@ def exclusive(path: Path, *, timeout: float) -> Iterator[None]:
 
 def _unlink_shared(path: Path) -> None:
     """A lock file with another name elsewhere (a hard link) may be anything: the note must not be written into it."""
-    with atomic.told(path):
+    with atomic.writing(path):
         if os.path.lexists(path) and path.lstat().st_nlink > 1 and path.is_file():
             path.unlink()
 
 
 def _taken(path: Path, timeout: float) -> int:
     """An open lock file that is ours."""
-    begun = time.monotonic()
-    pause = _PAUSE_SECONDS
-    turn: int | None = None
+    begun, turn = time.monotonic(), None
     try:
         while True:
             waited = time.monotonic() - begun
@@ -130,8 +127,7 @@ def _taken(path: Path, timeout: float) -> int:
                     return handle
                 if waited >= timeout:
                     raise _locked(path)
-            time.sleep(pause)
-            pause = min(pause * 2, _LONGEST_PAUSE_SECONDS)
+            time.sleep(_PAUSE_SECONDS)
     finally:
         if turn is not None:
             os.close(turn)
@@ -193,8 +189,8 @@ def _in_place(handle: int, path: Path) -> bool:
 
 def _left_elsewhere(handle: int, path: Path) -> Holder | None:
     """Another machine that did not let go, where this one's system cannot know whether it still works."""
-    found = _note(handle)
-    return found if found and found.elsewhere and is_shared(path) else None
+    holder = _note(handle)
+    return holder if holder and holder.elsewhere and is_shared(path) else None
 
 
 def _sign(handle: int) -> None:
@@ -219,14 +215,14 @@ def _let_go(handle: int) -> None:
 def _note(handle: int) -> Holder | None:
     """Who signed last and has not let go, None where nobody did (or is just about to)."""
     try:
-        found = json.loads(os.pread(handle, _LONGEST_NOTE, 0))
-        told = {name: str(found[name]) for name in ("host", "command", "since")}
-        return Holder(int(found["pid"]), **told, boot=str(found.get("boot", "")), start=str(found.get("start", "")))
+        note = {"boot": "", "start": ""} | json.loads(os.pread(handle, _LONGEST_NOTE, 0))
+        texts = {name: str(note[name]) for name in ("host", "command", "since", "boot", "start")}
+        return Holder(int(note["pid"]), **texts)
     except (OSError, ValueError, KeyError, TypeError, AttributeError, OverflowError, RecursionError):
         return None
 
 
-# What is told of it
+# Messages
 
 _GONE = "If nothing runs there any more, delete the lock file; what was begun is completed or dropped."
 
@@ -234,25 +230,23 @@ _GONE = "If nothing runs there any more, delete the lock file; what was begun is
 def _locked(path: Path) -> LockedError:
     handle = _opened(path)
     try:
-        message, hint = _told(_note(handle), path)
+        message, hint = _described(_note(handle), path)
     finally:
         os.close(handle)
     return LockedError(f"the store is in use: {message}", hint=hint)
 
 
-def _told(holder: Holder | None, path: Path) -> tuple[str, str]:
+def _described(holder: Holder | None, path: Path) -> tuple[str, str]:
     """Who holds a lock, and what to do."""
     if holder is None or holder.gone:
         name = quoted(str(path))
         return "held by another process", f"Try again; `fuser {name}` or `lsof {name}` names it."
     if holder.elsewhere:
         return f"held by {holder}, another machine", f"Try again, or stop it there. {_GONE} It is {path}."
+    hint = "Try again, or stop that process."
     if holder.stopped:
-        hint = (
-            f"`kill -CONT {holder.pid}` lets it go on; `kill -KILL {holder.pid}` ends it, and nothing is lost by that."
-        )
-        return f"held by {holder}", hint
-    return f"held by {holder}", "Try again, or stop that process."
+        hint = f"`kill -CONT {holder.pid}` lets it go on; `kill -KILL {holder.pid}` ends it without loss."
+    return f"held by {holder}", hint
 
 
 def examine(path: Path) -> str:
@@ -263,7 +257,7 @@ def examine(path: Path) -> str:
         return ""
     try:
         if not _try(handle, path):
-            message, hint = _told(_note(handle), path)
+            message, hint = _described(_note(handle), path)
             return f"is {message}: {hint}"
         holder = _left_elsewhere(handle, path)
         return f"is held by {holder}, another machine. {_GONE}" if holder else ""
@@ -287,21 +281,16 @@ def boot_id() -> str:
 
 def _process(pid: int) -> tuple[str, str]:
     """A process's state (one letter, such as T for stopped) and start; the state is empty where there is no such."""
-    try:
+    with suppress(OSError, IndexError):
         fields = Path(f"/proc/{pid}/stat").read_text("utf-8", "replace").rpartition(")")[2].split()
         return fields[0], fields[19]
-    except (OSError, IndexError):
-        return ("" if not _runs(pid) else "?"), ""
-
-
-def _runs(pid: int) -> bool:
     try:
         os.kill(pid, 0)
     except ProcessLookupError:
-        return False
-    except (OSError, OverflowError):
-        return True
-    return True
+        return "", ""
+    except (OSError, OverflowError):  # somebody else's
+        pass
+    return "?", ""
 
 
 def is_shared(path: Path) -> bool:
@@ -316,10 +305,11 @@ def file_system(path: Path) -> str:
         lines = Path("/proc/self/mountinfo").read_text("utf-8", "surrogateescape").splitlines()
     except OSError:
         return ""
-    real, best, kind = path.resolve(), -1, ""
+    real = path.resolve()
+    mounts: list[tuple[int, int, str]] = []
     for line in lines:
         before, _, after = line.partition(" - ")
         point = re.sub(r"\\(\d{3})", lambda octal: chr(int(octal[1], 8)), before.split()[4])  # a blank is \040
-        if real.is_relative_to(point) and len(point) >= best:
-            best, kind = len(point), after.split()[0]
-    return kind
+        if real.is_relative_to(point):
+            mounts.append((len(point), len(mounts), after.split()[0]))
+    return max(mounts, default=(0, 0, ""))[2]

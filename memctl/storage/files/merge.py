@@ -133,7 +133,7 @@ def _readable(base: bytes | None) -> bytes | None:
 
 
 class _Merge:
-    """One merge of three versions; `found` gathers the conflicts."""
+    """One merge of three versions; `conflicts` gathers the conflicts."""
 
     def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
@@ -141,7 +141,7 @@ class _Merge:
         sides = parted(*read, base_known=base_known)
         buried = tombstones(sides[1].header) | tombstones(sides[2].header)
         self.base, self.ours, self.theirs = (_freed(side, buried) for side in sides)
-        self.found: list[dict[str, Any]] = []
+        self.conflicts: list[dict[str, Any]] = []
         listed = [entries_by_id(side.header) for side in (self.base, self.ours, self.theirs)]
         self.settled = tuple(_settled(listed[0], side) for side in listed[1:])
 
@@ -153,7 +153,7 @@ class _Merge:
         buried = tombstones(header)
         kept = {name: record for name, record in records.items() if name not in buried}
         known = entries_by_id(header)
-        new = [entry for entry in self.found if entry["memory_id"] not in buried and entry["id"] not in known]
+        new = [entry for entry in self.conflicts if entry["memory_id"] not in buried and entry["id"] not in known]
         if listed := [*listed_in(header), *sorted(new, key=lambda entry: (entry["memory_id"], entry["field"]))]:
             header = {**header, CONFLICTS: listed}
         raws = [*self._in_order(kept), *self._extras(buried)]
@@ -175,7 +175,7 @@ class _Merge:
             return _unequal(base, ours, theirs)
         fields = _Fields(memory_id, base.memory if base else None, ours.memory, theirs.memory, settled)
         record = fields.merged()
-        self.found += fields.found
+        self.conflicts += fields.conflicts
         text = codec.dump(record)
         equal = [side.raw for side in (ours, theirs) if side.text == text]
         return Record(codec.decode(record), min(equal) if equal else text.encode())
@@ -190,7 +190,7 @@ class _Merge:
         if not settled and (here.same(base) or _without(here, _USE) == _without(base, _USE)):
             return None
         values = [codec.encode(side.memory) if side else None for side in (base, ours, theirs)]
-        self.found.append(entry(memory_id, "", *values))
+        self.conflicts.append(entry(memory_id, "", *values))
         return here
 
     def _extras(self, buried: set[str]) -> list[bytes]:
@@ -247,7 +247,7 @@ class _Merge:
     def _header_fields(
         self, base: Mapping[str, Any], ours: Mapping[str, Any], theirs: Mapping[str, Any]
     ) -> dict[str, Any]:
-        return Values("", 0, self.found, self._settled_of("")).mapping("", base, ours, theirs)
+        return Values("", 0, self.conflicts, self._settled_of("")).mapping("", base, ours, theirs)
 
     def _settled_of(self, memory_id: str) -> Settled:
         ours, theirs = (each.get(memory_id, frozenset()) for each in self.settled)
@@ -297,8 +297,8 @@ def _freed(side: Side, buried: set[str]) -> Side:
 
 
 def _raw_id(raw: bytes) -> object:
-    found = json.loads(raw)
-    named = found.get("memory_id") if isinstance(found, dict) else None
+    parsed = json.loads(raw)
+    named = parsed.get("memory_id") if isinstance(parsed, dict) else None
     return named if isinstance(named, str) else None
 
 

@@ -51,12 +51,12 @@ def read_side(data: bytes | None) -> Side:
     records: dict[str, Record] = {}
     extras: dict[Key, bytes] = {}
     equal: Counter[str] = Counter()
-    for found in parsed.records:
-        if found.memory is not None and found.memory.memory_id not in records:
-            records[found.memory.memory_id] = Record(found.memory, found.raw)
+    for record in parsed.records:
+        if record.memory is not None and record.memory.memory_id not in records:
+            records[record.memory.memory_id] = Record(record.memory, record.raw)
             continue
-        digest = codec.digest(found.raw)
-        extras[digest, equal[digest]] = found.raw
+        digest = codec.digest(record.raw)
+        extras[digest, equal[digest]] = record.raw
         equal[digest] += 1
     return Side(data, parsed.header, records, extras, parsed)
 
@@ -66,9 +66,9 @@ def renamed(side: Side, ids: Mapping[str, str]) -> Side:
     if not ids:
         return side
     records = {}
-    for found in side.records.values():
-        memory = with_ids(found.memory, ids)
-        raw = found.raw if memory == found.memory else codec.dump(codec.encode(memory)).encode()
+    for record in side.records.values():
+        memory = with_ids(record.memory, ids)
+        raw = record.raw if memory == record.memory else codec.dump(codec.encode(memory)).encode()
         records[memory.memory_id] = Record(memory, raw)
     header = header_with_ids(side.header, ids)
     # The bytes around the records are those of the old header.
@@ -128,8 +128,8 @@ def _same_origin(one: Memory, other: Memory, base_known: bool = True) -> bool:
 
 def _new_id(memory: Memory) -> str:
     """The id of a record that has to give its own away: the same wherever and whenever that happens."""
-    told = json.dumps([memory.memory_id, memory.content, _time_text(memory.created_at)], ensure_ascii=False)
-    digest = codec.digest(told.encode())
+    source = json.dumps([memory.memory_id, memory.content, _time_text(memory.created_at)], ensure_ascii=False)
+    digest = codec.digest(source.encode())
     head, tail = memory.memory_id[:-5], memory.memory_id[-5:]
     made = memory.memory_id.startswith("mem_") and len(memory.memory_id) == 25
     hexadecimal = all(character in "0123456789abcdef" for character in tail)
@@ -173,18 +173,18 @@ def _age(memory: Memory) -> tuple[datetime, str, str]:
     return (*edit.order_key(memory), codec.dump(codec.encode(memory)))
 
 
-def _is_that(found: Record | None, memory: Record) -> bool:
-    return found is not None and (found.same(memory) or _same_origin(found.memory, memory.memory))
+def _is_that(record: Record | None, memory: Record) -> bool:
+    return record is not None and (record.same(memory) or _same_origin(record.memory, memory.memory))
 
 
 def _renamed_before(base: Side, side: Side) -> dict[str, str]:
     """Ids of the base under which the side has another memory, because an earlier merge gave the base's a new id."""
-    found = {}
+    renamed = {}
     for memory_id in base.records.keys() & side.records.keys():
         was, now = base.records[memory_id], side.records[memory_id]
         if was.raw != now.raw and not _is_that(now, was) and (new := _new_id(was.memory)) in side.records:
-            found[memory_id] = new
-    return found
+            renamed[memory_id] = new
+    return renamed
 
 
 # Layout

@@ -58,13 +58,13 @@ def log(base: bytes | None, ours: bytes, theirs: bytes) -> bytes:
 
 def _lines(data: bytes) -> dict[bytes, datetime]:
     """Each line with its time; one without has the time of the line before."""
-    found: dict[bytes, datetime] = {}
+    dated: dict[bytes, datetime] = {}
     at = edit.BEGINNING
     for line in data.splitlines():
         if line.strip():
             at = _time_of(line) or at
-            found.setdefault(line, at)
-    return found
+            dated.setdefault(line, at)
+    return dated
 
 
 def _time_of(line: bytes) -> datetime | None:

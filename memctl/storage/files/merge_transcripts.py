@@ -69,10 +69,10 @@ def _side(data: bytes) -> _Side:
 def _read(data: bytes) -> Iterator[_Line]:
     at = edit.BEGINNING
     for raw in filter(None, map(bytes.strip, data.split(b"\n"))):
-        found = next(kept.lines(raw), None)
-        message = found.message if found else None
+        line = next(kept.lines(raw), None)
+        message = line.message if line else None
         at = max(at, (message.received or message.at or at) if message else at)
-        yield _Line(raw, at, message, found.deleted if found else "", bool(found and found.final))
+        yield _Line(raw, at, message, line.deleted if line else "", bool(line and line.final))
 
 
 def _messages(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[bytes]:
@@ -90,11 +90,11 @@ def _messages(message_id: str, base: _Side, ours: _Side, theirs: _Side) -> set[b
 
 def _distinct(lines: Sequence[_Line]) -> dict[str, bytes]:
     """Lines by what they say: how one is laid out makes no other message."""
-    found: dict[str, bytes] = {}
+    raws: dict[str, bytes] = {}
     for line in lines:
-        said = repr(line.message)
-        found[said] = min(line.raw, found.get(said, line.raw))
-    return found
+        content = repr(line.message)
+        raws[content] = min(line.raw, raws.get(content, line.raw))
+    return raws
 
 
 def _changed(base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mapping[str, bytes]) -> set[bytes]:
@@ -103,7 +103,7 @@ def _changed(base: Mapping[str, bytes], ours: Mapping[str, bytes], theirs: Mappi
     for side, other in ((ours, theirs), (theirs, ours)):
         if base.keys() == side.keys() != other.keys():
             return set(other.values())
-    both = {said: min(side[said] for side in (ours, theirs) if said in side) for said in {**ours, **theirs}}
+    both = {content: min(side[content] for side in (ours, theirs) if content in side) for content in {**ours, **theirs}}
     return set(both.values())
 
 

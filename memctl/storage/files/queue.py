@@ -54,8 +54,8 @@ def _as_json(queued: Queued) -> dict[str, Any]:
 
 def waiting(folder: UserFolder, session_id: str = "") -> list[tuple[str, str]]:
     """What waits, oldest first: session and queue id; of one session or of all."""
-    found = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
-    parts = [path.name.removesuffix(".json").rpartition(".") for path in found]
+    paths = folder.pending.glob("*.json") if folder.pending.is_dir() else ()
+    parts = [path.name.removesuffix(".json").rpartition(".") for path in paths]
     known = [(owner, name) for owner, _, name in parts if _QUEUED.fullmatch(name) and is_id(owner)]
     return sorted((pair for pair in known if session_id in ("", pair[0])), key=lambda pair: (pair[1], pair[0]))
 
@@ -71,17 +71,17 @@ def read(folder: UserFolder, session_id: str, name: str) -> Queued | None:
     if data is None:
         return None
     shown = f"sessions/pending/{path.name}"
-    found = decoded(data, shown)
-    messages = found.get("messages")
+    parsed = decoded(data, shown)
+    messages = parsed.get("messages")
     if not isinstance(messages, list) or not all(isinstance(message, Mapping) for message in messages):
         raise InvalidDataError("`messages` must be a list of objects", path=shown, hint=HINT)
     try:
-        at = times.from_value(found.get("at"))
+        at = times.from_value(parsed.get("at"))
     except ValueError as problem:
         raise InvalidDataError(f"`at`: {problem}", path=shown, hint=HINT) from None
     own = folder.signer.verifies(_kind(path), data)
     return Queued(
-        name, session_id, at, tuple(messages), str(found.get("reason", EVICTED)), own, found.get("kept") is True
+        name, session_id, at, tuple(messages), str(parsed.get("reason", EVICTED)), own, parsed.get("kept") is True
     )
 
 

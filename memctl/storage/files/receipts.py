@@ -84,13 +84,13 @@ def parsed(line: bytes) -> Receipt | None:
 
 
 def _parsed(line: bytes) -> Receipt:
-    found = json.loads(line)
-    ids = found["ids"]
-    used = found.get("used", ids)
+    parsed = json.loads(line)
+    ids = parsed["ids"]
+    used = parsed.get("used", ids)
     lists = isinstance(ids, list) and isinstance(used, list)
-    if not lists or not all(isinstance(text, str) for text in (found["receipt"], found["query"], *ids, *used)):
+    if not lists or not all(isinstance(text, str) for text in (parsed["receipt"], parsed["query"], *ids, *used)):
         raise ValueError("no receipt")
-    return Receipt(found["receipt"], times.from_value(found["at"]), found["query"], tuple(ids), tuple(used))
+    return Receipt(parsed["receipt"], times.from_value(parsed["at"]), parsed["query"], tuple(ids), tuple(used))
 
 
 def _bytes(path: Path) -> bytes:

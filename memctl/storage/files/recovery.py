@@ -27,7 +27,7 @@ _LONGEST_NAME = 200
 def recover(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
     operation = journal.unfinished(folder)
-    with atomic.told(folder.root):
+    with atomic.writing(folder.root):
         _sweep(folder, purging=operation is not None and operation.erases is not None)
     if operation is None:
         return
@@ -147,7 +147,7 @@ def _clear_torn(folder: UserFolder, line: LogLine) -> None:
 
 
 def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: LogLine) -> None:
-    kept = b"".join(found for found in untorn.splitlines(keepends=True) if found.strip() != line.line)
+    kept = b"".join(one for one in untorn.splitlines(keepends=True) if one.strip() != line.line)
     if not kept and path.exists():
         atomic.remove(path, folder.root)
     elif kept != data:
@@ -157,14 +157,14 @@ def _take_out(folder: UserFolder, path: Path, data: bytes, untorn: bytes, line: 
 def has_line(folder: UserFolder, line: LogLine) -> bool:
     """Whether the line stands in the log."""
     data = atomic.read(folder.step(line.log), folder.root) or b""
-    return line.line in data and any(found.strip() == line.line for found in data.splitlines())
+    return line.line in data and any(one.strip() == line.line for one in data.splitlines())
 
 
 def _done_lines(folder: UserFolder, lines: Sequence[LogLine]) -> Iterator[bool]:
     """Of each line whether it stands in its log as the edit wants it."""
     for path in dict.fromkeys(line.log for line in lines):
         data = atomic.read(folder.step(path), folder.root) or b""
-        present = {found.strip() for found in data.splitlines()}
+        present = {one.strip() for one in data.splitlines()}
         yield from ((line.line in present) == line.added for line in lines if line.log == path)
 
 
@@ -230,7 +230,7 @@ def _sweep(folder: UserFolder, *, purging: bool) -> None:
             path.unlink(missing_ok=True)
     keep = folder.displaced / document.FILE_NAME
     # Renaming set its ctime; a later mtime means that an editor went on writing into the file we had displaced.
-    if keep.exists() and (found := keep.stat()).st_mtime_ns >= found.st_ctime_ns and not _only_copied(keep, folder):
+    if keep.exists() and (status := keep.stat()).st_mtime_ns >= status.st_ctime_ns and not _only_copied(keep, folder):
         keep_hand_edit(keep)
 
 
@@ -252,9 +252,9 @@ def _temporary(folder: UserFolder) -> list[Path]:
     """Temporary files, looked for where writes happen."""
     pattern = f"{atomic.TEMPORARY_PREFIX}*"
     places = (folder.root, folder.private, folder.state, folder.trash, folder.drafts, folder.displaced)
-    found = [path for place in places if place.is_dir() for path in place.glob(pattern)]
-    found += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
-    return [path for path in found if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
+    paths = [path for place in places if place.is_dir() for path in place.glob(pattern)]
+    paths += [*folder.reflections.rglob(pattern), *folder.knowledge.rglob(pattern)]
+    return [path for path in paths if path.is_file() and not path.is_symlink()]  # memctl makes nothing else
 
 
 def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
@@ -278,7 +278,7 @@ def keep_hand_edit(path: Path) -> None:
 
 def _lay_aside(path: Path, target: Path) -> None:
     """Durably: it is all that is left of what a person saved."""
-    with atomic.told(target):
+    with atomic.writing(target):
         path.rename(target)
         with open(target, "rb") as file:
             os.fsync(file.fileno())

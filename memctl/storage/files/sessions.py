@@ -51,8 +51,8 @@ def path_of(folder: UserFolder, session_id: str) -> Path:
 
 def ids(folder: UserFolder) -> list[str]:
     """Ids of the sessions there are."""
-    found = folder.sessions.glob("*.json") if folder.sessions.is_dir() else ()
-    return sorted(path.name.removesuffix(".json") for path in found if path.is_file() and is_id(path.stem))
+    paths = folder.sessions.glob("*.json") if folder.sessions.is_dir() else ()
+    return sorted(path.name.removesuffix(".json") for path in paths if path.is_file() and is_id(path.stem))
 
 
 def is_id(name: str) -> bool:
@@ -90,8 +90,8 @@ def load(folder: UserFolder, session_id: str) -> Session:
     """
     from difflib import get_close_matches
 
-    if found := load_if_exists(folder, session_id):
-        return found
+    if session := load_if_exists(folder, session_id):
+        return session
     near = get_close_matches(session_id, ids(folder), 3)
     hint = (
         f"Did you mean {' or '.join(near)}?"
@@ -202,15 +202,15 @@ def parse(data: bytes, session_id: str, path: str) -> Session:
     Raises:
         InvalidDataError: not the JSON object of a session, or another session's; with the line.
     """
-    found = decoded(data, path)
-    named, components = found.get("sessionId", session_id), found.get("components", {})
+    parsed = decoded(data, path)
+    named, components = parsed.get("sessionId", session_id), parsed.get("components", {})
     if not isinstance(components, Mapping):
         raise InvalidDataError("`components` must be an object: NAME and state", path=path)
     if named != session_id:
         hint = "Rename the file, or set `sessionId` to its name."
         raise InvalidDataError(f"holds the session {named!r}", path=path, hint=hint)
-    stamp = found.get("timestamp", "")
-    extra = {name: value for name, value in found.items() if name not in _OWN}
+    stamp = parsed.get("timestamp", "")
+    extra = {name: value for name, value in parsed.items() if name not in _OWN}
     return Session(session_id, components, stamp if isinstance(stamp, str) else str(stamp), extra, _digest(data))
 
 
@@ -219,7 +219,7 @@ def decoded(data: bytes, path: str) -> dict[str, Any]:
         raise InvalidDataError(f"is larger than {LARGEST // 1024**2} MiB", path=path)
     try:
         text = data.decode("utf-8-sig")
-        found = DECODER.decode(text)
+        parsed = DECODER.decode(text)
     except json.JSONDecodeError as problem:
         raise InvalidDataError(
             f"is no JSON: {problem.msg}", path=path, line=problem.lineno, column=problem.colno, hint=HINT
@@ -229,9 +229,9 @@ def decoded(data: bytes, path: str) -> dict[str, Any]:
     except (ValueError, RecursionError) as problem:
         reason = "is nested too deep" if isinstance(problem, RecursionError) else str(problem)
         raise InvalidDataError(reason, path=path, hint=HINT) from None
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         raise InvalidDataError("must hold a JSON object", path=path, line=1, hint=HINT)
-    return found
+    return parsed
 
 
 HINT = "The file is left as it is; mend it by hand, or move it away."
@@ -302,8 +302,8 @@ def read_offloaded(folder: UserFolder, ref: str) -> str:
 def offloaded(folder: UserFolder, session_id: str) -> list[str]:
     """References of all that is laid aside for a session."""
     place = _offload_folder(folder, session_id)
-    found = sorted(place.glob("*.txt")) if place.is_dir() else []
-    return [f"{session_id}/{path.stem}" for path in found]
+    paths = sorted(place.glob("*.txt")) if place.is_dir() else []
+    return [f"{session_id}/{path.stem}" for path in paths]
 
 
 def clear_offloaded(folder: UserFolder, session_id: str, keep: Sequence[str] = ()) -> None:
@@ -352,8 +352,8 @@ def all_files(folder: UserFolder) -> list[Path]:
 
 def temporary_files(folder: UserFolder) -> list[Path]:
     """What interrupted writes left behind."""
-    found = (path for path in all_files(folder) if not path.is_symlink())
-    return [path for path in found if path.name.startswith(atomic.TEMPORARY_PREFIX)]
+    paths = (path for path in all_files(folder) if not path.is_symlink())
+    return [path for path in paths if path.name.startswith(atomic.TEMPORARY_PREFIX)]
 
 
 def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
@@ -361,7 +361,7 @@ def clear_temporary(folder: UserFolder, *, timeout: float) -> int:
     if not temporary_files(folder):
         return 0
     with all_locked(folder, timeout=timeout):
-        found = temporary_files(folder)
-        for path in found:
+        paths = temporary_files(folder)
+        for path in paths:
             atomic.remove(path)
-    return len(found)
+    return len(paths)

@@ -152,14 +152,14 @@ def _content(path: Path, form: re.Pattern[bytes], *, linked: bool = False) -> by
 
 def _move_away(path: Path) -> None:
     """An id that is none came with the folder: nothing can have been signed with it."""
-    with atomic.told(path):
+    with atomic.writing(path):
         path.rename(path.with_name(f"{path.name}.unusable-{secrets.token_hex(4)}"))
 
 
 def _make(path: Path, content: str) -> None:
     """Write a private file if there is none; of two processes the first wins."""
     try:
-        with atomic.told(path):
+        with atomic.writing(path):
             there = path.exists()
         if not there:
             atomic.create(path, content.encode() + b"\n")

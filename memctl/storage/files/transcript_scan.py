@@ -54,11 +54,11 @@ class Repeated:
     versions: tuple[Place, ...]
 
 
-def repeated(found: Sequence[Place]) -> list[Repeated]:
+def repeated(scanned: Sequence[Place]) -> list[Repeated]:
     """Messages that stand several times, but for those that were deleted."""
     by_id: dict[str, list[Place]] = defaultdict(list)
-    deleted = {place.read.deleted for place in found if place.read and place.read.deleted}
-    for place in found:
+    deleted = {place.read.deleted for place in scanned if place.read and place.read.deleted}
+    for place in scanned:
         if place.read and place.read.message:
             by_id[place.read.message.message_id].append(place)
     several = {name: lines for name, lines in by_id.items() if len(lines) > 1 and name not in deleted}
@@ -145,10 +145,10 @@ def finished(folder: UserFolder, before: datetime, *, dry_run: bool = False) -> 
     for path in transcripts.files(folder):
         if b'"deleted"' not in (atomic.read(folder.root / path, folder.root) or b""):
             continue
-        found = [*places(folder, [path])]
-        old = {p.read.deleted: p.read.deleted_at for p in found if p.read and _is_due(p.read, before)}
+        scanned = [*places(folder, [path])]
+        old = {p.read.deleted: p.read.deleted_at for p in scanned if p.read and _is_due(p.read, before)}
         changes: dict[int, bytes | None] = {}
-        for place in found:
+        for place in scanned:
             if place.read and place.read.message and place.read.message.message_id in old:
                 changes[place.number] = None
             elif place.read and (at := old.get(place.read.deleted)):

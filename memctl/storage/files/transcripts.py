@@ -148,7 +148,7 @@ def _end_before_next(path: Path, state: os.stat_result) -> bytes:
     and goes; what a person wrote without a line end stays."""
     last = _last_line(path, state)
     if _is_torn(last):
-        with atomic.told(path):
+        with atomic.writing(path):
             os.truncate(path, state.st_size - len(last))
         return b""
     return b"\n" if last else b""

@@ -100,17 +100,17 @@ def _file(folder: UserFolder, where: str) -> Path:
 def _identity(path: Path) -> tuple[int, int]:
     """Device and inode of a folder."""
     try:
-        found = path.stat()
+        status = path.stat()
     except OSError:
         return 0, 0
-    return found.st_dev, found.st_ino
+    return status.st_dev, status.st_ino
 
 
 def _read(path: Path) -> Watermark | None:
     try:
-        found = json.loads(atomic.read(path) or b"")
-        elsewhere = {str(name): int(number) for name, number in found["elsewhere"].items()}
-        looked = str(found["untracked"]), str(found.get("without_transcripts", ""))
-        return Watermark(int(found["finished"]), int(found["log_size"]), *looked, elsewhere)
+        parsed = json.loads(atomic.read(path) or b"")
+        elsewhere = {str(name): int(number) for name, number in parsed["elsewhere"].items()}
+        looked = str(parsed["untracked"]), str(parsed.get("without_transcripts", ""))
+        return Watermark(int(parsed["finished"]), int(parsed["log_size"]), *looked, elsewhere)
     except (MemctlError, OSError, ValueError, TypeError, KeyError, AttributeError, RecursionError):
         return None

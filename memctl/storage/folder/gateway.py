@@ -218,7 +218,7 @@ class Gateway:
             recovery.write_text(self.folder, file.name, file.after, file.before)
         recovery.write_lines(self.folder, prepared.change.lines)
         if prepared.content is not None:
-            with atomic.told(self.folder.memory_file):
+            with atomic.writing(self.folder.memory_file):
                 self._write_memory(prepared, prepared.content)
 
     def _write_memory(self, prepared: _Prepared, content: bytes) -> None:
