@@ -218,5 +218,5 @@ def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataOb
                                   "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000])  # fmt: skip
 def test_no_disguise_takes_for_ever(text: str) -> None:
     """Run in a process of its own: a search that does not end would end with the time limit."""
-    code = f"import sys\nfrom memctl.core import sensitive\nsecrets.found(sys.stdin.read()[:{len(text)}])"
+    code = f"import sys\nfrom memctl.core import sensitive\nsensitive.found(sys.stdin.read()[:{len(text)}])"
     subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=60)
