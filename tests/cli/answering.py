@@ -73,6 +73,9 @@ def _answered(connection: socket.socket) -> int:
         run()
     except SystemExit as ended:
         return int(ended.code or 0)
+    finally:
+        sys.stdout.flush()
+        sys.stderr.flush()
     return 0
 
 
@@ -82,8 +85,8 @@ def _become(folder: str, variables: Mapping[bytes, bytes], handles: Any) -> None
     os.environb.update(variables)
     for number, handle in enumerate(handles):
         os.dup2(handle, number)
-    streams = (open(number, mode, closefd=False) for number, mode in ((0, "r"), (1, "w"), (2, "w")))  # noqa: SIM115
-    sys.stdin, sys.stdout, sys.stderr = streams
+    sys.stdin, sys.stdout = open(0, closefd=False), open(1, "w", closefd=False)  # noqa: SIM115
+    sys.stderr = open(2, "w", buffering=1, errors="backslashreplace", closefd=False)  # noqa: SIM115
 
 
 if __name__ == "__main__":
