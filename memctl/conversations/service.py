@@ -13,7 +13,7 @@ from memctl.config import Settings
 from memctl.core import kept, provenance, times
 from memctl.core.kept import KeptMessage, Paused
 from memctl.core.models import Memory
-from memctl.errors import NotFoundError, RefusedError
+from memctl.errors import NotFoundError
 from memctl.storage.ports.messages import Messages, Place, Run
 
 if TYPE_CHECKING:
@@ -245,18 +245,6 @@ class Conversations:
     def delete_run(self, run: str, *, now: datetime | None = None) -> list[str]:
         """Delete all messages of a run."""
         return self.delete(self.ids(run=run), now=now, command=f"delete the messages of {run}")
-
-    def delete_period(
-        self, since: datetime | None, until: datetime | None, *, session: str = "", now: datetime | None = None
-    ) -> list[str]:
-        """Delete what was said from one time to before another; of one session or of all.
-
-        Raises:
-            RefusedError: neither a time nor a session is given; to delete everything, name a time before it all.
-        """
-        if since is None and until is None and not session:
-            raise RefusedError("nothing says which messages to delete", hint="Give a session, or a time.")
-        return self.delete(self.ids(session=session, since=since, until=until), now=now)
 
     def ids(
         self, *, session: str = "", run: str = "", since: datetime | None = None, until: datetime | None = None

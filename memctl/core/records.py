@@ -11,7 +11,7 @@ from typing import Any
 from memctl.core import kinds
 from memctl.core.formats import codec, reflections
 from memctl.core.kinds import KINDS
-from memctl.core.models import LAYERS, Memory, TextEdit
+from memctl.core.models import LAYERS, Memory
 from memctl.errors import InvalidDataError, UsageError, argument
 
 ADDED, MENTIONED, UPDATED, SKIPPED, CANDIDATE_KEPT = "added", "mentioned", "updated", "skipped", "candidate"
@@ -158,12 +158,6 @@ _RESTATED = frozenset(
     {"category", "subcategory", "kind", "importance", "confidence", "occurred_at", "expires_at", "pinned", "metadata"}
 )
 """Fields that are taken over when a memory is said again with them."""
-
-
-def detail_file(memory: Memory, text: str, before: bytes | None) -> TextEdit:
-    """A memory's own Markdown, written by its author (so never regenerated)."""
-    path = reflections.path_for(memory.memory_id)
-    return TextEdit(path, before, reflections.render(front_matter(memory), text))
 
 
 def front_matter(memory: Memory) -> dict[str, Any]:

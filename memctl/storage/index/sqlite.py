@@ -223,10 +223,6 @@ class SqliteIndex:
         """Every record, in time order."""
         return self._entries("path = 'memory.json'", order="created, memory_id")
 
-    def by_memory(self, memory_id: str) -> list[Row]:
-        """A record and what belongs to it."""
-        return self._entries("memory_id = ? AND memory_id != ''", memory_id, order="path")
-
     def by_text(self, text_hash: str) -> list[Row]:
         """Records with exactly these words."""
         return self._entries("text_hash = ? AND text_hash != ''", text_hash)
