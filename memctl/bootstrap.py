@@ -136,7 +136,7 @@ def cache_directory(environment: Mapping[str, str]) -> Path:
 
 
 def load_embedder(settings: config.Settings, environment: Mapping[str, str]) -> tuple[Embedder | None, str]:
-    """The configured model; where it cannot be used, None and a sentence that says why and what mends it."""
+    """The configured model; where it cannot be used, None and a sentence that says why and how to fix it."""
     try:
         return need_embedder(settings, environment), ""
     except UsageError:

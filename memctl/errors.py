@@ -126,10 +126,10 @@ class StorageError(MemctlError):
 
 
 class DamagedError(StorageError):
-    """The index is not as it was written. It is dropped, and made anew from the files by what looks at them next."""
+    """The index is not as it was written. It is dropped, and rebuilt from the files by the next command that reads them."""
 
     def __init__(self, why: object) -> None:
-        hint = "Run the command again: the index is made anew from the files, and no memory is lost."
+        hint = "Run the command again: the index is rebuilt from the files, and no memory is lost."
         super().__init__(f"the index is damaged ({why})", hint=hint)
 
 

@@ -131,7 +131,7 @@ class Maintenance:
             for gone in merge.merged
         ]
         made = [
-            f"{'made anew' if one.refreshed else 'new'}, {record.kind} of {len(one.sources)} episodes: {record.content}"
+            f"{'refreshed' if one.refreshed else 'new'}, {record.kind} of {len(one.sources)} episodes: {record.content}"
             for one, record in report.made
         ]
         return [*merged, *made, *report.notes]

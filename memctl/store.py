@@ -329,7 +329,7 @@ class MemoryStore:
         return self.engine.storage.embed()
 
     def reindex(self, progress: Progress | None = None) -> SyncReport:
-        """Delete the index and make it anew from the files.
+        """Delete the index and rebuild it from the files.
 
         Raises:
             InvalidDataError, RefusedError: `memory.json` cannot be read, and the index is all that still answers.

@@ -287,7 +287,7 @@ class Change:
         lines: lines of logs to add or to take out.
         header: top-level fields of `memory.json` to set (`tombstones`, `conflicts`).
         undoes: id of the operation this one takes back; `redoes`: id of the undo that this one takes back.
-        raws: exact JSON of records put, by id, where it must not be written anew (undo gives back a person's layout).
+        raws: exact JSON of records put, by id, where it must not be written again (undo gives back a person's layout).
     """
 
     command: str

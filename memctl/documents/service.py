@@ -27,7 +27,7 @@ ADDED, REPLACED, UNCHANGED = "added", "replaced", "unchanged"
 
 @dataclass(frozen=True)
 class Document:
-    """A document, by its path in the user's folder. `problem` says why it is not read, or not read anew."""
+    """A document, by its path in the user's folder. `problem` says why it is not read, or not read again."""
 
     path: str
     size: int

@@ -279,7 +279,7 @@ def _same_fact(one: Memory, other: Memory) -> bool:
 
 
 def _recalled(view: View, memory: Memory, now: datetime) -> bool:
-    """Whether a text is one sentence of a longer memory: then it was read there, and not said anew."""
+    """Whether a text is one sentence of a longer memory: then it was read there, and not said again."""
     from memctl.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)

@@ -26,7 +26,7 @@ class Embedder(Protocol):
         """Vectors of memories, one a text, all of one length; all zeros where the model knows nothing of a text.
 
         Raises:
-            ProviderError: the model is missing, broken or unreachable; its hint names the command that mends it.
+            ProviderError: the model is missing, broken or unreachable; its hint names the command that fixes it.
         """
 
     def embed_query(self, text: str) -> Sequence[float]:
@@ -36,7 +36,7 @@ class Embedder(Protocol):
         """Check that the model is whole and works.
 
         Raises:
-            ProviderError: it does not; with the command that mends it.
+            ProviderError: it does not; with the command that fixes it.
         """
 
 
@@ -53,7 +53,7 @@ class Reranker(Protocol):
         """A finite number a text, larger is better: probabilities in [0, 1], or logits.
 
         Raises:
-            ProviderError: the model is missing, broken or unreachable; its hint says what mends it.
+            ProviderError: the model is missing, broken or unreachable; its hint says how to fix it.
         """
 
     def verify(self) -> None:

@@ -175,7 +175,7 @@ def local_files(model: str, model_file: str, options: object, *, vectors: bool =
 
     The identity has to change when the network is replaced, for no more than a query can afford: it covers the size
     and time of the network and of weights beside it (`model.onnx_data`), and the content of the small files. A copy
-    with new times costs embedding anew, but vectors of two models are never compared. Where the folder lies is no part
+    with new times costs embedding again, but vectors of two models are never compared. Where the folder lies is no part
     of it.
     """
     name, folder = f"fastembed:{model}", Path(model).expanduser().resolve()

@@ -117,7 +117,7 @@ class Reflections:
         return outdated
 
     def refresh(self, *, use_model: bool = True, dry_run: bool = False, now: datetime | None = None) -> list[Reflected]:
-        """Make every stale reflection anew."""
+        """Refresh every stale reflection."""
         now = now or times.utc_now()
         stale = self.stale(now)
         return [

@@ -97,7 +97,7 @@ class Gateway:
         raise ConflictError("memory.json keeps changing while it is being written", hint="Try again in a moment.")
 
     def locked(self) -> AbstractContextManager[None]:
-        """The user's lock, with whatever a crashed process left behind mended first."""
+        """The user's lock, with whatever a crashed process left behind repaired first."""
         return _Locked(self)
 
     def view(self) -> FolderView:

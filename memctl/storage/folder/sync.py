@@ -334,10 +334,10 @@ def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]
 def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
     """Entries of the readable records, and a sentence on the others. What was purged stays purged."""
     entries: dict[str, Entry] = {}
-    buried = tombstones(parsed.header)
+    tombstoned = tombstones(parsed.header)
     broken = 0
     for record in parsed.records:
-        if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in buried:
+        if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in tombstoned:
             broken += 1
         else:
             entries[record.memory.memory_id] = record_entry(record.memory, record.raw)

@@ -33,7 +33,7 @@ MOST_IN_ITS_PAGE = 4000
 
 
 DAMAGE = (DamagedError, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)
-"""What is said of a damaged file; the index is then made anew."""
+"""What is said of a damaged file; the index is then rebuilt."""
 
 HINDRANCE = (
     apsw.FullError,
@@ -67,7 +67,7 @@ class Connection(apsw.Connection):
 
 
 def open_database(path: Path) -> Connection:
-    """Open the index, making it anew where it is missing, damaged or of another version."""
+    """Open the index, rebuilding it where it is missing, damaged or of another version."""
     _check_kind(path)
     try:
         connection = connect(path)
@@ -96,7 +96,7 @@ def _check_kind(path: Path) -> None:
         except OSError:
             continue
         if not stat.S_ISREG(mode):
-            raise StorageError(f"{name} is not a regular file", hint="Delete it: the index is made anew.")
+            raise StorageError(f"{name} is not a regular file", hint="Delete it: the index is rebuilt.")
 
 
 def _make_private(path: Path) -> None:

@@ -92,7 +92,7 @@ class SqliteIndex:
         """Drop everything and begin with an empty file.
 
         Raises:
-            StorageError: the system refuses; until the index is opened anew, one in memory stands in for it.
+            StorageError: the system refuses; until the index is opened again, one in memory stands in for it.
         """
         self._end_scanning()
         self.connection.close()
@@ -103,7 +103,7 @@ class SqliteIndex:
         except (StorageError, *db.HINDRANCE) as problem:
             self.connection.close()
             self.connection = db.open_database(Path(":memory:"))
-            raise StorageError(f"cannot make the index {self.path} anew: {problem}") from None
+            raise StorageError(f"cannot rebuild the index {self.path}: {problem}") from None
 
     def copied(self) -> SqliteIndex:
         """An index in memory that holds the same."""
@@ -130,7 +130,7 @@ class SqliteIndex:
                 db.delete(self.path)
 
     def drop_if_damaged(self) -> None:
-        """Begin anew where damage was met since the last look, or where pages are not checked any more."""
+        """Rebuild it where damage was met since the last look, or where pages are not checked any more."""
         if self.connection.damaged or not db.is_checked(self.connection):
             self.rebuild()
 

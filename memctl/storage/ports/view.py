@@ -19,7 +19,7 @@ class StoredDocument:
     Args:
         size: in bytes.
         passages: how many it has.
-        problem: why it is not read, or not read anew; empty where it is.
+        problem: why it is not read, or not read again; empty where it is.
     """
 
     name: str
