@@ -123,7 +123,7 @@ class Engine:
         schema: Mapping[str, Any] | None = None,
         attempts: int = 3,
     ) -> Answer[T]:
-        """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules stand in."""
+        """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules answer."""
         from memctl.providers.asking import Answer, ask
 
         try:

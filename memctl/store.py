@@ -222,7 +222,7 @@ class MemoryStore:
             allow_secret: store it even if a part that was not there before looks like a secret.
 
         Raises:
-            ConflictError: the record was changed by somebody else.
+            ConflictError: the record was changed by another.
             RefusedError: a part looks like a secret, and the setting `secrets` is `refuse`.
         """
         return self._changing.put(memory, expected=expected, allow_secret=allow_secret, command=command, now=now)

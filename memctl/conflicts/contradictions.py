@@ -29,7 +29,7 @@ from memctl.core.models import ACTIVE, CANDIDATE, Memory
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
 
 SAME_FRAME = 0.6
-"""Share of the words of the shorter statement that must stand in the other for their quantities to be compared."""
+"""Share of the words of the shorter statement that must be in the other for their quantities to be compared."""
 
 BLOCK = 40
 """Statements that share a word are compared while there are at most so many; beyond, the word tells nothing."""
@@ -349,7 +349,7 @@ def _frame(one: Statement, other: Statement) -> float:
 
 
 def _substituted(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a word stands in the place of another between shared ones: "staging server", "production server"."""
+    """Whether a word is in the place of another between shared ones: "staging server", "production server"."""
     moves = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
     return any(move == "replace" for move, *_ in moves)
 

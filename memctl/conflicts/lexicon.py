@@ -1,6 +1,6 @@
 """The words the search for contradictions knows, English and Chinese: a small list of rules, not a dictionary.
 
-A word that stands in no list is a plain content word: it can make two statements differ, never contradict.
+A word that is in no list is a plain content word: it can make two statements differ, never contradict.
 """
 
 from __future__ import annotations

@@ -33,7 +33,7 @@ class Quantity:
 
 
 PLACE = 0xE000
-"""Quantity n stands in the rewritten text as the private character `PLACE + n`."""
+"""Quantity n is in the rewritten text as the private character `PLACE + n`."""
 
 _HAN = "零〇一二两三四五六七八九十百千"
 _N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"

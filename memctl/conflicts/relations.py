@@ -17,7 +17,7 @@ NAME, ANY, PREFERENCE = "name", "any", "preference"
 
 @dataclass(frozen=True)
 class Relation:
-    """That `owner` stands in relation `name` to `value`.
+    """That `owner` is in relation `name` to `value`.
 
     Args:
         owner: words for whom it is about; empty for the one whose memories these are.

@@ -92,7 +92,7 @@ that fit the question); what answers it; who the user is."""
 
 
 def packed(pieces: Sequence[Piece], sections: Sequence[str], limit: int, count: Count) -> list[Placed]:
-    """Fill `limit` tokens; what is placed stands in the order of the sections.
+    """Fill `limit` tokens; what is placed is in the order of the sections.
 
     What guides comes first, by section and weight. Then each part of an answer has its share, and what is left goes to
     the best of all of them. A piece that does not fit is tried in its shorter forms; if none fits it is left out, and

@@ -31,7 +31,7 @@ MARKS: Mapping[str, tuple[str, str]] = {
         "\n[……此处省略 {left} 个字符……]\n",
     ),
 }
-"""What stands in the place of the middle, by language: with a reference and without."""
+"""What is in the place of the middle, by language: with a reference and without."""
 
 _LEAST_ARGUMENT = 8
 """Tokens below which an argument is not cut further."""
@@ -43,7 +43,7 @@ class Cutter:
 
     Args:
         language: of the marks.
-        offloads: whole texts by the reference that stands in the cut one.
+        offloads: whole texts by the reference that is in the cut one.
         left: characters left out of the text that was cut last.
     """
 

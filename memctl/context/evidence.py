@@ -62,14 +62,14 @@ def recent_turns(question: str, messages: Sequence[Mapping[str, Any]], most: int
 
 
 def texts_of(messages: Iterable[Mapping[str, Any]]) -> str:
-    """What stands in the window already, calls of tools too, in one text."""
+    """What is in the window already, calls of tools too, in one text."""
     texts = [text_of(m.get("content")) for m in messages if m.get("content")]
     calls = [call.get("function") or {} for m in messages for call in m.get("tool_calls") or ()]
     return "\n".join(map(one_line, (*texts, *(f"{call.get('name')}: {call.get('arguments')}" for call in calls))))
 
 
 def stands_in(hit: Hit, shown: str) -> bool:
-    """Whether a message stands in the window already."""
+    """Whether a message is in the window already."""
     return is_message(hit) and repeats(hit.memory.content, shown)
 
 
@@ -133,7 +133,7 @@ def labelled(memory: Memory) -> str:
 
 
 def said(memory: Memory, follows: str) -> Said:
-    """Where a message stands in what was said."""
+    """Where a message is in what was said."""
     session = str(memory.metadata.get("session") or "")
     day = f"{memory.when:%Y-%m-%d}" if memory.when else ""
     group = ", ".join(part for part in (day, session if session != MAIN else "") if part)

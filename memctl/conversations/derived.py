@@ -116,7 +116,7 @@ def says(wanted: frozenset[str], text: str) -> bool:
 
 
 def repeats(text: str, said: str) -> bool:
-    """Whether one of two texts stands in the other word for word, and has enough words for this to be no chance."""
+    """Whether one of two texts is in the other word for word, and has enough words for this to be no chance."""
     short, long = sorted((text, said), key=len)
     telling = {word for word in terms(short) if not is_stop(word)}
     return len(telling) >= FEW_WORDS and f" {' '.join(terms(short))} " in f" {' '.join(terms(long))} "

@@ -42,7 +42,7 @@ def find(text: str, spoken: date, *, past: bool) -> Dated | None:
 
     Args:
         spoken: the day on which it was said.
-        past: whether the sentence tells of something past; a bare "Tuesday" is then the last one, else the next.
+        past: whether the sentence is about the past; a bare "Tuesday" is then the last one, else the next.
     """
     return min(_all(text, spoken, past), key=lambda dated: (dated.start, -dated.end), default=None)
 

@@ -13,13 +13,13 @@ from typing import NamedTuple
 
 
 class Folded(NamedTuple):
-    """A folded text; `places` says for each of its characters, and for its end, where it stands in the original."""
+    """A folded text; `places` says for each of its characters, and for its end, where it is in the original."""
 
     text: str
     places: Sequence[int]
 
     def original(self, start: int, end: int) -> tuple[int, int]:
-        """From where to before where a part of the folded text, which is not empty, stands in the original."""
+        """From where to before where a part of the folded text, which is not empty, is in the original."""
         return self.places[start], max(self.places[end], self.places[end - 1] + 1)
 
 

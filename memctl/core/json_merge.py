@@ -1,4 +1,4 @@
-"""Merging JSON values three ways, and the conflicts that come of it, as they stand in `memory.json`."""
+"""Merging JSON values three ways, and the conflicts that come of it, as they are in `memory.json`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _COUNTS_IN_METADATA = ("metadata/successes", "metadata/failures")
 
 
 def entry(memory_id: str, name: str, base: Any, ours: Any, theirs: Any) -> dict[str, Any]:
-    """A conflict as it stands in `conflicts`; its id is the same whoever merges, and however often."""
+    """A conflict as it is in `conflicts`; its id is the same whoever merges, and however often."""
     source = json_text([memory_id, name, base, *sorted((ours, theirs), key=json_text)])
     made = _ENTRY_ID + codec.digest(source.encode())[:12]
     values = {"base": base, "ours": ours, "theirs": theirs}

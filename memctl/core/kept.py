@@ -53,7 +53,7 @@ class KeptMessage:
     """One message.
 
     Args:
-        message_id: its own; one message stands in a user's transcripts once.
+        message_id: its own; one message is in a user's transcripts once.
         session: the name of the session it was said in, `run` the id of the run of that session: a name such as `main`
             is used again and again.
         role: `user`, `assistant`, `tool`, or what another program calls it, in small letters.

@@ -24,7 +24,7 @@ class Kind:
         profile: whether it says what somebody is or wants: then it is in the profile, and can be denied.
         contradicts: whether two of the kind can contradict each other; events happen many times, advice is no fact.
         lasting: whether it is a wish that holds until it is taken back.
-        outcome: whether it tells of something that was tried, and may have failed.
+        outcome: whether it is about something that was tried, and may have failed.
         section: the heading of a context under which it stands; empty: under that of what answers the question.
     """
 

@@ -47,7 +47,7 @@ class ToolResult:
 
 @dataclass(frozen=True)
 class Message:
-    """One message; `state` is the object as it stands in a session's file.
+    """One message; `state` is the object as it is in a session's file.
 
     Raises:
         InvalidDataError: on `of` and `read`, where it has no role or its content is neither text nor a list of blocks.

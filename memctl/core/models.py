@@ -267,7 +267,7 @@ class TextEdit:
 class LogLine:
     """One line of an append-only log (`feedback.jsonl`, `transcripts/…`) to add at its end, or to take out (`undo`).
 
-    `line` has no line end; it holds an id of its own, so that it stands in the log once.
+    `line` has no line end; it holds an id of its own, so that it is in the log once.
     """
 
     log: str

@@ -15,7 +15,7 @@ _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
 _FORGOTTEN = re.compile(r"^(?:moved to the trash|deleted, with what was said in it): \S+ \"[^\n]*\"$", re.MULTILINE)
 _MARKS = ("- [", "rcp_", "Recalled notes", "moved to", "deleted,")
-"""What stands in each of them."""
+"""What is in each of them."""
 
 _KNOWN = (_ANY_TAG, _ITEM, _PREFACE, _RECEIPT, _FORGOTTEN)
 _BLANK_LINES = re.compile(r"\n[ \t]*\n(?:[ \t]*\n)+")
@@ -45,7 +45,7 @@ def _without_blocks(text: str) -> str:
 
 
 def holds_recalled(text: str) -> bool:
-    """Whether memctl's own recalled text stands in a text."""
+    """Whether memctl's own recalled text is in a text."""
     lowered = text.lower()
     suspect = FENCE in lowered or any(mark in text for mark in _MARKS)
     return suspect and any(pattern.search(text) for pattern in _KNOWN)

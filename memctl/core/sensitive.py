@@ -1,6 +1,6 @@
 """What looks like a secret: by its form (a GitHub token), by its name (`password: …`), by looking drawn at random.
 
-The rules stand in `looks`; `docs/secrets.md` says how often they are wrong. `found` is for what people and agents want
+The rules are in `looks`; `docs/secrets.md` says how often they are wrong. `found` is for what people and agents want
 to remember: it must not cry at ordinary text. With `cautious` it errs on the safe side instead, for texts in which
 nothing would be missed, such as the arguments of a tool: there a commit's hash is taken for a key.
 """
@@ -36,7 +36,7 @@ class Secret(NamedTuple):
 
 
 class Place(NamedTuple):
-    """Where a secret stands in a file: line and column count from 1; line 0 where the file could not be searched."""
+    """Where a secret is in a file: line and column count from 1; line 0 where the file could not be searched."""
 
     path: str
     line: int
@@ -128,7 +128,7 @@ def masked(text: str, *, cautious: bool = False, mask: str = "[redacted {kind}]"
     """A text with every secret replaced; masking it again changes nothing.
 
     Args:
-        known: secrets that stand in this text too are left.
+        known: secrets that are in this text too are left.
     """
     for _ in range(8):  # a mask may bring a name and a value together
         parts = [one for one in found(text, cautious=cautious) if not known or text[one.start : one.end] not in known]
@@ -158,7 +158,7 @@ def in_value(value: Any, name: str = "", known: str = "") -> Iterator[tuple[str,
 
     Args:
         name: the name it stands under; that of a part has dots.
-        known: secrets that stand in this text are passed over.
+        known: secrets that are in this text are passed over.
     """
     if isinstance(value, str):
         kind = _whole(value, name)

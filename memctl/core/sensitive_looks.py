@@ -569,7 +569,7 @@ _TWO_WORDS = re.compile(r"[:：=]\s{0,3}[A-Za-z]{3,20} \d{4}")
 _POINTER = re.compile(rf"[【「『《〔](?:{_EAST}|[A-Za-z])|[\u2190-\u21ff\u2300-\u2bff\U0001f000-\U0001faff]")
 _EAST_SIGNED = re.compile(rf"(?:{_EAST})[\u3400-\u9fff]{{0,12}}\s{{0,3}}[:：=]")
 _PIN_SIGNED = re.compile(r"pin(?:[ _-]?code)?[\"'`*]{0,3}\s{0,3}(?:[:：=]|->|→|是|为|為)")
-"""What must stand in a text for these rules to be worth their time."""
+"""What must be in a text for these rules to be worth their time."""
 _SQL_WORDS = re.compile(r"\b(?:user|role|login)\b")
 
 
@@ -663,7 +663,7 @@ def _east_asian(text: str) -> int:
 
 
 def _mixed(text: str, classes: int) -> bool:
-    """Whether digits and at least so many classes (digits, small letters, capitals) stand in a text."""
+    """Whether digits and at least so many classes (digits, small letters, capitals) are in a text."""
     digits = any(c.isdigit() for c in text)
     present = digits + any(c.islower() for c in text) + any(c.isupper() for c in text)
     return digits and present >= classes

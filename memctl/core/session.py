@@ -21,7 +21,7 @@ class Session:
 
     Args:
         components: the state of each component, by its name; memctl gives back unchanged what it does not know.
-        timestamp: when it was saved, as it stands in the file.
+        timestamp: when it was saved, as it is in the file.
         extra: fields of the file memctl does not know.
         digest: of the file's bytes when it was read; empty for a session that has no file yet.
         own: whether this machine's user wrote it; another's is shown, and nothing is learned from it.

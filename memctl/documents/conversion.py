@@ -21,7 +21,7 @@ from memctl.errors import InvalidDataError, MemctlError, NotFoundError, StorageE
 
 LARGEST_SOURCE = 64 * 1024 * 1024
 LARGEST_ADD = 32 * 1024 * 1024
-"""What one `add` takes: all of it stands in the operation log, so that it can be undone."""
+"""What one `add` takes: all of it is in the operation log, so that it can be undone."""
 
 MOST_FILES = 10_000
 

@@ -34,7 +34,7 @@ SOURCE = "conversation"
 USER_ROLES = frozenset({"user", "human", "me", "i", "用户", "我", "人类"})
 
 LONGEST_MESSAGE = 50_000
-"""Characters of one message that are looked at; what a person says about themselves stands in far fewer."""
+"""Characters of one message that are looked at; what a person says about themselves is in far fewer."""
 
 _ECHO_FROM = 12
 """Letters from which a sentence that another wrote before counts as repeated, not as said."""
@@ -745,7 +745,7 @@ def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: s
 
 
 def _quoted(quote: str, number: object, conversation: Sequence[Utterance], user: str) -> tuple[Utterance, str] | None:
-    """The user message a quotation stands in, and its words as they stand there."""
+    """The user message a quotation is in, and its words as they stand there."""
     wanted = " ".join(clauses.own_words(quote).split())
     if len(clauses.squashed(wanted)) < 2:
         return None

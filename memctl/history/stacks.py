@@ -127,7 +127,7 @@ def inverse(what: str, step: Step, present: Mapping[Key, bytes | None], later: S
 
 
 def _header_back(operation: Operation) -> dict[str, object] | None:
-    """The fields it changed as they were; others may have been changed by somebody else since."""
+    """The fields it changed as they were; others may have been changed by another since."""
     before, after = operation.header or ({}, {})
     changed = {name: before.get(name) for name in {*before, *after} if before.get(name) != after.get(name)}
     return changed or None

@@ -273,7 +273,7 @@ class Assistant:
         )
 
     def _key(self, category: str, given: str) -> str:
-        """A key as it stands in the store, else in small letters: "Favorite Color" is `favorite_color`."""
+        """A key as it is in the store, else in small letters: "Favorite Color" is `favorite_color`."""
         return given if self._engine.view().with_key(category, given) else "_".join(given.lower().split())[:80]
 
 

@@ -1,1 +1,1 @@
-"""Really forgetting: what a purge erases, in which files, and what else tells of it. For folders alone."""
+"""Really forgetting: what a purge erases, in which files, and what else mentions it. For folders alone."""

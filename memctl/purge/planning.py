@@ -72,7 +72,7 @@ class Plan:
         after: what each file that is touched holds after it; None for one that goes.
         gone: the memories that go.
         kept: the memories that stay, those in the trash among them.
-        telling: words (`telling.marks`) that stand in the memories that go and in none that stays.
+        telling: words (`telling.marks`) that are in the memories that go and in none that stays.
     """
 
     erasure: Erasure
@@ -93,7 +93,7 @@ DELETED, CHANGED = "deleted", "changed"
 
 
 def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
-    """What has to go: the memories, the summaries made from them, the reflections of both, and what tells of them.
+    """What has to go: the memories, the summaries made from them, the reflections of both, and what mentions them.
 
     Raises:
         StorageError: a file cannot be looked at; nothing is purged before it can.
@@ -151,7 +151,7 @@ def _record_of(view: FolderView, path: str) -> str:
     return reflection.memory_id if reflection else ""
 
 
-# What tells of a memory
+# What mentions a memory
 
 
 class _Traces:
@@ -216,7 +216,7 @@ class Phrases:
             node[""] = phrase
 
     def places(self, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
-        """The texts that stand in another, each with the line it begins in."""
+        """The texts that are in another, each with the line it begins in."""
         begun: list[tuple[int, dict[str, Any]]] = []
         for number, line in enumerate(text.split("\n"), 1) if self.all else ():
             for word in words(line):
@@ -254,7 +254,7 @@ def _drew_on(text: str, ids: frozenset[str]) -> bool:
 
 
 def _trash_files(traces: _Traces) -> Iterator[str]:
-    """What lies in the trash of the memories; of what cannot be read, what has the name of one or tells of one."""
+    """What lies in the trash of the memories; of what cannot be read, what has the name of one or mentions one."""
     own = {layout.path_of(trash.name_of(memory_id)) for memory_id in traces.named}
     for path, full in (*traces.inside(traces.folder.trash), *traces.inside(traces.folder.unverified / "trash")):
         data = traces.read(full)
@@ -292,7 +292,7 @@ _KEPT = re.compile(r"(?:hand-edit-\d+-|doctor-[^/]+/|conflict-[0-9a-f]+(?=\.))(?
 
 
 def _displaced(traces: _Traces) -> list[str]:
-    """Copies that go as a whole: those of files that go, those that cannot be read and tell of a memory, and the one
+    """Copies that go as a whole: those of files that go, those that cannot be read and mention a memory, and the one
     that each write leaves behind. Others are cleaned (`erase.cleaned`)."""
     own = {*traces.paths, *map(reflections.path_for, traces.named)} - traces.others
     names = {name for path in own for name in (path, displaced_name(path))}
@@ -332,7 +332,7 @@ def _is_document(data: bytes) -> bool:
 
 
 def _lines(traces: _Traces) -> list[str]:
-    """Lines that lose their text because it tells of the memories: receipts, feedback on others that names one of them,
+    """Lines that lose their text because it mentions the memories: receipts, feedback on others that names one of them,
     lines of the operation log that name one, and lines that cannot be read."""
     places = (traces.folder.displaced, traces.folder.unverified)
     copies = [path for place in places for path, _ in traces.inside(place) if path.endswith(".jsonl")]
@@ -353,7 +353,7 @@ def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
 
 
 def _said(traces: _Traces, gone: Sequence[Memory]) -> Iterator[str]:
-    """Lines of transcripts of the messages that tell of the memories, and the large texts that go with them.
+    """Lines of transcripts of the messages that mention the memories, and the large texts that go with them.
 
     A message that a memory was made from goes where it holds its text, or a word that stood only in memories that go;
     so does one of the session of a memory of which nobody knows the messages. Any other goes where it holds the text,
@@ -456,7 +456,7 @@ def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
 
 
 def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
-    """Words that stood in the purged memories and stand in none that is kept, nor beside them in `memory.json`."""
+    """Words that were in the purged memories and are in none that is kept, nor beside them in `memory.json`."""
     telling = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
     telling -= stop_terms() | marks(str(dict(header)))
     texts = (codec.dump(codec.encode(memory)) for memory in kept) if telling else ()
@@ -464,7 +464,7 @@ def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mappin
 
 
 def _marks_of_all(texts: Iterable[str]) -> set[str]:
-    """The telling words of all texts; one of plain English is stemmed once, however often it stands in them."""
+    """The telling words of all texts; one of plain English is stemmed once, however often it is in them."""
     plain: set[str] = set()
     others: set[str] = set()
     for text in texts:

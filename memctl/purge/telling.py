@@ -1,4 +1,4 @@
-"""What a purge looks at to find what is left: the texts of a file, and the words that can tell of a text."""
+"""What a purge looks at to find what is left: the texts of a file, and the words that give a text away."""
 
 from __future__ import annotations
 
@@ -128,7 +128,7 @@ _ENDINGS = frozenset(
 
 
 def marks(text: str) -> set[str]:
-    """What tells of a text wherever it stands: its words of three letters and more; of a script without spaces, which
+    """What gives a text away wherever it is: its words of three letters and more; of a script without spaces, which
     has no words to see, pairs of characters, or longer runs where two are a syllable."""
     spaced = {term for term in terms(text) if len(term) > 2}
     return spaced.union(*(_windows(run) for run in runs(text)))

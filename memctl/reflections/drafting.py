@@ -38,7 +38,7 @@ _TASK = (
     "Write a reflection on these memories for the person who keeps them: `title`; `summary` (one sentence, the most "
     "important thing); `sections` by subject, the weightiest first, each with `heading` and `points`. A point is one "
     "sentence and names in `sources` the ids of the memories it comes from; say what changed over time, what repeats, "
-    "what was learned. Write in the language of the memories. Use only what stands in them: no number, name or claim "
+    "what was learned. Write in the language of the memories. Use only what is in them: no number, name or claim "
     "of your own."
 )
 

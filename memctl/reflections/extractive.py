@@ -173,7 +173,7 @@ def _span(memories: Sequence[Memory], language: str) -> list[str]:
 
 
 def _details(memories: Sequence[Memory], language: str) -> list[str]:
-    """What episodes learned and did, which stands in their metadata."""
+    """What episodes learned and did, which is in their metadata."""
     sections = []
     lessons = _unique(item for memory in memories for item in _texts(memory.metadata.get("lessons")))
     if lessons:

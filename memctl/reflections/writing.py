@@ -45,7 +45,7 @@ def written(
     """Write the body of a record's reflection.
 
     Args:
-        fixed: fields of the front matter to set; else what stands in the file stays.
+        fixed: fields of the front matter to set; else what is in the file stays.
         beside_broken: lay a proposal beside a file that cannot be read, too.
 
     Raises:
@@ -81,7 +81,7 @@ def proposal_path(path: str) -> str:
 
 
 def listed(sources: Sequence[str]) -> list[str]:
-    """Sources as they stand in a file; of very many only the record keeps the list: front matter has a limit."""
+    """Sources as they are in a file; of very many only the record keeps the list: front matter has a limit."""
     return list(sources) if len(sources) <= MOST_LISTED else []
 
 

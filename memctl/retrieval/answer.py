@@ -177,7 +177,7 @@ def evidence(
     Args:
         recent: what was said before the question.
         room: bytes of messages after which no further ones are needed.
-        known: whether a hit stands in the window already: it says nothing new, and answers nothing.
+        known: whether a hit is in the window already: it says nothing new, and answers nothing.
     """
 
     def gathered(question: Question, retrieved: Retrieved) -> Evidence:

@@ -18,7 +18,7 @@ RECENT_WORDS = 12
 """Words of what was said before a question that are searched for: the rarest say what it is about."""
 
 FREQUENT_SHARE = 0.4
-"""Words that stand in more than this share of the memories say nothing about which one is meant."""
+"""Words that are in more than this share of the memories say nothing about which one is meant."""
 
 FREQUENT_FROM = 50
 """… but in a store smaller than this, every share is chance."""

@@ -32,7 +32,7 @@ class Conversation:
     """The messages of a session: add, get, delete, clear.
 
     Each call reads and writes the session's file under its lock, so several agents and processes can share a session.
-    Messages are durable when `add` returns, and stand in the order of the calls.
+    Messages are durable when `add` returns, and are in the order of the calls.
     """
 
     def __init__(

@@ -217,7 +217,7 @@ def _flat(texts: Sequence[str]) -> list[str]:
 def score(draft: Draft, messages: Sequence[Message]) -> tuple[float, str]:
     """How good a draft is, in [0, 1], and its worst fault.
 
-    0.4 x the share of the summary's terms that stand in the conversation (0 if it invents a number), 0.2 for a length
+    0.4 x the share of the summary's terms that are in the conversation (0 if it invents a number), 0.2 for a length
     within the limit, 0.2 for at least three terms, 0.2 x the share of its topics that stand there.
     """
     source = "\n".join([m.whole_text + " ".join(c.name + _arguments(c.input) for c in m.calls) for m in messages])

@@ -39,7 +39,7 @@ def _own_reflection(view: View, memory: Memory, going: set[str]) -> bytes | None
 
 
 def can_go(view: View, memory: Memory) -> bool:
-    """Whether nothing stands in the way; what cannot be read today must not stop what somebody else writes."""
+    """Whether nothing is in the way; what cannot be read today must not stop what somebody else writes."""
     try:
         _own_reflection(view, memory, {memory.memory_id})
     except StorageError:

@@ -111,7 +111,7 @@ def _rank(source: Source, path: Path, gone: set[str]) -> tuple[Any, ...]:
 
 
 def _is_specific(source: Source, path: Path, gone: set[str]) -> bool:
-    """Whether an equal value is no accident: true, 10 or "a" stand in many places."""
+    """Whether an equal value is no accident: true, 10 or "a" are in many places."""
     if source.path in gone:
         return True
     if isinstance(source.value, bool):

@@ -62,7 +62,7 @@ def passage_entries(data: bytes, path: str) -> list[Entry]:
 def _passage_text(raw: bytes, path: str) -> str:
     """The words by which a passage is found: its own and those of the headings above; else the name of its file."""
     heading, _, text = raw.decode().partition("\n")
-    # Its own heading stands in the text too: counted twice, it would make the shortest passage the best.
+    # Its own heading is in the text too: counted twice, it would make the shortest passage the best.
     above = [part for part in heading.split(knowledge.SEPARATOR) if part not in text]
     return "\n".join([*above, text] if heading else [knowledge.stem(path), text])
 

@@ -428,7 +428,7 @@ def _operation_id(now: datetime) -> str:
 
 
 def _same_file(stat: os.stat_result, known: FileState) -> bool:
-    """Whether a displaced file is the one that was read (its ctime tells of the renaming only)."""
+    """Whether a displaced file is the one that was read (its ctime only shows the renaming)."""
     return (stat.st_size, stat.st_mtime_ns, stat.st_ino) == (known.size, known.mtime_ns, known.inode)
 
 

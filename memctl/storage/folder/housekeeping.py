@@ -81,7 +81,7 @@ def obstacle(view: FolderView, reflection: Reflection, record: Memory) -> str:
     """Why a reflection cannot have this record; empty where it can."""
     name = record.memory_id
     if not reflection.body.strip():
-        return "is empty; it gets a record once something stands in it"
+        return "is empty; it gets a record once something is in it"
     if name in tombstones(view.header):
         return f"names {name}, which was purged; delete it, or take the `memory_id` out"
     if view.read(trash.name_of(name)) is not None:

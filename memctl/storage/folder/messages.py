@@ -42,7 +42,7 @@ class FolderMessages:
             return  # they are kept; the next question indexes them
 
     def _index(self, added: transcripts.Appended) -> None:
-        """Index what was just added, where the index knows all that stood in the file before."""
+        """Index what was just added, where the index knows all that was in the file before."""
         storage = self._storage
         base = storage.index.files().get(added.path)
         known = base.stamp if base and base.hash else None

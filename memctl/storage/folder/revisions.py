@@ -1,4 +1,4 @@
-"""The port `Revisions` over the git repository that a user's folder stands in."""
+"""The port `Revisions` over the git repository that a user's folder is in."""
 
 from __future__ import annotations
 

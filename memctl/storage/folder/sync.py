@@ -57,7 +57,7 @@ def sweep(folder: UserFolder) -> tuple[dict[str, FileState], list[str]]:
 
 
 def _named_in_unicode(name: str) -> bool:
-    """A file with another name cannot stand in an index, nor in `summary_md_ref`; it costs only itself."""
+    """A file with another name cannot be in an index, nor in `summary_md_ref`; it costs only itself."""
     try:
         name.encode()
     except UnicodeEncodeError:

@@ -29,7 +29,7 @@ CHECKING = "cksmvfs"
 _CHECKSUM_BYTES = 8
 
 MOST_IN_ITS_PAGE = 4000
-"""A value of so many bytes stands in the page of its row; the rest of a larger one stands in pages of its own."""
+"""A value of so many bytes is in the page of its row; the rest of a larger one is in pages of its own."""
 
 
 DAMAGE = (DamagedError, apsw.CorruptError, apsw.NotADBError, apsw.FormatError, apsw.SQLError)

@@ -24,14 +24,14 @@ PASSAGE_MARK = "#"
 
 
 def part_of(path: str) -> str:
-    """The part of an answer to which what stands in a file belongs."""
+    """The part of an answer to which what is in a file belongs."""
     if kept.is_transcript(path):
         return MESSAGES
     return DOCUMENTS if knowledge.is_document(path) else MEMORIES
 
 
 def memory_of(path: str, raw: bytes, line: int) -> Memory:
-    """What stands in a file at this line, as a memory."""
+    """What is in a file at this line, as a memory."""
     if path == document.FILE_NAME:
         return document.decode_raw(raw)
     if kept.is_transcript(path):

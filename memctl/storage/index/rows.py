@@ -36,7 +36,7 @@ class Entry:
     """One thing that can be found.
 
     Args:
-        path: the file it stands in; `ref` names it there (a memory's id, a passage's hash; empty for a whole file).
+        path: the file it is in; `ref` names it there (a memory's id, a passage's hash; empty for a whole file).
         hash: of `raw`, its exact bytes in the file.
         memory: the record it is, or belongs to; None where the record cannot be read (`problem` says why).
         text: what to search in.

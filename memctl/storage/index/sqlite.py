@@ -583,7 +583,7 @@ _NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.ME
 """Kinds that are in no profile, as SQL."""
 
 _BEGINNING = -1e12
-"""Where a record without a date stands in time order."""
+"""Where a record without a date is in time order."""
 
 
 def _literal(text: str) -> str:

@@ -104,7 +104,7 @@ class Messages(Protocol):
         """The messages that say different things in different places."""
 
     def of_logs(self, names: Sequence[str], message_ids: Collection[str]) -> list[KeptMessage]:
-        """Those of some messages that stand in these transcripts, deleted ones too."""
+        """Those of some messages that are in these transcripts, deleted ones too."""
 
     def starting(self, beginning: str) -> list[str]:
         """Some ids that begin so."""

@@ -44,7 +44,7 @@ class Said:
         when: in seconds since 1970; None where nobody knows.
         stands: whether it is a lasting wish or instruction.
         part: of the answer it belongs to, one of `models.PARTS`.
-        text_name: of the document or reflection it stands in.
+        text_name: of the document or reflection it is in.
     """
 
     session: str
@@ -75,7 +75,7 @@ class Match(Protocol):
 
     @property
     def text_name(self) -> str:
-        """The name of the reflection or document it is or stands in; empty for memories and messages."""
+        """The name of the reflection or document it is, or is in; empty for memories and messages."""
 
     @property
     def passage(self) -> str:

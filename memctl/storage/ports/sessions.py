@@ -67,7 +67,7 @@ class SessionStorage(Protocol):
     # Offloaded contents
 
     def reference(self, session_id: str, text: str) -> str:
-        """The reference that stands in a message for a content; nothing is stored."""
+        """The reference that is in a message for a content; nothing is stored."""
 
     def offload(self, session_id: str, text: str) -> str:
         """Store a content; returns its reference."""
