@@ -126,7 +126,7 @@ class StorageError(MemctlError):
 
 
 class DamagedError(StorageError):
-    """The index is not as it was written. It is dropped, and rebuilt from the files by the next command that reads them."""
+    """The index is not as it was written. The next command drops it and rebuilds it from the files."""
 
     def __init__(self, why: object) -> None:
         hint = "Run the command again: the index is rebuilt from the files, and no memory is lost."
