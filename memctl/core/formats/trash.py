@@ -57,10 +57,10 @@ def read_trashed(data: bytes, path: str) -> Trashed:
         InvalidDataError: it is not one.
     """
     try:
-        found = json.loads(data)
-        memory = codec.decode(found["memory"])
-        reflection = codec.unpack(found.get("reflection"))
-        return Trashed(memory, times.from_value(found["trashed_at"]), str(found.get("reason", "")), reflection)
+        parsed = json.loads(data)
+        memory = codec.decode(parsed["memory"])
+        reflection = codec.unpack(parsed.get("reflection"))
+        return Trashed(memory, times.from_value(parsed["trashed_at"]), str(parsed.get("reason", "")), reflection)
     except (ValueError, KeyError, TypeError, AttributeError, RecursionError) as problem:
         hint = "Mend the file by hand; nothing was changed."
         raise InvalidDataError(f"is no memory that was forgotten: {problem}", path=path, hint=hint) from None

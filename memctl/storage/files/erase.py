@@ -108,8 +108,8 @@ def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
 
 def _temporary_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """What interrupted writes left behind: it may hold anything."""
-    found = (path.relative_to(folder.root).as_posix() for path in temporary_files(folder))
-    yield from (FileChange(path, None, None) for path in found if path not in what.paths)
+    names = (path.relative_to(folder.root).as_posix() for path in temporary_files(folder))
+    yield from (FileChange(path, None, None) for path in names if path not in what.paths)
 
 
 def _session_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
@@ -233,16 +233,16 @@ def _without(record: document.RawRecord, ids: Ids) -> bytes | None:
 
 def _own_id(raw: bytes) -> str:
     """The id of a record that cannot be read otherwise; empty where it has none."""
-    found = _json_object(raw)
-    return next(iter(naming.listed(found.get("memory_id"))), "") if found else ""
+    parsed = _json_object(raw)
+    return next(iter(naming.listed(parsed.get("memory_id"))), "") if parsed else ""
 
 
 def _json_object(data: bytes) -> dict[str, Any] | None:
     try:
-        found = json.loads(data.decode("utf-8", "surrogatepass"))
+        parsed = json.loads(data.decode("utf-8", "surrogatepass"))
     except (ValueError, RecursionError):
         return None
-    return found if isinstance(found, dict) else None
+    return parsed if isinstance(parsed, dict) else None
 
 
 # The trash
@@ -250,15 +250,15 @@ def _json_object(data: bytes) -> dict[str, Any] | None:
 
 def _trashed(data: bytes, ids: Ids) -> bytes:
     """A forgotten memory of another id, without its references to the ids and a reflection that tells of them."""
-    found = _json_object(data)
-    memory = found.get("memory") if found else None
-    if found is None or not isinstance(memory, dict):
+    parsed = _json_object(data)
+    memory = parsed.get("memory") if parsed else None
+    if parsed is None or not isinstance(memory, dict):
         return data
-    new = {**found, "memory": _record(memory, ids)}
+    new = {**parsed, "memory": _record(memory, ids)}
     packed = new.get("reflection")
     if packed is not None and naming.in_reflection(_unpacked(packed), ids):
         del new["reflection"]
-    return data if new == found else json.dumps(new, ensure_ascii=False, indent=2).encode() + b"\n"
+    return data if new == parsed else json.dumps(new, ensure_ascii=False, indent=2).encode() + b"\n"
 
 
 def _record(record: dict[str, Any], ids: Ids) -> dict[str, Any]:
@@ -283,28 +283,28 @@ def _unpacked(value: Any) -> bytes:
 
 def _judgement(path: str, line: bytes, what: Erasure) -> bytes:
     """A line of feedback without the ids; empty where it judged nothing else."""
-    found = _json_object(line)
-    if found is None:
+    parsed = _json_object(line)
+    if parsed is None:
         return b"" if _broken_line_names(path, line, what) else line
-    new = found | {name: _others(found[name], what.named) for name in ("memory_ids", "shown") if name in found}
-    if isinstance(texts := found.get("texts"), dict):
+    new = parsed | {name: _others(parsed[name], what.named) for name in ("memory_ids", "shown") if name in parsed}
+    if isinstance(texts := parsed.get("texts"), dict):
         new["texts"] = {name: text for name, text in texts.items() if name not in what.named}
     if line_name(path, line) in what.paths:
         new = {name: value for name, value in new.items() if name not in ("query", "reason", "texts")}
-    if found.get("memory_ids") and not new.get("memory_ids"):
+    if parsed.get("memory_ids") and not new.get("memory_ids"):
         return b""
-    return line if new == found else _line({name: value for name, value in new.items() if value not in ([], {})}, line)
+    return line if new == parsed else _line({name: value for name, value in new.items() if value not in ([], {})}, line)
 
 
 def _receipt(path: str, line: bytes, what: Erasure) -> bytes:
     """A receipt without the ids. It stays even where it holds nothing else: uses are counted from a receipt on."""
-    found = _json_object(line)
-    if found is None:
+    parsed = _json_object(line)
+    if parsed is None:
         return b"" if _broken_line_names(path, line, what) else line
-    new = found | {name: _others(found[name], what.named) for name in ("ids", "used") if name in found}
-    if new != found or line_name(path, line) in what.paths:
+    new = parsed | {name: _others(parsed[name], what.named) for name in ("ids", "used") if name in parsed}
+    if new != parsed or line_name(path, line) in what.paths:
         new["query"] = ""  # it may repeat words of what it found
-    return line if new == found else _line(new, line)
+    return line if new == parsed else _line(new, line)
 
 
 def _others(value: Any, ids: Ids) -> Any:
@@ -334,14 +334,14 @@ def _operation(path: str, line: bytes, what: Erasure) -> bytes:
     step goes. One that merely refers to one stays without the reference, as the record does in `memory.json`, unless
     the line is named because it would still hold a word.
     """
-    found = _json_object(line)
-    if found is None:
+    parsed = _json_object(line)
+    if parsed is None:
         return b"" if _broken_line_names(path, line, what) else line
-    if found.get("phase") != operations.INTENT or found.get("erases"):
+    if parsed.get("phase") != operations.INTENT or parsed.get("erases"):
         return line
     strict = line_name(path, line) in what.paths
-    new = {name: _part(name, value, what, strict) for name, value in found.items()}
-    if new == found:
+    new = {name: _part(name, value, what, strict) for name, value in parsed.items()}
+    if new == parsed:
         return line
     text = json.dumps(new, ensure_ascii=False, separators=(",", ":"))
     return text.encode("utf-8", "surrogatepass") + b"\n"
@@ -401,8 +401,8 @@ def _content_names(path: str, data: bytes, what: Erasure) -> bool:
 
 
 def _trash_names(data: bytes, ids: Ids) -> bool:
-    found = _json_object(data)
-    memory = found.get("memory") if found else None
+    parsed = _json_object(data)
+    memory = parsed.get("memory") if parsed else None
     if not isinstance(memory, dict):
         return naming.in_broken_json(data.decode("utf-8", "replace"), ids)
     return naming.in_record(memory, ids) or _trashed(data, ids) != data
@@ -447,10 +447,10 @@ def _erase_transcripts(folder: UserFolder, what: Erasure) -> list[str]:
     if not transcripts.files(folder):
         return []
     with transcripts.locked(folder, timeout=SESSION_TIMEOUT):
-        found = list(_transcript_changes(folder, what))
-        for change in found:
+        changes = list(_transcript_changes(folder, what))
+        for change in changes:
             _write(folder, change)
-    return [change.path for change in found]
+    return [change.path for change in changes]
 
 
 def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
@@ -462,11 +462,11 @@ def _transcript_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChang
 
 def _said(path: str, line: bytes, what: Erasure) -> bytes:
     """A message's line; where the message goes, the line that says so, so that an old copy does not bring it back."""
-    found = next(kept.lines(line), None)
-    going = line_name(path, line) in what.paths or (found and found.message and found.message.message_id in what.named)
-    if not going:
+    read = next(kept.lines(line), None)
+    message = read and read.message
+    if line_name(path, line) not in what.paths and not (message and message.message_id in what.named):
         return line
-    return kept.purged(found.message.message_id) + b"\n" if found and found.message else b""
+    return kept.purged(message.message_id) + b"\n" if message else b""
 
 
 def _inside(directory: Path) -> list[Path]:
@@ -475,6 +475,6 @@ def _inside(directory: Path) -> list[Path]:
 
 def temporary_files(folder: UserFolder) -> list[Path]:
     """What an interrupted write left behind. Sessions are written without the user's lock: theirs are left to them."""
-    found = (path for path in folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*") if ".git" not in path.parts)
-    own = (path for path in found if path.is_file() and not path.is_symlink())
+    paths = (path for path in folder.root.rglob(f"{atomic.TEMPORARY_PREFIX}*") if ".git" not in path.parts)
+    own = (path for path in paths if path.is_file() and not path.is_symlink())
     return sorted(path for path in own if not path.is_relative_to(folder.sessions))

@@ -67,8 +67,8 @@ def path_of(received: datetime, *, local: bool = False) -> str:
 def files(folder: UserFolder) -> list[str]:
     """The transcripts there are, oldest first."""
     place = folder.root / FOLDER
-    found = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
-    return [FOLDER + name for name in found if kept.is_transcript(FOLDER + name)]
+    names = sorted(entry.name for entry in os.scandir(place)) if place.is_dir() else []
+    return [FOLDER + name for name in names if kept.is_transcript(FOLDER + name)]
 
 
 @contextmanager
@@ -117,10 +117,10 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
     """
     full = folder.step(path)
     data = atomic.read(full, folder.root) or b""
-    present = {found.strip() for found in data.split(b"\n")}
+    present = {line.strip() for line in data.split(b"\n")}
     going = {each.line for each in lines if not each.added} & present
     if going:
-        kept_lines = [found for found in data.split(b"\n") if found.strip() not in going]
+        kept_lines = [line for line in data.split(b"\n") if line.strip() not in going]
         atomic.replace(full, b"\n".join(kept_lines), root=folder.root)
     new = b"".join(each.line + b"\n" for each in lines if each.added and each.line not in present)
     if new:
@@ -132,8 +132,8 @@ def edit(folder: UserFolder, path: str, lines: Sequence[LogLine]) -> None:
 def size(folder: UserFolder) -> int:
     """How large the transcripts are with their attachments, in bytes."""
     place = folder.transcripts
-    found = (path for path in place.rglob("*") if path.suffix in (".jsonl", ".txt")) if place.is_dir() else ()
-    return sum(path.lstat().st_size for path in found if path.is_file())
+    paths = (path for path in place.rglob("*") if path.suffix in (".jsonl", ".txt")) if place.is_dir() else ()
+    return sum(path.lstat().st_size for path in paths if path.is_file())
 
 
 def _stat(path: Path) -> os.stat_result | None:
@@ -276,9 +276,9 @@ PAUSED = ".memctl/state/transcripts-paused"
 
 def read_paused(folder: UserFolder) -> Paused:
     """What this machine's user paused."""
-    found = _decided(folder, PAUSED)
-    sessions = found.get("sessions", [])
-    return Paused(found.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ())
+    decision = _decided(folder, PAUSED)
+    sessions = decision.get("sessions", [])
+    return Paused(decision.get("everything") is True, tuple(map(str, sessions)) if isinstance(sessions, list) else ())
 
 
 def write_paused(folder: UserFolder, paused: Paused) -> None:
@@ -292,8 +292,8 @@ RETENTION = ".memctl/state/transcripts-retention"
 
 def read_notice(folder: UserFolder) -> tuple[float, datetime] | None:
     """After how many days messages are going to be deleted, and when that was announced; None where it was not."""
-    found = _decided(folder, RETENTION)
-    days, at = found.get("days"), found.get("at")
+    decision = _decided(folder, RETENTION)
+    days, at = decision.get("days"), decision.get("at")
     return (float(days), times.from_value(at)) if isinstance(days, int | float) and at else None
 
 
@@ -308,8 +308,8 @@ def _decided(folder: UserFolder, path: str) -> Mapping[str, Any]:
     data = atomic.read(full) if full.is_file() else None
     if data is None or not folder.signer.verifies(path, data):
         return {}
-    found = json.loads(data)
-    return found if isinstance(found, dict) else {}
+    parsed = json.loads(data)
+    return parsed if isinstance(parsed, dict) else {}
 
 
 def _decide(folder: UserFolder, path: str, value: Mapping[str, Any] | None) -> None:
@@ -331,10 +331,10 @@ def read_line(folder: UserFolder, path: str, offset: int) -> KeptMessage | None:
     try:
         with open(full, "rb", opener=atomic.regular) as file:
             file.seek(offset)
-            found = next(kept.lines(file.readline()), None)
+            line = next(kept.lines(file.readline()), None)
     except OSError:
         return None
-    return found.message if found else None
+    return line.message if line else None
 
 
 def mentioned(folder: UserFolder, message_ids: Sequence[str]) -> set[str]:
@@ -422,9 +422,9 @@ def _whole(folder: UserFolder, block: Mapping[str, Any]) -> Mapping[str, Any]:
         with suppress(NotFoundError, InvalidDataError):
             kept_fields = {key: value for key, value in block.items() if key not in ("attachment", "characters")}
             return {**kept_fields, "text": read_attachment(folder, name)}
-    found = dict(block)
+    whole = dict(block)
     for inner in ("output", "content"):
         parts = block.get(inner)
         if isinstance(parts, list):
-            found[inner] = [_whole(folder, part) if isinstance(part, Mapping) else part for part in parts]
-    return found
+            whole[inner] = [_whole(folder, part) if isinstance(part, Mapping) else part for part in parts]
+    return whole
