@@ -1,4 +1,4 @@
-"""What this machine's user did not write in the folder: showing it, and making it one's own."""
+"""Local state that this user did not write on this machine: listing it, and adopting it."""
 
 from __future__ import annotations
 
@@ -16,17 +16,17 @@ class LocalState:
         self._engine = engine
 
     def unverified(self) -> Adopted:
-        """What this machine's user did not write, and is not believed: what `adopt` would take, and what it cannot."""
+        """Local state that is ignored: what `adopt` would sign, and what it cannot."""
         return adopting.plan(self._engine.files.folder)
 
     def adopt(self) -> Adopted:
-        """Believe what this machine's user did not write: the log, receipts, the trash, drafts, sessions, queues.
+        """Sign the log, receipts, trash, drafts, sessions and queues, so that they are used.
 
-        Operations count as done here, and can be undone; one that was cut off is finished. Only somebody who knows
-        where the folder comes from should decide on it.
+        Their operations count as done here and can be undone; an interrupted one is completed. Only for a folder whose
+        origin the user knows.
 
         Raises:
-            LockedError, StorageError: something cannot be written; to adopt again goes on.
+            LockedError, StorageError: something cannot be written; adopting again continues.
         """
         with self._engine.storage.locked():
             done = adopting.adopt(self._engine.files.folder, session_timeout=self._engine.settings.lock_timeout)

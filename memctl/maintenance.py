@@ -1,4 +1,4 @@
-"""Maintenance in one go: what a timer calls."""
+"""All regular maintenance, for a timer."""
 
 from __future__ import annotations
 
@@ -34,9 +34,9 @@ class Step:
     """What one step did, or would do.
 
     Args:
-        done: sentences, one for each thing.
-        notes: sentences on what it is going to do at a later time.
-        refused: why it did nothing; empty where it did.
+        done: sentences, one for each change.
+        notes: sentences on later changes.
+        refused: why it did nothing; empty otherwise.
     """
 
     name: str
@@ -60,11 +60,9 @@ class Maintenance:
         allow_mass_change: bool = False,
         now: datetime | None = None,
     ) -> tuple[Step, ...]:
-        """Sessions, expiry, fading, consolidation, the trash for what was archived long ago, messages that are kept no
-        longer, compaction; in this order.
+        """Run the steps, in the order of `STEPS`.
 
-        Each step is a change of its own, so `undo` takes them back one by one. One that is refused does not keep the
-        others from being done.
+        Each step is a change of its own, so `undo` takes them back one by one. A refused step does not stop the others.
 
         Args:
             skip: names of steps to leave out.
@@ -87,24 +85,24 @@ class Maintenance:
         return tuple(_step(name, act) for name, act in acts.items() if name not in skip)
 
     def _flush(self, dry_run: bool, use_model: bool, now: datetime) -> list[str]:
-        """End idle sessions, and learn from what left the windows."""
+        """End idle sessions, and learn from the queues."""
         if dry_run:
             idle = [f"session {session_id} is idle: to be ended" for session_id in Sessions(self._engine).idle(now)]
             return [*idle, *(f"session {owner}: {name} waits" for owner, name in Sessions(self._engine).waiting())]
-        over = [f"task {closed.task.id} is over: archived" for closed in Tasks(self._engine).finish_closed(now)]
+        tasks = [f"task {closed.task.id} has ended: archived" for closed in Tasks(self._engine).finish_closed(now)]
         taught = Tasks(self._engine).teach(now=now) if use_model else []
-        over += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
+        tasks += [note for one in taught for note in one.notes or (f"{one.episode.memory_id}: lessons by a model",)]
         flushed = Sessions(self._engine).flush(use_model=use_model, now=now)
         ended = [f"session {one.session_id} was idle: ended" for one in flushed.ended]
-        told = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
+        compacted = [f"session {name}: {', '.join(one.done) or 'nothing'}" for name, one in flushed.compacted.items()]
         new = [
             f"session {one.session_id}: {one.episode.memory_id if one.episode else 'no episode'}, {one.facts} facts"
             for one in flushed.learned
         ]
-        return [*over, *ended, *told, *new, *flushed.notes]
+        return [*tasks, *ended, *compacted, *new, *flushed.notes]
 
     def _expire(self, dry_run: bool, now: datetime) -> list[str]:
-        """What every write does first, told for once."""
+        """Do, and report, what every write does first."""
         self._engine.refresh()
         due = self._engine.storage.due(now)
         if not dry_run:
@@ -130,11 +128,11 @@ class Maintenance:
             for merge in report.plan.merges
             for gone in merge.merged
         ]
-        made = [
+        built = [
             f"{'refreshed' if one.refreshed else 'new'}, {record.kind} of {len(one.sources)} episodes: {record.content}"
             for one, record in report.made
         ]
-        return [*merged, *made, *report.notes]
+        return [*merged, *built, *report.notes]
 
     def _clear_archive(self, dry_run: bool, now: datetime) -> list[str]:
         days = self._engine.settings.archived_days
@@ -148,7 +146,7 @@ class Maintenance:
         return [f"{memory.memory_id} archived for {days:g} days: to the trash" for memory in gone]
 
     def _delete_old_messages(self, dry_run: bool, now: datetime) -> Step:
-        """Delete messages that the settings keep no longer; what was deleted long ago goes for good."""
+        """Delete messages past their time; remove those deleted long ago for good."""
         from memctl.conversations.retention import announcement, counted
 
         retention, days = self._engine.conversations.retention, self._engine.settings.transcript_deleted_days
@@ -173,7 +171,7 @@ class Maintenance:
                 now - timedelta(days=days), dry_run=dry_run
             )
         done = [f"{counted(messages)}, deleted more than {days:g} days ago: removed for good"] if messages else []
-        return done + ([f"{attachments} attachments are named by no message: removed"] if attachments else [])
+        return done + ([f"{attachments} attachments are used by no message: removed"] if attachments else [])
 
     def _compact(self, dry_run: bool) -> list[str]:
         freed = 0 if dry_run else self._engine.healed(self._engine.storage.compact)

@@ -1,4 +1,4 @@
-"""What `inspect` shows: a store at a glance, and everything about one memory. Reads only."""
+"""What `inspect` shows: a store at a glance, and everything about one memory. It changes nothing."""
 
 from __future__ import annotations
 
@@ -7,9 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
-from memctl.core.formats import reflections
 from memctl.core.models import ACTIVE, IndexState, Memory, Reflection
 from memctl.core.operations import Operation
 from memctl.decay import policies
@@ -67,7 +65,7 @@ class Portrait:
 
 
 def of_store(store: MemoryStore, now: datetime) -> Overview:
-    """Count everything."""
+    """The overview of a store."""
     report = store.sync()
     memories = store.all()
     active = [memory for memory in memories if memory.status == ACTIVE]
@@ -119,18 +117,8 @@ def _size(path: Path) -> int:
     return path.stat().st_size if path.is_file() else 0
 
 
-def as_dict(found: Overview) -> dict[str, Any]:
-    """As `--json` prints it."""
-    fading = [{"memory_id": f.memory.memory_id, "score": f.score, "fades_on": f.fades_on} for f in found.next_to_fade]
-    index = {"state": found.index.state, "notes": list(found.index.notes), "path": found.index_path}
-    plain = {name: dict(value) if isinstance(value, Mapping) else value for name, value in vars(found).items()}
-    del plain["index_path"]
-    stale = [{"memory_id": s.memory.memory_id, "path": s.path, "why": s.why} for s in found.stale_reflections]
-    return plain | {"stale_reflections": stale, "index": index, "next_to_fade": fading}
-
-
 def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
-    """Gather what there is about one memory."""
+    """The portrait of one memory."""
     reflection, problem = store.engine.readable_reflection(memory)
     uses = store.decay.uncounted_uses(memory.memory_id)
     used = replace(memory, access_count=memory.access_count + uses)
@@ -143,7 +131,7 @@ def of_memory(store: MemoryStore, memory: Memory, now: datetime) -> Portrait:
         reflection=reflection,
         problem=problem,
         links=_links(store, memory),
-        history=[_told(operation, memory.memory_id) for operation in store.history.operations(memory.memory_id)],
+        history=[_sentence(operation, memory.memory_id) for operation in store.history.operations(memory.memory_id)],
         uses=used.access_count,
         forecast=forecast,
         curve=policies.curve(memory, now, store.decay.rules, days, CURVE_POINTS),
@@ -155,29 +143,14 @@ def _links(store: MemoryStore, memory: Memory) -> list[str]:
     named = [
         ("supersedes", memory.supersedes),
         ("conflicts with", memory.conflicts_with),
-        ("made from", memory.sources),
+        ("derived from", memory.sources),
     ]
     links = [f"{what} {other}" for what, ids in named for other in ids]
     links += [f"superseded by {memory.superseded_by}"] if memory.superseded_by else []
     return links + [f"used by {m.memory_id}" for m in store.all() if memory.memory_id in m.sources]
 
 
-def _told(operation: Operation, memory_id: str) -> str:
+def _sentence(operation: Operation, memory_id: str) -> str:
     step = next(step for step in operation.records if step.memory_id == memory_id)
     what = "added" if step.before is None else "removed" if step.after is None else "changed"
     return f"{operation.at} {what} by `{operation.command}`"
-
-
-def portrait_dict(found: Portrait) -> dict[str, Any]:
-    """As `--json` prints it, without the record."""
-    forecast = found.forecast
-    return {
-        "reflection": found.reflection.body if found.reflection else None,
-        "reflection_hand_edited": reflections.hand_edited(found.reflection) if found.reflection else False,
-        "links": list(found.links),
-        "history": list(found.history),
-        "uses": found.uses,
-        "forecast": {"score": forecast.score, "threshold": forecast.threshold, "fades_on": forecast.fades_on},
-        "curve": [round(value, 4) for value in found.curve],
-        "curve_days": found.curve_days,
-    }

@@ -282,7 +282,7 @@ def test_without_the_key_the_memories_are_whole_and_what_is_open_is_named(
     added = other.add("From the container").memory.memory_id
     assert _ids(other) == {"m2", "m3", added}
     shown = run(filled, "state", environment=_other_machine(tmp_path)).stdout
-    assert "forget: removes m3; writes .memctl/state/trash/m3.json, was cut off: to be finished" in shown
+    assert "forget: removes m3; writes .memctl/state/trash/m3.json, interrupted: to be completed" in shown
     with pytest.raises(NotFoundError):
         other.restore(["m1"])
     other.local_state.adopt()
@@ -397,7 +397,7 @@ def test_adopting_is_asked_about(older: MemoryStore) -> None:
     assert run(older, "log").stdout == ""
     assert "adopted" in run(older, "state", "adopt", "--yes").stdout
     assert "forget" in run(older, "log").stdout
-    assert "nothing here was written by anybody else" in run(older, "state").stdout
+    assert "all local state was written by this user on this machine" in run(older, "state").stdout
 
 
 def test_what_names_other_places_is_never_adopted(filled: MemoryStore) -> None:

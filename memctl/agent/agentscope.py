@@ -54,25 +54,25 @@ _log = logging.getLogger(__name__)
 class MemctlMiddleware(MiddlewareBase):
     """One user's memories as long-term memory of agents.
 
-    Recalled memories stand at the end of the system prompt, in `<long_term_memory>`, for the time of one reply: they do
-    not enter the agent's context, so they are not kept, summarised or learned again. What was said is recorded word for
-    word in a session: the user's message before the reply, what the agent did and answered right after it. Facts are
-    learned from it after the reply, in a thread; `flush` and `close` wait for that, and so does the end of the program.
-    A memory that fails is logged and does not cost the reply.
+    Recalled memories are added to the end of the system prompt, in `<long_term_memory>`, for one reply: they do not
+    enter the agent's context, so they are not kept, summarised or learned again. Messages are recorded word for word in
+    a session: the user's before the reply, the agent's right after it. Facts are learned from them after the reply, in
+    a thread; `flush` and `close` wait for that, and so does the end of the program. An error of the memory is logged
+    and does not prevent the reply.
 
     Args:
-        store, user: as `memctl.open_store` takes them; made where they do not exist.
+        store, user: as for `memctl.open_store`; created if they do not exist.
         mode: `static` recalls before each reply, records and learns; `agent` gives the agent tools, which `list_tools`
             returns; `both` does both. AgentScope's `static_control` and `agent_control` mean the same.
-        tools: names of the tools the agent is given, out of `memctl.agent.schemas.TOOLS`.
-        top: how many memories a recall gives at most.
-        min_score: memories whose relevance, in [0, 1], is below are not recalled before a reply.
-        session: where what is said is recorded; the id of the agent's own session otherwise.
-        short_term: whether an agent's state (its context, summary and tasks) is kept too, so that `state` gives it back
-            to the next program.
+        tools: names of the tools that the agent gets, out of `memctl.agent.schemas.TOOLS`.
+        top: how many memories are recalled at most.
+        min_score: the least relevance, in [0, 1], of memories that are recalled before a reply.
+        session: the session that messages are recorded in; the id of the agent's own session otherwise.
+        short_term: whether to keep an agent's state too (its context, summary and tasks), for `state` to restore in the
+            next program.
 
     Raises:
-        UsageError: there is no such mode or tool, or it can be no session's id.
+        UsageError: there is no such mode or tool, or the session id is not valid.
         MemctlError: the store cannot be opened.
     """
 
@@ -96,7 +96,7 @@ class MemctlMiddleware(MiddlewareBase):
         self.session, self.short_term = check_session_id(session) if session else "", short_term
         self.memory = open_store(store, user, create=True)
         self.toolbox = Toolbox(self.memory)
-        # A store of its own, so that a model that extracts does not keep the next recall waiting.
+        # A store of its own, so that learning by a model does not delay the next recall.
         self.learner = open_store(self.memory.folder.root.parent, self.memory.user)
         self._thread = ThreadPoolExecutor(1, thread_name_prefix="memctl")
         self._pending: set[Future[None]] = set()
@@ -108,9 +108,9 @@ class MemctlMiddleware(MiddlewareBase):
     ) -> AsyncGenerator[Any, None]:
         """Recall before a reply, learn after it."""
         messages = [] if self.mode == AGENT else _messages(input_kwargs.get("inputs"))
-        said = user_text(messages)
-        if messages:  # else a reply goes on after a confirmation, and what was recalled for it stays
-            self._recalled[agent] = await asyncio.to_thread(self._recall, said, agent) if said else ""
+        text = user_text(messages)
+        if messages:  # else a reply continues after a confirmation, with what was recalled for it
+            self._recalled[agent] = await asyncio.to_thread(self._recall, text, agent) if text else ""
             await asyncio.to_thread(self._record, agent, messages)
         answer: Msg | None = None
         try:
@@ -123,8 +123,8 @@ class MemctlMiddleware(MiddlewareBase):
                 await asyncio.to_thread(self._record, agent, _of_reply(agent, answer))
             if self.short_term:
                 await asyncio.to_thread(self._save_state, agent)
-            if said:
-                self._later(said, answer.get_text_content() or "" if answer else "", self._session_of(agent))
+            if text:
+                self._submit(text, answer.get_text_content() or "" if answer else "", self._session_of(agent))
 
     async def on_system_prompt(self, agent: Agent, current_prompt: str) -> str:
         """The prompt, with what the mode adds to it."""
@@ -136,8 +136,8 @@ class MemctlMiddleware(MiddlewareBase):
         return [] if self.mode == STATIC else [self._for_agent(tool) for tool in self.tools]
 
     def _for_agent(self, tool: Tool) -> FunctionTool:
-        async def call(**given: Any) -> ToolChunk:
-            answer = await asyncio.to_thread(self.toolbox.answer, tool.name, given)
+        async def call(**arguments: Any) -> ToolChunk:
+            answer = await asyncio.to_thread(self.toolbox.answer, tool.name, arguments)
             state = ToolResultState.ERROR if answer.failed else ToolResultState.RUNNING
             return ToolChunk(content=[TextBlock(text=answer.text)], state=state)
 
@@ -151,31 +151,31 @@ class MemctlMiddleware(MiddlewareBase):
             permission=None if tool.destructive else _ALLOWED,  # None: AgentScope asks the user
         )
 
-    def _recall(self, said: str, agent: Agent) -> str:
-        """Memories for the prompt, empty where there are none."""
+    def _recall(self, text: str, agent: Agent) -> str:
+        """Memories for the prompt; empty if there are none."""
         try:
             with self.toolbox.shared.turn:
-                hits = self.memory.query(self._masked(said), top=self.top * _SPARE, min_score=self.min_score).hits
+                hits = self.memory.query(self._masked(text), top=self.top * _SPARE, min_score=self.min_score).hits
         except MemctlError as problem:
             _log.warning("nothing was recalled: %s", problem.message)
             return ""
         new = self._not_in_context(agent, hits)[: self.top]
-        shown = [(label(hit.memory), "\n".join(filter(None, self.memory.context.shown(hit, said)))) for hit in new]
+        shown = [(label(hit.memory), "\n".join(filter(None, self.memory.context.shown(hit, text)))) for hit in new]
         return fenced_items(shown) if new else ""
 
     def _not_in_context(self, agent: Agent, hits: Sequence[Hit]) -> list[Hit]:
-        """The hits that are no messages of the agent's own context: it has these already."""
+        """The hits without messages that the agent already has in its context."""
         recorded = self._recorded.get(agent, _Recorded())
         present = {each for message in agent.state.context for each in recorded.ids[message.id]}
         return [hit for hit in hits if hit.memory.memory_id not in present]
 
-    # What was said
+    # Messages
 
     def _session_of(self, agent: Agent) -> str:
         return self.session or check_session_id(agent.state.session_id)
 
     def _record(self, agent: Agent, messages: Sequence[Msg]) -> None:
-        """Keep messages word for word; of a reply that goes on, what is new."""
+        """Record messages word for word; of a reply that continues, what is new."""
         recorded = self._recorded.setdefault(agent, _Recorded())
         try:
             for message in messages:
@@ -188,17 +188,16 @@ class MemctlMiddleware(MiddlewareBase):
         except MemctlError as problem:
             _log.error("a message was not recorded: %s", problem.message)
 
-    def _masked(self, given: Any) -> Any:
-        """Without likely secrets, unless they are allowed: in the middle of a reply nobody can be asked."""
-        return guarded(given, ALLOW if self.memory.settings.secrets == ALLOW else MASK)
+    def _masked(self, value: Any) -> Any:
+        """The value with likely secrets masked, unless they are allowed: nobody can be asked during a reply."""
+        return guarded(value, ALLOW if self.memory.settings.secrets == ALLOW else MASK)
 
     def state(self, session_id: str) -> AgentState:
-        """The state an agent of this session had when its last reply ended, for `Agent(…, state=…)`; a new one where
-        there is none.
+        """The state that an agent of this session had after its last reply, for `Agent(…, state=…)`; else a new state.
 
         Raises:
-            UsageError: it can be no session's id.
-            InvalidDataError: the session's file cannot be read.
+            UsageError: the session id is not valid.
+            InvalidDataError: the session's file is unreadable.
         """
         held = _State(AgentState(session_id=check_session_id(session_id)))
         with self.toolbox.shared.turn:
@@ -211,20 +210,20 @@ class MemctlMiddleware(MiddlewareBase):
             with self.toolbox.shared.turn:
                 self.memory.sessions.save_components(self._session_of(agent), {COMPONENT: held}, overwrite=True)
         except MemctlError as problem:
-            _log.error("the state of the agent was not kept: %s", problem.message)
+            _log.error("the state of the agent was not saved: %s", problem.message)
 
     # Learning
 
-    def _later(self, said: str, answer: str, session_id: str) -> None:
-        """Learn from an exchange off the hot path, one after the other."""
-        done = self._thread.submit(self._learn, said, answer, session_id)
+    def _submit(self, text: str, answer: str, session_id: str) -> None:
+        """Learn from an exchange in the thread, one after the other."""
+        done = self._thread.submit(self._learn, text, answer, session_id)
         self._pending.add(done)
         done.add_done_callback(self._pending.discard)
 
-    def _learn(self, said: str, answer: str, session_id: str) -> None:
+    def _learn(self, text: str, answer: str, session_id: str) -> None:
         from memctl.extraction.extract import Utterance
 
-        exchange = [Utterance("user", said), Utterance("assistant", without_recalled(answer))]
+        exchange = [Utterance("user", text), Utterance("assistant", without_recalled(answer))]
         try:
             self.learner.sessions.conversation(session_id).flush()
             report = self.learner.extraction.run(exchange, command="agentscope")
@@ -235,27 +234,27 @@ class MemctlMiddleware(MiddlewareBase):
             _log.info("%s", note)
 
     async def flush(self) -> None:
-        """Wait until everything said so far is learned."""
+        """Wait until all messages so far are learned from."""
         await asyncio.gather(*map(asyncio.wrap_future, tuple(self._pending)))
 
     def close(self) -> None:
-        """Learn what waits, then release the store."""
+        """Finish learning, then close the store."""
         self._thread.shutdown()
         self.learner.close()
         self.memory.close()
 
 
 def _messages(inputs: object) -> list[Msg]:
-    """The messages in an agent's input; none where it is an event."""
+    """The messages in an agent's input; none if it is an event."""
     return [one for one in (inputs if isinstance(inputs, list) else [inputs]) if isinstance(one, Msg)]
 
 
 _SPARE = 3
-"""How many times `top` memories are looked at: some may be messages that the agent has in its context."""
+"""How many times `top` hits are considered: some may be messages in the agent's context."""
 
 
 class _Recorded:
-    """What of an agent's messages is recorded: by the id of each, how many of its blocks, and under which ids."""
+    """What is recorded of an agent's messages, by message id: how many blocks, and under which ids."""
 
     def __init__(self) -> None:
         self.blocks: defaultdict[str, int] = defaultdict(int)
@@ -265,7 +264,7 @@ class _Recorded:
 class _State:
     """An agent's state as a component of a session's file."""
 
-    def __init__(self, state: AgentState, masked: Callable[[Any], Any] = lambda given: given) -> None:
+    def __init__(self, state: AgentState, masked: Callable[[Any], Any] = lambda value: value) -> None:
         self.state, self._masked = state, masked
 
     def save_state(self) -> Mapping[str, Any]:
@@ -276,31 +275,31 @@ class _State:
 
 
 def _of_reply(agent: Agent, answer: Msg | None) -> list[Msg]:
-    """The message of a reply, with all that the agent did for it, as far as it came."""
+    """The message of a reply, with the agent's tool calls, as far as it came."""
     context = [message for message in agent.state.context if message.id == agent.state.reply_id]
-    found = [*context, *([answer] if answer else [])]
-    return [max(found, key=lambda message: len(message.content))] if found else []
+    versions = [*context, *([answer] if answer else [])]
+    return [max(versions, key=lambda message: len(message.content))] if versions else []
 
 
 def spoken(message: Msg, start: int = 0) -> list[dict[str, Any]]:
-    """A message of AgentScope as messages of OpenAI's API: what was said, the calls of tools, and their results.
+    """A message of AgentScope as messages of OpenAI's API: texts, tool calls and their results.
 
-    Thinking, hints and data that is no text are left out, and so is what memory itself answered.
+    Thinking, hints, data other than text, and recalled memories are left out.
 
     Args:
-        start: the number of its first block that counts.
+        start: the number of the first block to include.
     """
-    found: list[dict[str, Any]] = []
+    messages: list[dict[str, Any]] = []
     for block in message.content[start:]:
         if isinstance(block, TextBlock) and block.text.strip():
-            found.append({"role": message.role, "content": block.text, "name": message.name})
+            messages.append({"role": message.role, "content": block.text, "name": message.name})
         elif isinstance(block, ToolCallBlock):
             function = {"name": block.name, "arguments": block.input}
             call = {"id": block.id, "type": "function", "function": function}
-            found.append({"role": "assistant", "content": None, "name": message.name, "tool_calls": [call]})
+            messages.append({"role": "assistant", "content": None, "name": message.name, "tool_calls": [call]})
         elif isinstance(block, ToolResultBlock):
-            found.append({"role": "tool", "tool_call_id": block.id, "content": without_recalled(_output_of(block))})
-    return [each for each in found if each["role"] != "system"]
+            messages.append({"role": "tool", "tool_call_id": block.id, "content": without_recalled(_output_of(block))})
+    return [each for each in messages if each["role"] != "system"]
 
 
 def _output_of(block: ToolResultBlock) -> str:
@@ -310,6 +309,6 @@ def _output_of(block: ToolResultBlock) -> str:
 
 
 def user_text(messages: Sequence[Msg]) -> str:
-    """What the user says in some messages, without what memctl had put there."""
+    """The user's text in some messages, without memories that memctl added."""
     texts = [message.get_text_content() or "" for message in messages if message.role == "user"]
     return without_recalled("\n".join(filter(None, texts))).strip()

@@ -1,4 +1,4 @@
-"""Arguments as a model writes them: read with patience, and where that fails, answered so that it can mend them."""
+"""Arguments as a model writes them: read leniently; an error says what to correct."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ _KINDS = {
 _SHOWN = 80
 
 MOST_ITEMS, LONGEST, MOST = 20, 8_000, 10**9
-"""Items of a list, characters of a text, and the largest number, where a schema sets no limit. Written in each schema,
-they would cost every conversation."""
+"""Items of a list, characters of a text, and the largest number, if a schema sets no limit. In the schemas they would
+cost tokens in every conversation."""
 
 
 class Unfit(ValueError):
-    """A value that an argument cannot have; the text says what was expected and what came."""
+    """A value that an argument cannot have; the text says what was expected and what was given."""
 
 
 def read(tool: str, schema: Schema, given: Mapping[str, Any] | str | None) -> dict[str, Any]:
-    """The arguments of a call, in the types that the schema says.
+    """The arguments of a call, in the types of the schema.
 
-    What can only mean one thing is taken as that: one text for a list of texts, "5" for 5, JSON in a string.
+    Unambiguous values are converted: one text to a list of texts, "5" to 5, JSON in a string.
 
     Args:
         schema: the JSON Schema of the arguments: an object.
-        given: an object, or JSON text of one, as OpenAI's servers give it.
+        given: an object, or JSON text of one, as OpenAI's servers send it.
 
     Raises:
-        UsageError: with what is wrong, and with what the tool takes as its hint.
+        UsageError: with what is wrong; the hint says what the tool takes.
     """
     try:
         return _object(schema, _parsed(given))
@@ -51,7 +51,7 @@ def read(tool: str, schema: Schema, given: Mapping[str, Any] | str | None) -> di
 
 
 def signature(schema: Schema) -> str:
-    """The arguments in one line, for a sentence."""
+    """The arguments on one line."""
     required = schema.get("required", ())
     parts = [
         f"{name} ({described(part)}{'' if name in required else ', optional'})"
@@ -88,27 +88,27 @@ def _object(schema: Schema, given: Mapping[str, Any]) -> dict[str, Any]:
         if name not in known:
             near = get_close_matches(str(name), known, 1)
             raise Unfit(f"there is no argument `{name}`" + (f"; did you mean `{near[0]}`?" if near else ""))
-    # What is null was left out.
+    # null means that an argument was left out.
     present = {name: value for name, value in given.items() if value is not None}
     required = schema.get("required", ())
     if missing := [name for name in required if name not in present]:
         raise Unfit(f"`{missing[0]}` is missing")
-    found = {name: _value(f"`{name}`", known[name], value) for name, value in present.items()}
-    if empty := [name for name in required if found[name] == []]:
+    values = {name: _value(f"`{name}`", known[name], value) for name, value in present.items()}
+    if empty := [name for name in required if values[name] == []]:
         raise Unfit(f"`{empty[0]}` is an empty list")
-    return found
+    return values
 
 
 def _value(name: str, schema: Schema, value: Any) -> Any:
-    found = _as(schema["type"], value)
-    if found is None:
+    converted = _as(schema["type"], value)
+    if converted is None:
         raise Unfit(f"{name} must be {described(schema)}, not {shown(value)}")
     if schema["type"] == "array":
-        found = [_value(f"{name}[{at}]", schema["items"], item) for at, item in enumerate(found)]
-    _check_size(name, schema, found)
-    if "enum" in schema and found not in schema["enum"]:
+        converted = [_value(f"{name}[{at}]", schema["items"], item) for at, item in enumerate(converted)]
+    _check_size(name, schema, converted)
+    if "enum" in schema and converted not in schema["enum"]:
         raise Unfit(f"{name} must be {described(schema)}, not {shown(value)}")
-    return found
+    return converted
 
 
 def _check_size(name: str, schema: Schema, value: Any) -> None:
@@ -122,7 +122,7 @@ def _check_size(name: str, schema: Schema, value: Any) -> None:
 
 
 def _as(kind: str, value: Any) -> Any:
-    """The value as this JSON type, None where it cannot mean one."""
+    """The value converted to a JSON type; None if it has no such meaning."""
     if kind == "array":
         return _list(value)
     if kind == "object":
@@ -147,8 +147,8 @@ def _list(value: Any) -> list[Any] | None:
         return list(value)
     if not isinstance(value, str):
         return None
-    found = _json(value, list)
-    return found if found is not None else [value] if value.strip() else []
+    items = _json(value, list)
+    return items if items is not None else [value] if value.strip() else []
 
 
 def _json(value: Any, kind: type) -> Any:
@@ -170,5 +170,5 @@ def _integer(value: Any) -> int | None:
 
 
 def shown(value: Any) -> str:
-    """A value for a sentence, cut short."""
+    """A value for a message, cut short."""
     return cut(json.dumps(value, ensure_ascii=False, default=str), _SHOWN)

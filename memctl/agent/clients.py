@@ -1,7 +1,7 @@
-"""How MCP clients are told of memctl: where each keeps its servers, and how one more is put there.
+"""The configuration of MCP clients: where each keeps its servers, and adding memctl there.
 
-The clients' files belong to their users: nothing but memctl's own entry changes, the file of before is kept beside it,
-and what cannot be understood is left alone.
+The files belong to the user: only memctl's own entry changes, a backup is kept beside the file, and a file that cannot
+be parsed is left alone.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ class Client:
 
     Args:
         title: its name for people.
-        key: the field or table that holds its servers.
-        typed: whether an entry says that it is `stdio`.
-        after: what to do once it is written.
+        key: the field or table of its servers.
+        typed: whether an entry has the type `stdio`.
+        after: what to do after writing the entry.
     """
 
     name: str
@@ -56,7 +56,7 @@ CLIENTS: Mapping[str, Client] = {
 
 @dataclass(frozen=True)
 class Edit:
-    """What is to be done to a client's file: its text before (None: no such file) and after."""
+    """A change of a client's file: its text before (None: no such file) and after."""
 
     path: Path
     before: str | None
@@ -68,17 +68,17 @@ class Edit:
 
     @property
     def diff(self) -> str:
-        """The change as a unified diff; empty where there is none."""
+        """The change as a unified diff; empty if there is none."""
         old, new = ((text or "").splitlines(keepends=True) for text in (self.before, self.after))
         whole = (line if line.endswith("\n") else f"{line}\n" for line in difflib.unified_diff(old, new, n=2))
         return "".join(list(whole)[2:])
 
 
 def config_path(client: str, environment: Mapping[str, str], platform: str = sys.platform) -> Path:
-    """Where a client keeps the servers of the person who uses it.
+    """The file in which a client keeps the user's servers.
 
     Args:
-        platform: as `sys.platform`; `darwin` keeps what belongs to applications elsewhere.
+        platform: as `sys.platform`; `darwin` has another folder for applications.
     """
     home = Path(environment.get("HOME") or Path.home())
     config = Path(environment.get("XDG_CONFIG_HOME") or home / ".config")
@@ -100,16 +100,16 @@ def entry(client: str, command: str, arguments: Sequence[str]) -> dict[str, Any]
 
 
 def snippet(client: str, server: Mapping[str, Any]) -> str:
-    """The entry as it stands in a file that holds nothing else."""
+    """The entry as a file of its own."""
     return _toml(server) if client == "codex" else _json_text({CLIENTS[client].key: {NAME: server}}, "  ")
 
 
 def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
-    """The change that puts the entry into the client's file; none where it is there.
+    """The change that adds the entry to the client's file; it changes nothing if the entry is there.
 
     Raises:
-        InvalidDataError: the file cannot be understood.
-        RefusedError: it holds the servers in a form that memctl does not write.
+        InvalidDataError: the file cannot be parsed.
+        RefusedError: it keeps the servers in a form that memctl does not edit.
         StorageError: it cannot be read.
     """
     data = atomic.read_given(path)
@@ -124,16 +124,16 @@ def edit(client: str, path: Path, server: Mapping[str, Any]) -> Edit:
 
 
 def write(change: Edit, now: datetime) -> Path | None:
-    """Carry out a change.
+    """Write a change.
 
     Returns:
-        where the file of before is kept; None where there was none.
+        the backup of the file; None if there was no file.
 
     Raises:
         RefusedError: the file has changed meanwhile.
         StorageError: it cannot be written; nothing was changed.
     """
-    real = change.path.resolve()  # people keep such files elsewhere and link them
+    real = change.path.resolve()  # such files are often links
     data = atomic.read_given(real)
     if data != (None if change.before is None else change.before.encode()):
         raise RefusedError(f"{change.path} has just been changed by another program", hint="Run the command again.")
@@ -145,7 +145,7 @@ def write(change: Edit, now: datetime) -> Path | None:
     return backup
 
 
-_BY_HAND = "Put the entry in by hand: without --write the command prints it."
+_BY_HAND = "Add the entry by hand: without --write the command prints it."
 
 
 # JSON
@@ -158,10 +158,10 @@ def in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str
         raise RefusedError(f"{key!r} in {path} is not an object", hint=_BY_HAND)
     if servers.get(NAME) == server:
         return before
-    # What a person added to the entry (variables, permissions) stays.
-    held = servers.get(NAME)
-    merged = {**(held if isinstance(held, dict) else {}), **server}
-    if merged == held:
+    # What the user added to the entry (variables, permissions) stays.
+    entry = servers.get(NAME)
+    merged = {**(entry if isinstance(entry, dict) else {}), **server}
+    if merged == entry:
         return before
     indent = re.search(r"^([ \t]+)\S", before, re.MULTILINE)
     text = _json_text({**whole, key: {**servers, NAME: merged}}, indent[1] if indent else "  ")
@@ -170,21 +170,21 @@ def in_json(before: str, key: str, server: Mapping[str, Any], path: Path) -> str
 
 def _parsed(text: str, path: Path) -> dict[str, Any]:
     try:
-        found = json.loads(text.removeprefix("\ufeff"))
+        value = json.loads(text.removeprefix("\ufeff"))
     except RecursionError:
         raise InvalidDataError("is nested too deeply", path=str(path), hint=_BY_HAND) from None
     except json.JSONDecodeError as problem:
         place = {"line": problem.lineno, "column": problem.colno}
         hint = f"It may hold comments. {_BY_HAND}"
         raise InvalidDataError(f"is not plain JSON ({problem.msg})", path=str(path), hint=hint, **place) from None
-    if not isinstance(found, dict):
+    if not isinstance(value, dict):
         raise InvalidDataError("is not a JSON object", path=str(path), hint=_BY_HAND)
-    return found
+    return value
 
 
 def _json_text(value: Any, indent: str) -> str:
     text = json.dumps(value, ensure_ascii=False, indent=indent)
-    half = any("\ud800" <= character <= "\udfff" for character in text)  # an escape of half a character stays one
+    half = any("\ud800" <= character <= "\udfff" for character in text)  # an escaped surrogate stays escaped
     return (json.dumps(value, indent=indent) if half else text) + "\n"
 
 
@@ -194,20 +194,20 @@ _HEADER = re.compile(r"^[ \t]*\[[^\n]*$", re.MULTILINE)
 
 
 def _in_toml(before: str, key: str, server: Mapping[str, Any], path: Path) -> str:
-    """The table appended, or its two lines replaced; checked by parsing the result."""
+    """Append the table, or replace its two lines; the result is checked by parsing it."""
     whole = _parsed_toml(before, path)
     tables = whole.get(key, {})
-    held = tables.get(NAME) if isinstance(tables, dict) else None
-    wanted = {**(held if isinstance(held, dict) else {}), **server}
-    if held == wanted:
+    entry = tables.get(NAME) if isinstance(tables, dict) else None
+    merged = {**(entry if isinstance(entry, dict) else {}), **server}
+    if entry == merged:
         return before
-    after = _with_lines(before, server) if held else f"{before.rstrip()}\n\n{_toml(server)}"
+    after = _with_lines(before, server) if entry else f"{before.rstrip()}\n\n{_toml(server)}"
     try:
-        good = tomllib.loads(after) == {**whole, key: {**tables, NAME: wanted}}
+        good = tomllib.loads(after) == {**whole, key: {**tables, NAME: merged}}
     except (tomllib.TOMLDecodeError, TypeError):
         good = False
     if not good:
-        raise RefusedError(f"{path} writes its servers in a form that memctl does not edit", hint=_BY_HAND)
+        raise RefusedError(f"{path} keeps its servers in a form that memctl does not edit", hint=_BY_HAND)
     return after
 
 
@@ -225,7 +225,7 @@ def _toml(server: Mapping[str, Any]) -> str:
 
 
 def _with_lines(before: str, server: Mapping[str, Any]) -> str:
-    """The text with the values of the table replaced, its other lines and comments left as they are."""
+    """The text with the values of the table replaced; other lines and comments stay."""
     start = re.search(rf"^[ \t]*\[mcp_servers\.{NAME}\][^\n]*\n?", before, re.MULTILINE)
     if start is None:
         return before
@@ -234,6 +234,6 @@ def _with_lines(before: str, server: Mapping[str, Any]) -> str:
     body = before[start.end() : end]
     for name, value in server.items():
         line = f"{name} = {json.dumps(value, ensure_ascii=False)}"
-        held = re.search(rf"^[ \t]*{name}[ \t]*=[^\n]*$", body, re.MULTILINE)
-        body = body[: held.start()] + line + body[held.end() :] if held else f"{line}\n{body}"
+        old = re.search(rf"^[ \t]*{name}[ \t]*=[^\n]*$", body, re.MULTILINE)
+        body = body[: old.start()] + line + body[old.end() :] if old else f"{line}\n{body}"
     return before[: start.end()] + body + before[end:]

@@ -23,7 +23,8 @@ from mcp.server.transport_security import DEFAULT_MAX_REQUEST_BODY_SIZE, Transpo
 from mcp.shared.exceptions import MCPError
 
 from memctl import __version__
-from memctl.agent import answers, teaching
+from memctl.agent import teaching
+from memctl.agent.asking_tools import memory_page
 from memctl.agent.schemas import CORE, Tool
 from memctl.agent.shared import Shared
 from memctl.agent.teaching import INSTRUCTIONS, PROMPT_NAME, PROMPT_SUMMARY
@@ -32,27 +33,28 @@ from memctl.context import fence
 from memctl.core.formats import reflections
 from memctl.core.selection import Selection
 from memctl.errors import MemctlError, StorageError
+from memctl.present import tool_answers as answers
 from memctl.store import MemoryStore
 
 HOST = "127.0.0.1"
 PATH = "/mcp"
 RECENT = 50
-"""How many of a user's records the list of resources names, the newest; the template reaches all."""
+"""How many of a user's newest records the list of resources has; the template reaches all."""
 
 _MARKDOWN = "text/markdown"
 
 
 def server(shared: Shared, tools: str = CORE) -> Server[Any]:
-    """A server over some users' memories. All connections use the one store, one call at a time.
+    """A server of some users' memories. All connections share the stores, one call at a time.
 
     Args:
         tools: the list of tools that clients get, `core` or `all`.
     """
     box = Toolbox(shared, tools=tools)
 
-    async def call_tool(_: Any, asked: types.CallToolRequestParams) -> types.CallToolResult:
-        found = await anyio.to_thread.run_sync(box.answer, asked.name, asked.arguments)
-        return types.CallToolResult(content=[types.TextContent(text=found.text)], is_error=found.failed)
+    async def call_tool(_: Any, request: types.CallToolRequestParams) -> types.CallToolResult:
+        answer = await anyio.to_thread.run_sync(box.answer, request.name, request.arguments)
+        return types.CallToolResult(content=[types.TextContent(text=answer.text)], is_error=answer.failed)
 
     async def list_tools(_: Any, __: Any) -> types.ListToolsResult:
         return types.ListToolsResult(tools=[as_mcp(tool) for tool in box.tools])
@@ -63,17 +65,17 @@ def server(shared: Shared, tools: str = CORE) -> Server[Any]:
     async def list_templates(_: Any, __: Any) -> types.ListResourceTemplatesResult:
         return types.ListResourceTemplatesResult(resource_templates=list(_TEMPLATES))
 
-    async def read_resource(_: Any, asked: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        text = await anyio.to_thread.run_sync(_read, shared, asked.uri)
-        found = types.TextResourceContents(uri=asked.uri, mime_type=_MARKDOWN, text=text)
-        return types.ReadResourceResult(contents=[found])
+    async def read_resource(_: Any, request: types.ReadResourceRequestParams) -> types.ReadResourceResult:
+        text = await anyio.to_thread.run_sync(_read, shared, request.uri)
+        contents = types.TextResourceContents(uri=request.uri, mime_type=_MARKDOWN, text=text)
+        return types.ReadResourceResult(contents=[contents])
 
     async def list_prompts(_: Any, __: Any) -> types.ListPromptsResult:
         return types.ListPromptsResult(prompts=[types.Prompt(name=PROMPT_NAME, description=PROMPT_SUMMARY)])
 
-    async def get_prompt(_: Any, asked: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if asked.name != PROMPT_NAME:
-            raise _wrong(f"there is no prompt {asked.name!r}, only {PROMPT_NAME!r}")
+    async def get_prompt(_: Any, request: types.GetPromptRequestParams) -> types.GetPromptResult:
+        if request.name != PROMPT_NAME:
+            raise _wrong(f"there is no prompt {request.name!r}, only {PROMPT_NAME!r}")
         message = types.PromptMessage(role="user", content=types.TextContent(text=teaching.prompt(box.tools)))
         return types.GetPromptResult(description=PROMPT_SUMMARY, messages=[message])
 
@@ -114,9 +116,9 @@ _TEMPLATES = (
 
 
 def _resources(shared: Shared) -> list[types.Resource]:
-    """Every reflection and the newest records of all users that are granted."""
+    """Every reflection and the newest records of all shared users."""
     with shared.turn:
-        return [found for store in shared.stores.values() for found in (*_reflections(store), *_records(store))]
+        return [resource for store in shared.stores.values() for resource in (*_reflections(store), *_records(store))]
 
 
 def _reflections(store: MemoryStore) -> list[types.Resource]:
@@ -141,12 +143,12 @@ def _read(shared: Shared, uri: str) -> str:
     """The text of a resource, fenced.
 
     Raises:
-        MCPError: there is none, or it is of a user who is not granted.
+        MCPError: there is no such resource, or its user is not shared.
     """
     scheme, _, rest = uri.partition("://")
     user, _, path = (unquote(part) for part in rest.partition("/"))
     if scheme != "memctl" or not user:
-        raise _wrong(f"{uri!r} is no address of a memory; they begin with memctl://")
+        raise _wrong(f"{uri!r} is not the address of a memory; these start with memctl://")
     try:
         with shared.turn:
             return _text(shared, shared.store_of(user), path)
@@ -157,28 +159,28 @@ def _read(shared: Shared, uri: str) -> str:
 def _text(shared: Shared, store: MemoryStore, path: str) -> str:
     if path.startswith("memory/"):
         memory = store.get(path.removeprefix("memory/"))
-        return answers.page(shared, store, memory, full=True)
-    found = shared.reflection(store.user, path)
-    return fence.enclosed(fence.section("", [(found.path, answers.short(found.body, answers.FULL_TOKENS))]))
+        return memory_page(shared, store, memory, full=True)
+    reflection = shared.reflection(store.user, path)
+    return fence.enclosed(fence.section("", [(reflection.path, answers.short(reflection.body, answers.FULL_TOKENS))]))
 
 
 # Transports
 
 
 async def _stdio(shared: Shared, tools: str) -> None:
-    made = server(shared, tools)
+    mcp_server = server(shared, tools)
     async with stdio_server() as (incoming, outgoing):
-        await made.run(incoming, outgoing, made.create_initialization_options())
+        await mcp_server.run(incoming, outgoing, mcp_server.create_initialization_options())
 
 
 def serve_stdio(shared: Shared, tools: str = CORE) -> None:
     """Serve one client on standard input and output, until it closes them."""
-    # A thread waits for input and cannot be woken, so an interrupt ends the process at once. Nothing is lost by it.
+    # A thread waits for input and cannot be woken, so an interrupt ends the process at once. That loses nothing.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     try:
         anyio.run(_stdio, shared, tools)
     except* (BrokenPipeError, ConnectionError, anyio.BrokenResourceError):
-        pass  # the client is gone; what was acknowledged is saved
+        pass  # the client has disconnected; what was acknowledged is saved
 
 
 Message = MutableMapping[str, Any]
@@ -187,7 +189,7 @@ App = Callable[[MutableMapping[str, Any], Receive, Any], Awaitable[None]]
 
 
 class Guarded:
-    """Lets nobody in who does not show the token."""
+    """Refuses requests without the token."""
 
     def __init__(self, app: App, token: str) -> None:
         self.app, self.expected = app, f"Bearer {token}".encode()
@@ -196,7 +198,7 @@ class Guarded:
         if scope["type"] == "lifespan":
             await self.app(scope, receive, send)
             return
-        if self._may_enter(scope):
+        if self._has_token(scope):
             if whole := await _whole(receive):
                 await self.app(scope, whole, send)
             return
@@ -204,34 +206,34 @@ class Guarded:
         await send({"type": "http.response.start", "status": 401, "headers": headers})
         await send({"type": "http.response.body", "body": b"the bearer token is missing or wrong\n"})
 
-    def _may_enter(self, scope: MutableMapping[str, Any]) -> bool:
-        given = [value for name, value in scope["headers"] if name == b"authorization"]
-        return len(given) == 1 and hmac.compare_digest(given[0], self.expected)
+    def _has_token(self, scope: MutableMapping[str, Any]) -> bool:
+        tokens = [value for name, value in scope["headers"] if name == b"authorization"]
+        return len(tokens) == 1 and hmac.compare_digest(tokens[0], self.expected)
 
 
 async def _whole(receive: Receive) -> Receive | None:
-    """The same, once the whole body of a request is here; None where the client went away before. Of a body that is too
-    large only the beginning is read: the SDK refuses it."""
-    here: deque[Message] = deque()
+    """Read the whole body of a request, and return a `receive` that replays it; None if the client disconnected. Of a
+    body that is too large only the beginning is read: the SDK refuses it."""
+    received: deque[Message] = deque()
     size, more = 0, True
     while more and size <= DEFAULT_MAX_REQUEST_BODY_SIZE:
         message = await receive()
         if message["type"] == "http.disconnect":
             return None
-        here.append(message)
+        received.append(message)
         size, more = size + len(message.get("body", b"")), message.get("more_body", False)
 
     async def replay() -> Message:
-        return here.popleft() if here else await receive()
+        return received.popleft() if received else await receive()
 
     return replay
 
 
 def application(shared: Shared, token: str, port: int, tools: str = CORE) -> App:
-    """The HTTP side: only for this machine, by its own names (a web page that renames itself to it is refused)."""
+    """The HTTP application, for this machine only, by its own names (which stops DNS rebinding by web pages)."""
     names = [f"{name}:{port}" for name in (HOST, "localhost")]
     security = TransportSecuritySettings(allowed_hosts=names, allowed_origins=[f"http://{name}" for name in names])
-    # No state between requests: a client that dies leaves nothing behind, and a new server takes over an old one's.
+    # No state between requests: a client that dies leaves nothing behind, and a new server continues for an old one.
     app = server(shared, tools).streamable_http_app(
         streamable_http_path=PATH, json_response=True, stateless_http=True, transport_security=security
     )
@@ -242,7 +244,7 @@ def listen(port: int) -> socket.socket:
     """A socket on the loopback address; port 0 takes a free one.
 
     Raises:
-        StorageError: it is taken.
+        StorageError: the port is taken.
     """
     try:
         return socket.create_server((HOST, port))

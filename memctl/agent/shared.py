@@ -1,4 +1,4 @@
-"""One user's memories beside others' that may be read: answers from all, changes to one's own alone."""
+"""One user's memories, with those of other users that may be read: answers come from all, changes go to the own."""
 
 from __future__ import annotations
 
@@ -42,21 +42,21 @@ if TYPE_CHECKING:
     from memctl.strategies.advice import Advice
 
 OTHERS_ASKED = 10
-"""Hits from other users that a context looks at, at most."""
+"""Hits from other users that a context considers at most."""
 
 _WORST = ("fresh", "pending", "stale")
 """States of an index, the best first."""
 
 
 class Shared:
-    """A user's own store, and those of others that this user may read.
+    """A user's own store, and those of other users that this user may read.
 
-    Asking another's store changes none of its memories, and leaves no receipt there; its search index, which is made
-    from its files, may be brought up to date. One thread at a time: hold `turn` around a call where there are several.
+    Querying another user's store changes no memory and leaves no receipt there; it may update the search index, which
+    is derived from the files. Not thread-safe: hold `turn` around each call if there are several threads.
 
     Args:
-        own: the one store that is written to.
-        readable: the others; closed with this.
+        own: the only store that is written to.
+        readable: the other stores; closed with this.
     """
 
     def __init__(self, own: MemoryStore, readable: Sequence[MemoryStore] = ()) -> None:
@@ -75,23 +75,23 @@ class Shared:
             store.close()
 
     def store_of(self, user: str) -> MemoryStore:
-        """The store of a user who is granted; one's own where none is named.
+        """The store of a user; the own store if none is named.
 
         Raises:
-            RefusedError: not granted. Whether there is such a user is not told.
+            RefusedError: it is not shared. The message does not say whether there is such a user.
         """
         if (user or self.own.user) in self.stores:
             return self.stores[user or self.own.user]
-        granted = ", ".join(self.stores)
-        raise RefusedError(f"the memories of {user!r} are not shared with you", hint=f"You may ask: {granted}.")
+        hint = f"You may read: {', '.join(self.stores)}."
+        raise RefusedError(f"the memories of {user!r} are not shared with you", hint=hint)
 
     def find(self, name: str) -> tuple[MemoryStore, str]:
-        """The store and the id that a name means: `mem_…` in one's own store, `USER/mem_…` in another.
+        """The store and the id that a name means: `mem_…` in the own store, `USER/mem_…` in another.
 
-        So with documents: `knowledge/FILE:LINE`, `USER/knowledge/FILE:LINE`.
+        Documents likewise: `knowledge/FILE:LINE`, `USER/knowledge/FILE:LINE`.
 
         Raises:
-            RefusedError: the user is not granted.
+            RefusedError: the user's memories are not shared.
         """
         user, slash, memory_id = name.partition("/")
         is_own = name.startswith(knowledge.FOLDER) or self.own.engine.view().ids_starting(name, 1)
@@ -100,7 +100,7 @@ class Shared:
         return self.store_of(user), memory_id
 
     def own_id(self, name: str) -> str:
-        """The id of a memory that is to be changed.
+        """The id of a memory to change.
 
         Raises:
             RefusedError: it is another user's.
@@ -108,15 +108,15 @@ class Shared:
         store, memory_id = self.find(name)
         if store is not self.own:
             hint = f"Only the memories of {self.own.user} can be changed here."
-            raise RefusedError(f"the memories of {store.user} can be read, not changed", hint=hint)
+            raise RefusedError(f"the memories of {store.user} are read-only here", hint=hint)
         return memory_id
 
     def name_of(self, store: MemoryStore, memory_id: str) -> str:
-        """An id as `find` takes it."""
+        """The name of a memory, as `find` takes it."""
         return memory_id if store is self.own else f"{store.user}/{memory_id}"
 
     def get(self, name: str) -> tuple[MemoryStore, Memory]:
-        """A record with the store it stands in.
+        """A record and its store.
 
         Raises:
             NotFoundError, RefusedError: as `find`, and as `MemoryStore.get`.
@@ -127,20 +127,20 @@ class Shared:
         except NotFoundError as problem:
             if store is self.own:
                 raise
-            # The hint might name the trash, or commands that do not lead there.
+            # Its hint may name the trash, or commands that do not reach that store.
             raise NotFoundError(f"{store.user} has no memory {memory_id!r}") from problem
 
     def reflection(self, user: str, path: str) -> Reflection:
         """A reflection by its path.
 
         Raises:
-            RefusedError: the user is not granted.
-            NotFoundError: there is none.
+            RefusedError: the user's memories are not shared.
+            NotFoundError: there is no such reflection.
         """
         store = self.store_of(user)
         store.refresh()
-        if reflections.is_reference(path) and (found := store.engine.view().reflection(path)):
-            return found
+        if reflections.is_reference(path) and (reflection := store.engine.view().reflection(path)):
+            return reflection
         raise NotFoundError(f"{store.user} has no reflection {path!r}")
 
     def query(
@@ -153,17 +153,17 @@ class Shared:
         receipt: bool = True,
         **options: Any,
     ) -> QueryResult:
-        """Ask one's own store and the others; the answers are merged by relevance, which is absolute.
+        """Query the own store and the others; the answers are merged by relevance, which is absolute.
 
-        Each store's own order stays. `Hit.owner` names whose memory it is, where that is not one's own. The receipt is
-        one's own, for one's own memories alone.
+        Each store's order stays. `Hit.owner` names the other user whose memory it is. The receipt covers own memories
+        only.
 
         Args:
             question, now, strict, receipt, options: as `MemoryStore.query` takes them.
             users: only these.
 
         Raises:
-            RefusedError: a user is not granted.
+            RefusedError: a user's memories are not shared.
         """
         chosen = {store.user: store for store in map(self.store_of, users)} or self.stores
         query = question if isinstance(question, Query) else Query(question, **options)
@@ -174,42 +174,42 @@ class Shared:
             user: [each.query(part, now=now, strict=strict, receipt=False) for part in _shown_to(self.own, each, query)]
             for user, each in chosen.items()
         }
-        hits = merged(self.own.user, {user: _by_relevance(found) for user, found in answers.items()}, query.top)
-        found = [(user, answer) for user, some in answers.items() for answer in some]
+        hits = merged(self.own.user, {user: _by_relevance(some) for user, some in answers.items()}, query.top)
+        parts = [(user, answer) for user, some in answers.items() for answer in some]
         return QueryResult(
             query,
             hits,
-            found[0][1].route if found else Route(),
-            _state([(user, answer.index) for user, answer in found]),
+            parts[0][1].route if parts else Route(),
+            _state([(user, answer.index) for user, answer in parts]),
             self._receipt(query, hits, now) if receipt else "",
-            tuple(dict.fromkeys(f"{user}: {note}" for user, answer in found for note in answer.degraded)),
-            reranked=_cost([answer.reranked for _, answer in found if answer.reranked]),
+            tuple(dict.fromkeys(f"{user}: {note}" for user, answer in parts for note in answer.degraded)),
+            reranked=_cost([answer.reranked for _, answer in parts if answer.reranked]),
         )
 
     def select(self, selection: Selection, *, users: Collection[str] = (), now: datetime | None = None) -> list[Owned]:
-        """Records of one's own and of the others that fit, in one order.
+        """The selected records of the own store and the others, in one order.
 
         Raises:
-            RefusedError: a user is not granted.
+            RefusedError: a user's memories are not shared.
         """
         now = now or times.utc_now()
         whole = replace(selection, limit=None, offset=0)
-        found = {
+        by_name = {
             owned.name: owned
             for store in self._chosen(users)
             for memory in store.select(whole, now=now)
             for owned in (Owned(memory, self._owner(store)),)
         }
-        named = [replace(owned.memory, memory_id=name) for name, owned in found.items()]
-        return [found[memory.memory_id] for memory in selected(named, selection)]
+        named = [replace(owned.memory, memory_id=name) for name, owned in by_name.items()]
+        return [by_name[memory.memory_id] for memory in selected(named, selection)]
 
     def conflicts(self, *, users: Collection[str] = (), now: datetime | None = None) -> OpenConflicts:
-        """As `MemoryStore.conflicts`, and what in one's own memories contradicts others' facts.
+        """As `MemoryStore.conflicts`, with conflicts between own memories and facts of other users.
 
-        Ids of others are `USER/mem_…`. What others say among themselves, or about themselves, is theirs.
+        Ids of others are `USER/mem_…`. Conflicts among the memories of others are left out.
 
         Raises:
-            RefusedError: a user is not granted.
+            RefusedError: a user's memories are not shared.
         """
         from memctl.conflicts import contradictions
 
@@ -221,23 +221,22 @@ class Shared:
         names = (self.own.user, *(store.user for store in others))
         ids = {memory.memory_id for memory in mine}
         between = [
-            found
-            for found in contradictions.find(contradictions.shared([*mine, *theirs], names), now, names)
-            if len(ids & {*found.ids}) == 1
+            each
+            for each in contradictions.find(contradictions.shared([*mine, *theirs], names), now, names)
+            if len(ids & {*each.ids}) == 1
         ]
         return OpenConflicts((*own.found, *between), own.noted)
 
     def suggest_strategy(
         self, tool: str, error: BaseException | str, *, users: Collection[str] = (), **options: Any
     ) -> tuple[Advice, str]:
-        """As `MemoryStore.suggest_strategy`, from one's own strategies and others'.
+        """As `MemoryStore.suggest_strategy`, from own strategies and those of others.
 
         Returns:
-            the advice whose strategy has the best score, one's own before another's; and whose it is (empty: one's own,
-            or a model's).
+            the advice with the best score, own before others; and its owner (empty: own, or a model's).
 
         Raises:
-            RefusedError: a user is not granted.
+            RefusedError: a user's memories are not shared.
         """
         stores = self._chosen(users)
         advice = [(each.strategies.suggest(tool, error, use_model=False, **options), each) for each in stores]
@@ -252,12 +251,12 @@ class Shared:
     def build_context(
         self, question: str, *, users: Collection[str] = (), now: datetime | None = None, **options: Any
     ) -> ContextPack:
-        """As `MemoryStore.build_context`, with what others know about the question, in a part of its own.
+        """As `MemoryStore.build_context`, with what others know about the question in a part of its own.
 
-        Nobody else's constraint or preference binds this user: it is shown as another user's memory.
+        Constraints and preferences of others do not bind this user: they are shown as memories of other users.
 
         Raises:
-            RefusedError: a user is not granted.
+            RefusedError: a user's memories are not shared.
         """
         now = now or times.utc_now()
         others = [store.user for store in self._chosen(users) if store is not self.own]
@@ -267,7 +266,7 @@ class Shared:
         return self.own.build_context(question, others=hits, now=now, **options)
 
     def _chosen(self, users: Collection[str]) -> list[MemoryStore]:
-        """One's own store, and those of some users; of all that are granted where none is named."""
+        """The own store and those of some users; all stores if no user is named."""
         named = {self.own.user: self.own, **{user: self.store_of(user) for user in users}}
         return list((named if users else self.stores).values())
 
@@ -283,14 +282,14 @@ class Shared:
 def merged(own: str, hits: Mapping[str, Sequence[Hit]], top: int) -> tuple[Hit, ...]:
     """The hits of several users in one order, those of others with their owner.
 
-    At every place stands the most relevant of those that are next in their own stores.
+    The next hit is the most relevant of the next hits of all stores.
     """
-    named = [[replace(hit, owner=user if user != own else "") for hit in found] for user, found in hits.items()]
+    named = [[replace(hit, owner=user if user != own else "") for hit in some] for user, some in hits.items()]
     return tuple(merge(*named, key=lambda hit: -hit.relevance))[:top]
 
 
 def _shown_to(own: MemoryStore, store: MemoryStore, query: Query) -> list[Query]:
-    """A query as a store may answer it: what others said to their agents is theirs alone."""
+    """A query as a store may answer it: the messages of other users are private."""
     if store is own or query.filters.only in (MEMORIES, DOCUMENTS):
         return [query]
     if query.filters.only:
@@ -303,20 +302,20 @@ def _by_relevance(answers: Sequence[QueryResult]) -> list[Hit]:
 
 
 def _named(memory: Memory, user: str) -> Memory:
-    """Another user's record, with ids that say so."""
+    """Another user's record, with the user in its ids."""
     rivals = tuple(f"{user}/{each}" for each in memory.conflicts_with)
     return replace(memory, memory_id=f"{user}/{memory.memory_id}", conflicts_with=rivals)
 
 
 def _cost(done: Sequence[Reranking]) -> Reranking | None:
-    """What reranking cost in all stores together; one reranker does it, by the settings they share."""
+    """What reranking cost in all stores; they share the settings, so one reranker did it."""
     if not done:
         return None
     return Reranking(done[0].model, sum(d.candidates for d in done), sum(d.milliseconds for d in done))
 
 
 def _state(states: Sequence[tuple[str, IndexState]]) -> IndexState:
-    """The worst state, with everybody's notes."""
+    """The worst state, with the notes of all."""
     worst = max((state.state for _, state in states), key=_WORST.index, default=_WORST[0])
     return IndexState(worst, tuple(dict.fromkeys(f"{user}: {note}" for user, state in states for note in state.notes)))
 
@@ -328,11 +327,11 @@ def open_shared(
     *,
     environment: Mapping[str, str] = os.environ,
 ) -> Shared:
-    """Open a user's memories and those of others beside them.
+    """Open a user's store and those of other users.
 
     Args:
         store, user, environment: as `memctl.open_store` takes them.
-        readable: names of the users that may be read.
+        readable: names of the other users.
 
     Raises:
         NotFoundError, UsageError, InvalidDataError: as `memctl.open_store`, for every user.

@@ -1,4 +1,4 @@
-"""What an assistant is told about when to save and when to ask."""
+"""Instructions for an assistant: when to save to memory, and when to ask it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole command line: which command lives where. A command's module is imported when the command is used."""
+"""The whole command line. The module of a command is imported when the command is used."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from typing import Any
 import typer
 from typer.core import TyperCommand
 
-from memctl.cli import options
+from memctl.cli import commands, invocation
 
 HELP = """A local, file-based memory for AI agents.
 
@@ -22,14 +22,14 @@ Example: memctl add "Alice prefers tea" --category preference; memctl query "wha
 
 PANELS: Mapping[str, Mapping[str, str]] = {
     "Everyday": {
-        "init": "everyday:init",
-        "add": "everyday:add",
+        "init": "init:init",
+        "add": "adding:add",
         "query": "asking:query",
-        "show": "asking:show",
-        "list": "asking:list_memories",
-        "edit": "everyday:edit",
-        "forget": "everyday:forget",
-        "restore": "everyday:restore",
+        "show": "showing:show",
+        "list": "listing:list_memories",
+        "edit": "editing:edit",
+        "forget": "forgetting:forget",
+        "restore": "forgetting:restore",
         "undo": "history:undo",
         "redo": "history:redo",
         "feedback": "learning:feedback",
@@ -38,10 +38,10 @@ PANELS: Mapping[str, Mapping[str, str]] = {
     "Life of memories": {
         "confirm": "learning:confirm",
         "reject": "learning:reject",
-        "reflect": "life:reflect",
+        "reflect": "reflecting:reflect",
         "consolidate": "consolidating:consolidate",
-        "decay": "life:decay",
-        "maintain": "life:maintain",
+        "decay": "decaying:decay",
+        "maintain": "maintaining:maintain",
         "conflicts": "conflicts:GROUP",
     },
     "Agents": {
@@ -53,8 +53,8 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "mcp": "mcp:GROUP",
     },
     "Looking": {
-        "inspect": "looking:inspect",
-        "log": "looking:log",
+        "inspect": "inspecting:inspect",
+        "log": "history:log",
         "diff": "history:diff",
         "eval": "evaluate:evaluate",
     },
@@ -62,8 +62,8 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "sync": "care:sync",
         "doctor": "care:doctor",
         "reindex": "care:reindex",
-        "import": "care:import_",
-        "export": "care:export",
+        "import": "importing:import_",
+        "export": "exporting:export",
         "git": "git:GROUP",
         "user": "users:GROUP",
         "config": "settings:CONFIG",
@@ -71,47 +71,45 @@ PANELS: Mapping[str, Mapping[str, str]] = {
         "model": "models:MODEL",
     },
 }
-"""Panel → command → module and name of its function, or of its `options.Commands` where it is a group."""
+"""Panel → command → module and name of its function, or of the `Commands` of a group."""
 
 SYNONYMS: Mapping[str, str] = {
     "search": "query", "recall": "query", "find": "query", "remember": "add", "delete": "forget", "rm": "forget",
     "remove": "forget", "ls": "list",
 }  # fmt: skip
-"""What people type who know other tools; in no list."""
+"""Names that other tools use; no list shows them."""
 
 
-class Root(options.Group):
-    """The group of all commands, each made when it is asked for: building all of them costs a third of a cold start."""
+class Root(commands.Group):
+    """The group of all commands. Each is built when it is needed: building all takes a third of a cold start."""
 
     listing = False
-    """Whether what is asked for is only to be listed, for which its name and its summary will do."""
+    """Whether only names and summaries are needed."""
 
     def list_commands(self, ctx: Any) -> list[str]:
         return [name for panel in PANELS.values() for name in panel]
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
-        for panel, commands in PANELS.items():
-            if cmd_name in commands:
-                return (_listed if self.listing else _made)(cmd_name, commands[cmd_name], panel)
+        for panel, targets in PANELS.items():
+            if cmd_name in targets:
+                return (_summarized if self.listing else _built)(cmd_name, targets[cmd_name], panel)
         return None
 
     def resolve_command(self, ctx: Any, args: list[str]) -> Any:
         args = self._without_help(ctx, args)
         name = SYNONYMS.get(args[0], args[0])
         if not name.startswith("-") and self.get_command(ctx, name) is None:
-            near = dict.fromkeys(SYNONYMS.get(each, each) for each in get_close_matches(name, self._words(ctx), 3))
+            words = [*self.list_commands(ctx), *SYNONYMS]
+            near = dict.fromkeys(SYNONYMS.get(each, each) for each in get_close_matches(name, words, 3))
             ctx.fail(f"no command {name!r}" + (f"; did you mean {' or '.join(near)}?" if near else ""))
         return super().resolve_command(ctx, [name, *args[1:]])
 
     def _without_help(self, ctx: Any, args: list[str]) -> list[str]:
-        """The arguments, with `help COMMAND` as `COMMAND --help`; `help` alone is answered here."""
+        """The arguments, with `help COMMAND` as `COMMAND --help`; `help` alone prints the help and ends."""
         if args == ["help"]:
             typer.echo(ctx.get_help())
             ctx.exit()
         return [*args[1:], "--help"] if args[0] == "help" else args
-
-    def _words(self, ctx: Any) -> list[str]:
-        return [*self.list_commands(ctx), *SYNONYMS]
 
     def format_help(self, ctx: Any, formatter: Any) -> None:
         self.listing = True
@@ -122,43 +120,43 @@ class Root(options.Group):
 
     def format_commands(self, ctx: Any, formatter: Any) -> None:
         """Plain help, by panel, from the docstrings."""
-        for panel, commands in PANELS.items():
+        for panel, targets in PANELS.items():
             with formatter.section(panel):
-                formatter.write_dl([(name, _summary(target)) for name, target in commands.items()])
+                formatter.write_dl([(name, _summary(target)) for name, target in targets.items()])
 
 
-def _target(target: str) -> Callable[..., Any] | options.Commands:
+def _target(target: str) -> Callable[..., Any] | commands.Commands:
     module, _, name = target.partition(":")
-    found: Callable[..., Any] | options.Commands = getattr(import_module(f"memctl.cli.{module}"), name)
-    return found
+    value: Callable[..., Any] | commands.Commands = getattr(import_module(f"memctl.cli.{module}"), name)
+    return value
 
 
 def _summary(target: str) -> str:
-    found = _target(target)
-    text = found.help if isinstance(found, options.Commands) else found.__doc__ or ""
+    value = _target(target)
+    text = value.help if isinstance(value, commands.Commands) else value.__doc__ or ""
     return text.strip().split("\n", 1)[0]
 
 
-def _listed(name: str, target: str, panel: str) -> TyperCommand:
-    """A command as far as a list shows it."""
-    return TyperCommand(name, help=options.as_typed(_summary(target)), rich_help_panel=panel)
+def _summarized(name: str, target: str, panel: str) -> TyperCommand:
+    """A command with no more than a list shows."""
+    return TyperCommand(name, help=commands.as_typed(_summary(target)), rich_help_panel=panel)
 
 
 @cache
-def _made(name: str, target: str, panel: str) -> Any:
-    found = _target(target)
-    if isinstance(found, options.Commands):
-        made = options.made_group(name, found)
+def _built(name: str, target: str, panel: str) -> Any:
+    value = _target(target)
+    if isinstance(value, commands.Commands):
+        built = commands.group(name, value)
     else:
-        made = options.made_command(name, found)
-    made.rich_help_panel = panel
-    return made
+        built = commands.command(name, value)
+    built.rich_help_panel = panel
+    return built
 
 
 def command() -> Any:
     """The root of the command line."""
-    options.reset()
-    app = options.typer_app(HELP, Root, add_completion=True)
+    invocation.reset()
+    app = commands.typer_app(HELP, cls=Root, no_args_is_help=True)
     app.callback()(_root)
     return typer.main.get_command(app)
 
@@ -166,4 +164,4 @@ def command() -> Any:
 def _root(
     version: bool = typer.Option(False, "--version", help="Print the version."),
 ) -> None:
-    """`--version` is answered before any of this is imported; here it stands for the help."""
+    """Declares `--version` for the help; `main` answers it before anything is imported."""

@@ -1,9 +1,9 @@
-"""Completion in the shell: what the scripts ask, and what they are given.
+"""Completion in the shell: the scripts, and the answers they get.
 
-Tags, ids and names come from a store, and so from anybody. No script evaluates them. What is inserted is quoted, by zsh
+Tags, ids and names come from a store and are untrusted. No script evaluates them. What is inserted is quoted, by zsh
 and fish themselves and for bash here, so that the command gets exactly what was offered. What a terminal cannot show is
-not offered. Scripts that an earlier version installed evaluate or insert what they are given as it is: they are given
-only what no shell reads as anything else.
+not offered. Scripts that an earlier version installed evaluate or insert answers unquoted: they get only words that
+mean themselves in every shell.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ from memctl.errors import quoted
 VARIABLE = "_MEMCTL_COMPLETE"
 
 _PLAIN = re.compile(r"[\w./:-]+")
-"""What means itself in every shell, however it is quoted."""
+"""A word that means itself in every shell, quoted or not."""
 
 _LISTED = [str(ord(key)) for key in "\t?!@"]
-"""Bash's ways to complete that insert nothing but what all words begin with; others insert one word after another."""
+"""Bash's completion types that insert only the common beginning of all words; others insert one word after another."""
 
 _END = "\0"
 
@@ -84,7 +84,7 @@ complete --command %(prog_name)s --no-files --condition %(complete_func)s --argu
 
 
 def prepare() -> None:
-    """Put these scripts and answers in the place of Typer's."""
+    """Replace Typer's scripts and answers by these."""
     _completion_shared._completion_scripts.update(SCRIPTS)
     for ours in (_Lines, _Readline):
         add_completion_class(ours, ours.name)
@@ -95,8 +95,11 @@ def prepare() -> None:
 
 
 def split(line: str) -> tuple[list[str], str, str]:
-    """A command line up to the cursor, as a shell reads it: the whole words, the one under the cursor as far as it is
-    written, and the quote that is open in it, if any."""
+    """Split a command line up to the cursor as a shell does.
+
+    Returns:
+        the complete words, the word at the cursor, and the quote that is open in it, if any.
+    """
     lexer = shlex.shlex(line + _END, posix=True)
     lexer.whitespace_split, lexer.commenters = True, ""
     words: list[str] = []
@@ -110,7 +113,7 @@ def split(line: str) -> tuple[list[str], str, str]:
 
 
 def for_bash(value: str, quote: str = "") -> str:
-    """The value as bash reads it, behind the quote that is open, if any."""
+    """The value quoted for bash, after an open quote, if any."""
     if quote == "'":
         return value.replace("'", "'\\''")
     if quote == '"':
@@ -118,8 +121,8 @@ def for_bash(value: str, quote: str = "") -> str:
     return quoted(value)
 
 
-class _Asked(ShellComplete):
-    """Completion of what stands before the cursor. What is offered takes the place of the whole word there."""
+class _Answer(ShellComplete):
+    """Completes the word before the cursor. An answer replaces that word."""
 
     source_template = ""
 
@@ -139,8 +142,8 @@ class _Asked(ShellComplete):
         return str(item.value)
 
 
-class _Lines(_Asked):
-    """A line each, what is said about it behind a tab: for zsh and fish, which quote what they insert."""
+class _Lines(_Answer):
+    """One line per answer, with its description after a tab: for zsh and fish, which quote what they insert."""
 
     name = "lines"
 
@@ -148,19 +151,19 @@ class _Lines(_Asked):
         return f"{item.value}\t{' '.join(item.help.split())}" if item.help else str(item.value)
 
 
-class _Readline(_Asked):
-    """A line each, quoted: bash inserts what it is given in the place of its own idea of the word, which begins behind
-    the last `:`, `=` or open quote.
+class _Readline(_Answer):
+    """One line per answer, quoted. Bash replaces its own idea of the word, which starts after the last `:`, `=` or open
+    quote.
 
-    Of several that are listed, bash inserts only what they begin with in common: there a text stands beside each.
+    Where bash lists several answers, it inserts only their common beginning: there each has a description.
     """
 
     name = "readline"
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
-        found = super().get_completions(args, incomplete)
-        listed = len(found) > 1 and os.environ.get("_MEMCTL_TYPE") in _LISTED
-        return found if listed else [CompletionItem(item.value) for item in found]
+        items = super().get_completions(args, incomplete)
+        listed = len(items) > 1 and os.environ.get("_MEMCTL_TYPE") in _LISTED
+        return items if listed else [CompletionItem(item.value) for item in items]
 
     def format_completion(self, item: CompletionItem) -> str:
         line, word = os.environ.get("_MEMCTL_LINE", ""), os.environ.get("_MEMCTL_WORD", "")
@@ -170,7 +173,7 @@ class _Readline(_Asked):
 
 
 class _Earlier(ShellComplete):
-    """For the scripts of an earlier version, and PowerShell's."""
+    """For the scripts of earlier versions, and for PowerShell."""
 
     def get_completions(self, args: list[str], incomplete: str) -> list[CompletionItem]:
         offered = (str(item.value) for item in _offered(self, args, incomplete))
@@ -185,13 +188,13 @@ _EARLIER = (
 )
 
 
-def _offered(asked: ShellComplete, args: list[str], incomplete: str) -> list[CompletionItem]:
-    """What fits; without what a terminal does not show, and what the command would take for an option."""
+def _offered(shell: ShellComplete, args: list[str], incomplete: str) -> list[CompletionItem]:
+    """The fitting answers, without those that a terminal cannot show or that the command would read as an option."""
     from typer._click.shell_completion import _resolve_context, _resolve_incomplete
 
-    context = _resolve_context(asked.cli, asked.ctx_args, asked.prog_name, args)
-    wanted, incomplete = _resolve_incomplete(context, args, incomplete)
-    found = [item for item in wanted.shell_complete(context, incomplete) if str(item.value).isprintable()]
-    if isinstance(wanted, TyperArgument) and "--" not in args:
-        found = [item for item in found if not str(item.value).startswith("-")]
-    return [item for item in found if item.value or not isinstance(wanted, Parameter)]
+    context = _resolve_context(shell.cli, shell.ctx_args, shell.prog_name, args)
+    target, incomplete = _resolve_incomplete(context, args, incomplete)
+    items = [item for item in target.shell_complete(context, incomplete) if str(item.value).isprintable()]
+    if isinstance(target, TyperArgument) and "--" not in args:
+        items = [item for item in items if not str(item.value).startswith("-")]
+    return [item for item in items if item.value or not isinstance(target, Parameter)]

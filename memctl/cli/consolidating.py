@@ -6,8 +6,9 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import DryRun, Now, current
+from memctl.cli import choices, inputs, render
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun, NoModel, Now
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
@@ -26,47 +27,43 @@ def consolidate(
             "--only",
             help="Only this part: duplicates, knowledge or skills.",
             metavar="PART",
-            autocompletion=lambda incomplete: [
-                p for p in ("duplicates", "knowledge", "skills") if p.startswith(incomplete)
-            ],
+            autocompletion=choices.of("duplicates", "knowledge", "skills"),
         ),
     ] = None,
     same: Annotated[
         list[str] | None,
         typer.Option(
-            "--same", help="Two memories that say the same: the one to keep, the one to merge.", metavar="ID,ID"
+            "--same", help="Two memories with the same meaning: the one to keep, the one to merge.", metavar="ID,ID"
         ),
     ] = None,
-    no_model: Annotated[bool, typer.Option("--no-model", help="Rules alone, even if a language model is set.")] = False,
+    no_model: NoModel = False,
     allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Merge even a large share.")] = False,
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:
-    """Merge near-duplicates, and make knowledge and strategies of episodes.
+    """Merge near-duplicates, and turn episodes into knowledge and strategies.
 
     Near-duplicates become one memory. Three episodes on one target become knowledge, three similar successes a
     strategy.
 
-    Nothing goes: what was merged stays readable as superseded, episodes stay as they are and are marked.
+    Nothing is deleted: merged memories stay readable as superseded, and episodes are marked and stay as they are.
 
     Example: memctl consolidate --dry-run
     """
     from memctl.consolidation.made import PARTS
 
     pairs = [_pair(text) for text in same or []]
-    with options.opened() as store:
+    with opened() as store:
         report = store.consolidation.run(
             dry_run=dry_run,
-            now=options.moment(now),
+            now=inputs.moment(now),
             use_model=not no_model,
             only=only or PARTS,
             same=pairs,
             allow_mass_change=allow_mass_change,
         )
-    if current.json:
-        render.as_json(reports.consolidation(report, dry_run))
-        return
-    _page(report, dry_run)
+    render.document(reports.consolidation(report, dry_run))
+    _print(report, dry_run)
 
 
 def _pair(text: str) -> tuple[str, str]:
@@ -74,20 +71,20 @@ def _pair(text: str) -> tuple[str, str]:
 
     parts = [part.strip() for part in text.split(",")]
     if len(parts) != 2 or not all(parts):
-        raise UsageError(f"--same wants two ids, found {text!r}", hint="memctl consolidate --same KEEP,MERGE")
+        raise UsageError(f"--same needs two ids, not {text!r}", hint="memctl consolidate --same KEEP,MERGE")
     return parts[0], parts[1]
 
 
-def _page(report: ConsolidationReport, dry_run: bool) -> None:
+def _print(report: ConsolidationReport, dry_run: bool) -> None:
     for merge in report.plan.merges:
         _merge(merge)
-    for made, record in report.made:
-        _made(made, record, dry_run)
+    for built, record in report.made:
+        _built(built, record, dry_run)
     for path in report.proposals:
-        render.say(f"a person edited the reflection, so it was left alone; the new text is in {path}")
+        render.say(reports.written("proposed", path, ""))
     _alike(report)
     for memory_id in report.plan.recalled:
-        render.say(f"left out: {memory_id} repeats what was recalled, so it is no evidence")
+        render.say(f"left out: {memory_id} repeats recalled text, so it is not evidence")
     for note in report.notes:
         render.warn(f"note: {note}")
     _counts(report, dry_run)
@@ -96,23 +93,23 @@ def _page(report: ConsolidationReport, dry_run: bool) -> None:
 def _merge(merge: Merge) -> None:
     render.say(f"keep   {merge.kept.memory_id}  {plain.one_line(merge.kept.content, 200)}")
     for gone, similarity in zip(merge.merged, merge.similarity, strict=True):
-        render.say(f"merge  {gone.memory_id}  {plain.one_line(gone.content, 200)}  ({similarity:.0%} alike)")
+        render.say(f"merge  {gone.memory_id}  {plain.one_line(gone.content, 200)}  ({similarity:.0%} similar)")
     render.say(f"       then mentions {merge.kept.mentions}, tags {', '.join(merge.kept.tags) or 'none'}\n")
 
 
-def _made(made: Made, record: Memory, dry_run: bool) -> None:
-    what = "knowledge" if made.part == "knowledge" else "strategy"
-    name = record.memory_id if made.refreshed or not dry_run else "(new)"
-    how = "refreshed" if made.refreshed else "new"
-    by = f", written by {made.by}" if made.by else ""
-    render.say(f"{what}  {name}  {how}, from {len(made.sources)} episodes, confidence {record.confidence:.2f}{by}")
+def _built(built: Made, record: Memory, dry_run: bool) -> None:
+    what = "knowledge" if built.part == "knowledge" else "strategy"
+    name = record.memory_id if built.refreshed or not dry_run else "(new)"
+    how = "refreshed" if built.refreshed else "new"
+    by = f", written by {built.by}" if built.by else ""
+    render.say(f"{what}  {name}  {how}, from {len(built.sources)} episodes, confidence {record.confidence:.2f}{by}")
     render.say(f"       {plain.one_line(record.content, 500)}")
-    for source in made.fresh[:SHOWN_SOURCES]:
+    for source in built.fresh[:SHOWN_SOURCES]:
         render.say(f"from   {source.memory_id}  {plain.one_line(source.content, 80)}")
-    if len(made.fresh) > SHOWN_SOURCES:
-        render.say(f"       and {len(made.fresh) - SHOWN_SOURCES} more")
-    if earlier := len(made.sources) - len(made.fresh):
-        render.say(f"       and the {earlier} it was made from before")
+    if len(built.fresh) > SHOWN_SOURCES:
+        render.say(f"       and {len(built.fresh) - SHOWN_SOURCES} more")
+    if earlier := len(built.sources) - len(built.fresh):
+        render.say(f"       and the {earlier} it was built from before")
     render.say()
 
 
@@ -120,13 +117,12 @@ def _alike(report: ConsolidationReport) -> None:
     pairs = report.plan.alike
     if not pairs:
         return
-    render.say(
-        f"alike in words, left as they are: {len(pairs)}" + (" (the nearest)" if len(pairs) > SHOWN_ALIKE else "")
-    )
+    nearest = " (the nearest)" if len(pairs) > SHOWN_ALIKE else ""
+    render.say(f"similar wording, left as they are: {len(pairs)}{nearest}")
     for pair in pairs[:SHOWN_ALIKE]:
         render.say(f"  {pair.similarity:.0%}  {pair.one.memory_id}  {plain.one_line(pair.one.content, 120)}")
         render.say(f"       {pair.other.memory_id}  {plain.one_line(pair.other.content, 120)}")
-    render.say("  if two say the same: `memctl consolidate --same KEEP,MERGE`\n")
+    render.say("  if two mean the same: `memctl consolidate --same KEEP,MERGE`\n")
 
 
 def _counts(report: ConsolidationReport, dry_run: bool) -> None:
@@ -134,18 +130,14 @@ def _counts(report: ConsolidationReport, dry_run: bool) -> None:
     if not (plan.merges or plan.made):
         render.say("nothing to consolidate")
         return
-    counts = {part: sum(made.part == part for made in plan.made) for part in ("knowledge", "skills")}
+    counts = {part: sum(built.part == part for built in plan.made) for part in ("knowledge", "skills")}
     would = "would merge" if dry_run else "merged"
     render.say(
-        f"{would} {_count(plan.superseded, 'memory', 'memories')}, {'write' if dry_run else 'wrote'} "
-        f"{_count(counts['knowledge'], 'piece', 'pieces')} of knowledge and "
-        f"{_count(counts['skills'], 'strategy', 'strategies')}"
+        f"{would} {plain.counted(plan.superseded, 'memory', 'memories')}, {'write' if dry_run else 'wrote'} "
+        f"{plain.counted(counts['knowledge'], 'piece', 'pieces')} of knowledge and "
+        f"{plain.counted(counts['skills'], 'strategy', 'strategies')}"
     )
     if report.refused:
         render.say(f"the real run would be refused: {report.refused.split(';')[0]} (--allow-mass-change)")
     if not dry_run and report.change.puts:
         render.say("take it back with `memctl undo`; merged ones: `memctl show ID --history`")
-
-
-def _count(number: int, one: str, many: str) -> str:
-    return f"{number} {one if number == 1 else many}"

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import Now, current
+from memctl.cli import choices, inputs, options, render
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened_with
+from memctl.cli.options import Now
 from memctl.present import answer, reports
 
 if TYPE_CHECKING:
@@ -18,71 +20,66 @@ def context(
     text: Annotated[
         list[str], typer.Argument(help="What the model will be asked; - reads standard input.", metavar="TEXT")
     ],
-    session: Annotated[str, typer.Option(help="The session whose messages and task belong to it.", metavar="ID")] = "",
+    session: Annotated[str, typer.Option(help="The session whose messages and task to include.", metavar="ID")] = "",
     budget: Annotated[int | None, typer.Option(help="Tokens of the whole window.", metavar="N")] = None,
     memory_tokens: Annotated[
-        int | None, typer.Option(help="Tokens of what is recalled, instead of its share.", metavar="N", min=0)
+        int | None, typer.Option(help="Tokens of the recalled part, instead of its share.", metavar="N", min=0)
     ] = None,
     gate: Annotated[
         bool | None,
         typer.Option(
-            "--gate/--no-gate", help="Whether next to nothing is put in where nothing answers the question."
+            "--gate/--no-gate", help="Whether to include almost nothing if no memory answers the question."
         ),
     ] = None,
     task: Annotated[
         str,
         typer.Option(
-            help="simple, medium or complex: how the window is divided.", metavar="TASK",
-            autocompletion=lambda incomplete: [t for t in ("simple", "medium", "complex") if t.startswith(incomplete)],
+            help="simple, medium or complex: how to divide the window.", metavar="TASK",
+            autocompletion=choices.of("simple", "medium", "complex"),
         ),
     ] = "medium",
     system: Annotated[str, typer.Option(help="The system prompt.", metavar="TEXT")] = "",
-    tokenizer: Annotated[str, typer.Option(help="What counts tokens, instead of the setting.", metavar="NAME")] = "",
+    tokenizer: Annotated[str, typer.Option(help="The tokenizer, instead of the setting's.", metavar="NAME")] = "",
     form: Annotated[
         str,
         typer.Option(
             "--format", help="md (the long-term part), messages (chat messages as JSON), or json (all of it).",
             metavar="FORMAT",
-            autocompletion=lambda incomplete: [f for f in ("md", "messages", "json") if f.startswith(incomplete)],
+            autocompletion=choices.of("md", "messages", "json"),
         ),
     ] = "md",
     explain: Annotated[
-        bool, typer.Option("--explain", help="Say of each memory why it is in or out, and how the window is divided.")
+        bool, typer.Option("--explain", help="Show why each memory is in or out, and how the window is divided.")
     ] = False,
     with_: options.With = None,
     now: Now = None,
 ) -> None:  # fmt: skip
     """Build the context of a model's call, within a budget of tokens.
 
-    What is pinned and constraints come first, then preferences and strategies that fit, then what answers the question:
-    memories, messages and documents, each with a share. All stands between tags, as data. What does not fit gives way
-    to its summary, or is left out. With --with, what other users know about the question is in a part of its own.
+    Pinned memories and constraints come first, then fitting preferences and strategies, then what answers the question:
+    memories, messages and documents, each with a share. All is enclosed in tags, as data. What does not fit is replaced
+    by its summary or left out. With --with, what other users know about the question is a part of its own.
 
     Example: memctl context "plan the next migration" --budget 4000 --explain
     """
     from memctl.context.service import FORMATS
-    from memctl.errors import UsageError
 
-    if form not in FORMATS:
-        raise UsageError(f"there is no format {form!r}", hint=f"Formats: {', '.join(FORMATS)}.")
-    question = options.standard_input() if text == ["-"] else " ".join(text)
-    with options.opened_with(with_) as (store, shared):
+    inputs.check_choice("format", form, FORMATS)
+    question = inputs.text_of(text)
+    with opened_with(with_) as (store, shared):
         pack = (shared or store).build_context(
             question, session=session, budget=budget, memory_tokens=memory_tokens, gate=gate, task=task, system=system,
-            tokenizer=tokenizer, now=options.moment(now),
+            tokenizer=tokenizer, now=inputs.moment(now),
         )  # fmt: skip
     for note in pack.notes:
         render.warn(f"note: {note}")
-    if current.json or form == "json":
-        current.json = True
-        render.as_json(reports.context_pack(pack))
+    if current.json or form != "md":
+        render.print_json(
+            list(pack.messages) if form == "messages" and not current.json else reports.context_pack(pack)
+        )
         return
-    if form == "messages":
-        current.json = True
-        render.as_json(list(pack.messages))
-        return
-    fits = "nothing of what is known fits into this budget" if pack.placed else "nothing is known that matters here"
-    render.say_text(pack.text or fits)
+    empty = "no known memory fits into this budget" if pack.placed else "no memory matters here"
+    render.say_text(pack.text or empty)
     if explain:
         _explained(pack)
     if pack.reranked:
@@ -101,8 +98,8 @@ def _explained(pack: ContextPack) -> None:
     render.table(("part", "share", "granted", "used"), [*rows, ("reserve", str(a.reserve), "", "")], right=(1, 2, 3))
     render.say(f"{pack.tokens} of {a.total} tokens, counted by {pack.tokenizer}\n")
     if pack.strength is not None:
-        answer = "" if pack.open else ": too little, so next to nothing was put in (--no-gate fills the share)"
-        render.say(f"what is known answers the question with strength {pack.strength:.2f}{answer}\n")
+        gate = "" if pack.open else ": too little, so almost nothing was included (--no-gate fills the share)"
+        render.say(f"the memories answer the question with strength {pack.strength:.2f}{gate}\n")
     render.table(
         ("section", "memory", "how", "tokens", "why"),
         [(p.section, p.name, p.how, str(p.tokens), p.why) for p in pack.placed],

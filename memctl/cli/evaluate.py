@@ -1,4 +1,4 @@
-"""`eval`: how well the store answers questions of which it is known what should be found."""
+"""`eval`: how well the store answers questions whose right answers are known."""
 
 from __future__ import annotations
 
@@ -9,14 +9,16 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, progress, render
-from memctl.cli.options import Now, current
+from memctl.cli import inputs, progress, render
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
+from memctl.cli.options import Now
 from memctl.cli.reranking import Rerank, reranker
 from memctl.errors import quoted
 from memctl.present import plain, reports
+from memctl.present.plain import counted
 
 if TYPE_CHECKING:
-    from memctl.core.models import Problem
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.questions import Question
     from memctl.evaluation.service import Answered, Evaluation, Figures
@@ -31,15 +33,15 @@ def evaluate(
         int | None, typer.Option("--top", "-n", help="Hits to look at; `query_top` otherwise.", min=10, max=1000)
     ] = None,
     worst: Annotated[
-        int, typer.Option("--worst", help="Show so many of the questions that were missed, and what was found.", min=0)
+        int, typer.Option("--worst", help="Show N of the missed questions, with their hits.", min=0)
     ] = 0,
     rerank: Rerank = None,
     no_baselines: Annotated[
         bool, typer.Option("--no-baselines", help="Leave out full text alone and vectors alone.")
     ] = False,
-    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Leave out lines that cannot be used.")] = False,
+    skip_broken: Annotated[bool, typer.Option("--skip-broken", help="Skip lines that cannot be used.")] = False,
     init: Annotated[
-        bool, typer.Option("--init", help="Write FILE: questions whose answers were judged good by feedback.")
+        bool, typer.Option("--init", help="Write FILE: questions whose answers feedback judged good.")
     ] = False,
     now: Now = None,
 ) -> None:  # fmt: skip
@@ -53,28 +55,28 @@ def evaluate(
     if init:
         _start(path)
         return
-    data, name = _data(path)
+    from memctl.cli.bulk import check_problems
     from memctl.evaluation import questions
 
+    data, name = _data(path)
     read = questions.read(data, name)
-    with options.opened() as store:
-        good, unknown = store.evaluation.checked(read.questions, name)
+    with opened() as store:
+        usable, unknown = store.evaluation.checked(read.questions, name)
         problems = sorted((*read.problems, *unknown), key=lambda problem: problem.line)
-        _check(problems, skip_broken)
-        found = store.evaluation.run(
-            good, top=top, rerank=reranker(rerank, store.settings), baselines=not no_baselines,
-            now=options.moment(now), progress=progress.working,
+        check_problems(problems, skip_broken)
+        evaluation = store.evaluation.run(
+            usable, top=top, rerank=reranker(rerank, store.settings), baselines=not no_baselines,
+            now=inputs.moment(now), progress=progress.working,
         )  # fmt: skip
-        missed = found.missed()[:worst]
+        missed = evaluation.missed()[:worst]
         expected = [_expected(store, answered.question) for answered in missed]
-    notes = (*found.notes, *_left_out(read.without_evidence, "with an empty `gold`"))
+    notes = (*evaluation.notes, *_left_out(read.without_evidence, "with an empty `gold`"))
     if current.json:
         notes += tuple(_left_out(len(problems), "that cannot be used"))
-        render.as_json(reports.evaluation(found, missed, expected, notes))
-        return
-    _tables(found, notes, len(missed))
+    render.document(reports.evaluation(evaluation, missed, expected, notes))
+    _print_tables(evaluation, notes, len(missed))
     for number, answered in enumerate(missed):
-        _missed(number, answered, found.top, expected[number])
+        _print_missed(number, answered, evaluation.top, expected[number])
 
 
 # The file
@@ -96,78 +98,62 @@ def _data(path: Path) -> tuple[bytes, str]:
         raise StorageError(f"cannot read {path}: {problem.strerror}") from None
 
 
-def _check(problems: Sequence[Problem], skip_broken: bool) -> None:
-    """Tell every line that cannot be used, and stop unless these are to be left out."""
-    from memctl.errors import InvalidDataError
-
-    for problem in problems[:10]:
-        render.warn(f"left out: {problem}")
-    if len(problems) > 10:
-        render.warn(f"… and {len(problems) - 10} more")
-    if problems and not skip_broken:
-        first = problems[0]
-        hint = "Nothing was measured. Mend the file, or measure the rest with --skip-broken."
-        raise InvalidDataError(first.message, path=first.path, line=first.line, hint=hint)
-
-
 def _left_out(count: int, which: str) -> list[str]:
-    return [f"left out: {count} {'line' if count == 1 else 'lines'} {which}"] if count else []
+    return [f"left out: {counted(count, 'line')} {which}"] if count else []
 
 
 def _start(path: Path) -> None:
-    """Write a file of what feedback tells; explain the form where it tells nothing."""
+    """Write the questions that feedback gives; explain the form if it gives none."""
     from memctl.errors import RefusedError, StorageError
     from memctl.evaluation import questions
 
     if path.exists():
         raise RefusedError(f"{path} exists already", hint="Name a new file.")
-    with options.opened() as store:
-        found = store.evaluation.judged_good()
-    if found:
+    with opened() as store:
+        good = store.evaluation.judged_good()
+    if good:
         try:
             with open(path, "x", encoding="utf-8", errors="replace") as file:
-                file.write(questions.written(found))
+                file.write(questions.written(good))
         except OSError as problem:
             raise StorageError(f"cannot write {path}: {problem.strerror}") from None
-    if current.json:
-        render.as_json({"file": str(path) if found else None, "questions": len(found), "form": questions.FORM})
-        return
-    if not found:
-        render.say(f"no answer was judged good yet, so there is nothing to start from; write {path} by hand.\n")
+    render.document({"file": str(path) if good else None, "questions": len(good), "form": questions.FORM})
+    if not good:
+        render.say(f"feedback has judged no answer good yet; write {path} by hand.\n")
         render.say_text(questions.FORM)
         return
-    render.say(f"wrote {len(found)} {'question' if len(found) == 1 else 'questions'} to {path}")
-    render.say("They were answered well once, so figures from them alone are too good: add what was not found.")
+    render.say(f"wrote {counted(len(good), 'question')} to {path}")
+    render.say("They were answered well once, so figures from them alone are too good: add questions that were missed.")
 
 
-# What was found
+# The answer
 
 
-def _tables(found: Evaluation, notes: Sequence[str], shown: int) -> None:
-    count = len(found.answered)
-    render.say(f"{count} {'question' if count == 1 else 'questions'}, {found.memories} entries, top {found.top}\n")
+def _print_tables(evaluation: Evaluation, notes: Sequence[str], shown: int) -> None:
+    questions = counted(len(evaluation.answered), "question")
+    render.say(f"{questions}, {evaluation.memories} entries, top {evaluation.top}\n")
     names = ("", "R@1", "R@5", "R@10", "(95 %)", "MRR", "nDCG@10", "behind the first by (95 %)", "p50", "p95", "tokens")
-    _aligned(names, [_row(figures) for figures in found.systems])
-    if len(found.categories) > 1:
+    _aligned(names, [_row(figures) for figures in evaluation.systems])
+    if len(evaluation.categories) > 1:
         render.say()
         rows = [
-            (name or "(none)", str(count), *_judgement(judgement))
-            for name, (count, judgement) in found.categories.items()
+            (name or "(none)", str(number), *_judgement(judgement))
+            for name, (number, judgement) in evaluation.categories.items()
         ]
         _aligned(("category", "questions", "R@1", "R@5", "R@10", "MRR", "nDCG@10"), rows)
-    first = found.systems[0]
+    first = evaluation.systems[0]
     render.say()
-    held = f"held for {100 * first.reached:.0f} % of the questions"
-    render.say(f"tokens: median of what it takes to hold 80 % of the evidence; {held}")
+    reached = f"reached for {100 * first.reached:.0f} % of the questions"
+    render.say(f"tokens: the median needed for 80 % of the evidence; {reached}")
     for note in notes:
         render.warn(f"note: {note}")
-    missed = len(found.missed())
-    told = "; --worst N shows them" if missed > shown else ""
-    render.say(f"{missed} not found whole among the first 10{told}")
+    missed = len(evaluation.missed())
+    more = "; --worst N shows them" if missed > shown else ""
+    render.say(f"{missed} not found completely among the first 10{more}")
 
 
 _WIDTH_OF_TIMES = 10
-"""So that a table has the same columns however long the searches took."""
+"""Keeps the columns of a table the same, whatever the times."""
 
 
 def _row(figures: Figures) -> tuple[str, ...]:
@@ -185,7 +171,7 @@ def _judgement(judgement: Judgement) -> tuple[str, ...]:
 
 
 def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
-    """A table of figures that can be read in a pipe too: each column as wide as its widest cell."""
+    """Print a table of figures, aligned in a pipe too."""
     table = [tuple(map(plain.clean, row)) for row in (names, *rows)]
     widths = [max(map(len, column)) for column in zip(*table, strict=True)]
     for row in table:
@@ -194,7 +180,7 @@ def _aligned(names: Sequence[str], rows: Sequence[Sequence[str]]) -> None:
 
 
 def _expected(store: MemoryStore, question: Question) -> list[str]:
-    """What should have been found, as a person reads it."""
+    """What should have been found, as lines."""
     shown = []
     for piece in store.evaluation.expected(question):
         if not isinstance(piece, str):
@@ -204,7 +190,7 @@ def _expected(store: MemoryStore, question: Question) -> list[str]:
     return shown
 
 
-def _missed(number: int, answered: Answered, top: int, expected: Sequence[str]) -> None:
+def _print_missed(number: int, answered: Answered, top: int, expected: Sequence[str]) -> None:
     question = answered.question
     place = f" (line {question.line})" if question.line else ""
     render.say(f"\n{number + 1}. {plain.one_line(question.text, 200)}{place}")

@@ -1,69 +1,53 @@
-"""`memctl git`: the user's own git, set up for memory files, and a few of its commands."""
+"""`memctl git`: sets up the user's own git for memory files, and runs a few of its commands."""
 
 from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import current
+from memctl.cli import commands, render
+from memctl.cli.invocation import current, store_root
 from memctl.errors import quoted
 from memctl.present import plain
 
 if TYPE_CHECKING:
+    from memctl.git.installation import Finding
+    from memctl.git.settling import Settled
     from memctl.storage.files.layout import UserFolder
 
 Hooks = Annotated[
-    bool, typer.Option("--hooks", help="Also set hooks: check before a commit, sync after a merge or checkout.")
+    bool, typer.Option("--hooks", help="Also install hooks: check before a commit, sync after a merge or checkout.")
 ]
 
 
 def init(hooks: Hooks = False) -> None:
-    """Make a user's folder ready for git, or all users' where none is named.
+    """Prepare a user's folder for git; all users' folders if none is named.
 
-    Makes a repository unless the folder is in one; writes .gitignore and .gitattributes; sets the merge and diff driver
-    in the repository's own configuration.
+    Creates a repository unless the folder is in one; writes .gitignore and .gitattributes; sets the merge and diff
+    driver in the repository's own configuration.
 
     Example: memctl git init --user alice --hooks
     """
-    folders = _folders()
-    _ready(folders[0].root if len(folders) == 1 else options.store_root(), folders, hooks)
-
-
-def _ready(root: Path, folders: list[UserFolder], hooks: bool) -> None:
     from memctl.git import installation
 
+    folders = _folders()
+    root = folders[0].root if len(folders) == 1 else store_root()
     where, new, written = installation.initialise(root, folders)
-    done = installation.install(where, hooks=hooks)
-    if current.json:
-        render.as_json({"repository": str(where), "new": new, "files": written, "changed": done})
-        return
-    render.say(f"{'made' if new else 'found'} the repository {where}")
-    for told in (f"wrote {', '.join(written)}" if written else "", *done):
-        if told:
-            render.say(told)
+    changed = installation.install(where, hooks=hooks)
+    render.document({"repository": str(where), "new": new, "files": written, "changed": changed})
+    render.say(f"{'created' if new else 'found'} the repository {where}")
+    for line in (*([f"wrote {', '.join(written)}"] if written else []), *changed):
+        render.say(line)
     render.say("next: `memctl git commit`")
-
-
-def made_ready(folder: UserFolder) -> dict[str, Any]:
-    """What `memctl init --git` does: as `init`, for one folder."""
-    from memctl.git import installation, process
-    from memctl.storage.files import layout
-
-    if not process.installed():
-        return {"repository": "", "new": False, "files": layout.prepare_git(folder)}
-    where, new, written = installation.initialise(folder.root, [folder])
-    installation.install(where)
-    return {"repository": str(where), "new": new, "files": [Path(name).name for name in written]}
 
 
 def install(hooks: Hooks = False) -> None:
     """Set the merge and diff driver in this clone.
 
-    Each clone needs it once: git takes no programs from a repository.
+    Each clone needs this once: git runs no programs that a repository names.
 
     Example: memctl git install
     """
@@ -71,12 +55,10 @@ def install(hooks: Hooks = False) -> None:
 
     folders = _folders()
     where = asking.need(folders[0].root)
-    done = installation.install(where, hooks=hooks)
-    if current.json:
-        render.as_json({"repository": str(where), "changed": done})
-        return
-    for told in done or ["everything is set already"]:
-        render.say(told)
+    changed = installation.install(where, hooks=hooks)
+    render.document({"repository": str(where), "changed": changed})
+    for line in changed or ["everything is already set"]:
+        render.say(line)
     for folder in folders:
         if settling.marked(folder):
             settle = f"`memctl git settle --user {quoted(folder.name)}`"
@@ -84,50 +66,38 @@ def install(hooks: Hooks = False) -> None:
 
 
 def status() -> None:
-    """Show what is not committed: the files as git says it, and the memories.
+    """Show what is not committed: the files, as git lists them, and the memories.
 
     Example: memctl git status
     """
     from memctl.git import asking, commits, installation
 
-    told = []
+    statuses = []
     for folder in _folders():
         asking.need(folder.root)
-        found = commits.uncommitted(folder)
-        told.append(
-            {
-                "user": folder.name,
-                "files": commits.status(folder),
-                **vars(found),
-                "merges": vars(installation.merges(folder)),
-            }
-        )
-    if current.json:
-        render.as_json(told)
-        return
-    for each in told:
-        render.say_text("\n".join(each["files"]))
-        render.say(f"{each['user']}: {_memories(each)}")
-        if not each["merges"]["ok"]:
-            render.say(f"{each['user']}: {_found(each['merges'])}")
-
-
-def _memories(found: dict[str, Any]) -> str:
-    counts = [f"{len(found[what])} {what}" for what in ("added", "changed", "removed") if found[what]]
-    return (
-        f"memories: {', '.join(counts)} since the last commit"
-        if counts
-        else "no memory is different from the last commit"
+        statuses.append((folder.name, commits.status(folder), commits.uncommitted(folder), installation.merges(folder)))
+    render.document(
+        [
+            {"user": user, "files": files, **vars(changes), "merges": vars(merges)}
+            for user, files, changes, merges in statuses
+        ]
     )
+    for user, files, changes, merges in statuses:
+        render.say_text("\n".join(files))
+        summary = (
+            f"memories: {changes} since the last commit" if str(changes) else "no memory changed since the last commit"
+        )
+        render.say(f"{user}: {summary}")
+        if not merges.ok:
+            render.say(f"{user}: {_finding(merges)}")
 
 
 def commit(
     message: Annotated[
-        str, typer.Option("--message", "-m", help="What the commit says; the numbers otherwise.", metavar="TEXT")
+        str,
+        typer.Option("--message", "-m", help="The commit message; the numbers of changes otherwise.", metavar="TEXT"),
     ] = "",
-    unsettled: Annotated[
-        bool, typer.Option("--unsettled", help="Commit a merge although conflicts are not settled.")
-    ] = False,
+    unsettled: Annotated[bool, typer.Option("--unsettled", help="Commit a merge with unsettled conflicts.")] = False,
     no_verify: Annotated[bool, typer.Option("--no-verify", help="Commit without the checks of hooks.")] = False,
     no_gpg_sign: Annotated[
         bool, typer.Option("--no-gpg-sign", help="Commit without a signature, although git is set to sign.")
@@ -135,8 +105,8 @@ def commit(
 ) -> None:
     """Commit a user's folder, and nothing else that may be staged.
 
-    Without -m the message tells how many memories are different. Nothing that git would run is run: no hook, no filter,
-    no signature; where it would be missed, the commit is refused. The check of memctl's own hook is made.
+    Without -m the message says how many memories changed. Programs that git would run (hooks, filters, signatures) are
+    not run; if one of them matters, the commit is refused. The check of memctl's own hook is run.
 
     Example: memctl git commit -m "Notes from Monday"
     """
@@ -145,18 +115,19 @@ def commit(
     folders = _folders()
     asking.need(folders[0].root)
     written = installation.complete(folders)
-    name, told = commits.commit(folders, message, allow_unsettled=unsettled, verify=not no_verify, sign=not no_gpg_sign)
-    if current.json:
-        render.as_json({"commit": name, "message": told, "files": written})
+    name, subject = commits.commit(
+        folders, message, allow_unsettled=unsettled, verify=not no_verify, sign=not no_gpg_sign
+    )
+    render.document({"commit": name, "message": subject, "files": written})
     if written:
         render.say(f"wrote {', '.join(written)}")
-    render.say(f"committed {name}: {plain.one_line(told)}" if name else "nothing to commit")
-    if name and (going := asking.under_way(folders[0].root)):
-        render.say(f"`git {going} --continue` goes on")
+    render.say(f"committed {name}: {plain.one_line(subject)}" if name else "nothing to commit")
+    if name and (pending := asking.under_way(folders[0].root)):
+        render.say(f"next: `git {pending} --continue`")
 
 
 ON_A_TERMINAL = 20
-"""How many commits of a user a person is shown who gave no number; a program gets all of them."""
+"""How many commits of a user a terminal shows without --number; a program gets all."""
 
 
 def log(
@@ -167,98 +138,93 @@ def log(
 ) -> None:
     """List the commits that touch a user's folder.
 
-    `memctl log` tells what was done on this machine, committed or not.
+    `memctl log` lists the operations on this machine, committed or not.
 
     Example: memctl git log -n 5
     """
     from memctl.git import asking, commits
 
     number = number or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
-    found: list[dict[str, str]] = []
+    listed: list[dict[str, str]] = []
     for folder in _folders():
         asking.need(folder.root)
-        found += [each for each in commits.history(folder, number) if each not in found]
-    if current.json:
-        render.as_json(found)
-        return
-    rows = [(each["commit"], each["date"], each["author"], each["subject"]) for each in found]
-    render.table(("commit", "date", "author", "subject"), rows)
+        listed += [commit for commit in commits.history(folder, number) if commit not in listed]
+    render.document(listed)
+    columns = ("commit", "date", "author", "subject")
+    render.table(columns, [[commit[column] for column in columns] for commit in listed])
 
 
 def check() -> None:
-    """Look whether this clone has what git needs for memory files.
+    """Check whether this clone has what git needs for memory files.
 
     Example: memctl git check
     """
     from memctl.errors import InvalidDataError
     from memctl.git import installation, programs
 
-    folders = _folders()
-    found = [(each.name, told) for each in folders for told in (*installation.check(each), programs.named_here(each))]
-    if current.json:
-        render.as_json([{"user": name, **vars(finding)} for name, finding in found])
-    for name, finding in found:
+    findings = [
+        (folder.name, finding)
+        for folder in _folders()
+        for finding in (*installation.check(folder), programs.named_here(folder))
+    ]
+    render.document([{"user": name, **vars(finding)} for name, finding in findings])
+    for name, finding in findings:
         mark = "ok" if finding.ok else "missing" if finding.wanted else "-"
-        render.say(f"{mark:8}{name}: {_found(vars(finding))}")
-    missing = [finding for _, finding in found if finding.wanted and not finding.ok]
-    if missing:
-        many = "1 thing is" if len(missing) == 1 else f"{len(missing)} things are"
-        raise InvalidDataError(f"{many} missing for git", hint="They are listed above, with what mends them.")
+        render.say(f"{mark:8}{name}: {_finding(finding)}")
+    if missing := sum(finding.wanted and not finding.ok for _, finding in findings):
+        hint = "The list above names the commands that fix it."
+        raise InvalidDataError(f"{plain.counted(missing, 'thing')} missing for git", hint=hint)
 
 
-def _found(finding: dict[str, Any]) -> str:
-    fix = f"  → {finding['fix']}" if not finding["ok"] else ""
-    return f"{finding['name']}: {plain.one_line(finding['told'], 200)}{fix}"
+def _finding(finding: Finding) -> str:
+    fix = f"  → {finding.fix}" if not finding.ok else ""
+    return f"{finding.name}: {plain.one_line(finding.told, 200)}{fix}"
 
 
 def settle() -> None:
     """Settle conflict markers that git left where it had no merge driver.
 
-    Merges memory.json by records, as the driver would have. A copy of the file with markers is kept.
+    Merges memory.json by record, as the driver would have. A copy of the file with markers is kept.
 
     Example: memctl git settle
     """
     from memctl.bootstrap import open_store
     from memctl.git import settling
 
-    told = []
+    settled = {}
     for folder in _folders():
-        done = settling.settle(folder)
-        told.append({"user": folder.name, **vars(done)})
-        if done.files:
+        settled[folder.name] = settling.settle(folder)
+        if settled[folder.name].files:
             with open_store(folder.root.parent, folder.name) as store:
                 store.sync()
-    if current.json:
-        render.as_json(told)
-        return
-    for each in told:
-        _tell_settled(each)
+    render.document([{"user": user, **vars(done)} for user, done in settled.items()])
+    for user, done in settled.items():
+        _print_settled(user, done)
 
 
-def _tell_settled(done: dict[str, Any]) -> None:
-    if not done["files"] and not done["by_hand"]:
-        render.say(f"{done['user']}: no conflict markers")
-    for name, kept in zip(done["files"], done["kept"], strict=True):
-        render.say(f"{done['user']}: merged {name}; as it was: {kept}")
-    if done["conflicts"]:
-        many = len(done["conflicts"])
-        render.say(f"{many} conflict{'' if many == 1 else 's'} to settle: `memctl conflicts`")
-    for place in done["by_hand"]:
-        render.say(f"{done['user']}: {place}: holds git conflict markers in a text; settle them by hand")
-    if done["files"]:
-        render.say("then `memctl git commit`; `memctl git install` makes git merge by records from now on")
+def _print_settled(user: str, settled: Settled) -> None:
+    if not settled.files and not settled.by_hand:
+        render.say(f"{user}: no conflict markers")
+    for name, copy in zip(settled.files, settled.kept, strict=True):
+        render.say(f"{user}: merged {name}; copy of the file with markers: {copy}")
+    if settled.conflicts:
+        render.say(f"{plain.counted(len(settled.conflicts), 'conflict')} to settle: `memctl conflicts`")
+    for place in settled.by_hand:
+        render.say(f"{user}: {place}: holds git conflict markers in a text; settle them by hand")
+    if settled.files:
+        render.say("then `memctl git commit`; `memctl git install` makes git merge by record from now on")
 
 
 def transcripts(
     wanted: Annotated[
-        str, typer.Argument(help="on or off; shows how it is otherwise.", metavar="[on|off]", show_default=False)
+        str, typer.Argument(help="on or off; shows the state otherwise.", metavar="[on|off]", show_default=False)
     ] = "",
 ) -> None:
     """Put transcripts under git, or take them out of it.
 
-    Messages are private to this machine: git ignores their folder. `on` is a decision for this machine alone: the next
-    commit holds every message, and whoever gets it can read them. `off` keeps them out again; it changes no commit that
-    was made.
+    Messages are private to this machine: git ignores their folder. `on` applies to this machine alone: the next commit
+    holds every message, for anyone who gets the commit to read. `off` keeps them out again; existing commits stay as
+    they are.
 
     Example: memctl git transcripts on; memctl git transcripts off
     """
@@ -267,18 +233,17 @@ def transcripts(
 
     if wanted not in ("", "on", "off"):
         raise UsageError(f"{wanted!r} is neither on nor off", hint="memctl git transcripts on")
-    found = [(each, shared.put(each, wanted == "on") if wanted else shared.state(each)) for each in _folders()]
-    if current.json:
-        render.as_json([{"user": each.name, **vars(state), "problem": state.problem} for each, state in found])
-        return
-    for each, state in found:
+    states = [(each, shared.put(each, wanted == "on") if wanted else shared.state(each)) for each in _folders()]
+    render.document([{"user": each.name, **vars(state), "problem": state.problem} for each, state in states])
+    for each, state in states:
         place = "in git" if state.shared else "private to this machine"
         render.say(f"{each.name}: {place} ({state.files} files, {state.size:,} bytes)")
         if state.problem:
             render.say(f"{each.name}: {state.problem}")
         if state.tracked and not state.shared:
-            render.say(f"git forgets them, and they stay on disk: `git -C {each.root} rm -r --cached transcripts`")
-            render.say("then commit; the commits that hold them stay as they are")
+            untrack = f"git -C {each.root} rm -r --cached transcripts"
+            render.say(f"`{untrack}` removes them from git and keeps them on disk; then commit")
+            render.say("commits that hold them stay as they are")
 
 
 # What git calls
@@ -291,9 +256,9 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> None:
     """
     from memctl.git import merging
 
-    code, told = merging.merge_driver(base, ours, theirs, name)
-    if told:
-        render.warn(told)
+    code, note = merging.merge_driver(base, ours, theirs, name)
+    if note:
+        render.warn(note)
     raise typer.Exit(code)
 
 
@@ -314,7 +279,7 @@ def diff_driver(path: Path) -> None:
 
 
 def hook(name: str) -> None:
-    """Do what a hook of git is for: pre-commit, post-merge or post-checkout.
+    """Run a hook: pre-commit, post-merge or post-checkout; git calls this.
 
     Example: memctl git hook pre-commit
     """
@@ -327,7 +292,7 @@ def hook(name: str) -> None:
 
 
 def _sync_all() -> None:
-    """Bring every index in this working tree up to date; git goes on whatever comes of it."""
+    """Bring every index in this working tree up to date; a failure does not stop git."""
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
     from memctl.git import asking, hooks
@@ -345,10 +310,10 @@ def _sync_all() -> None:
 
 
 def _folders() -> list[UserFolder]:
-    """The users that are meant: the one that is named, here or configured; else all.
+    """The folder of the user who is named, works here or is configured; else those of all users.
 
     Raises:
-        NotFoundError: there is no store or no user.
+        NotFoundError: there is no store, or no such user.
     """
     import os
 
@@ -356,18 +321,18 @@ def _folders() -> list[UserFolder]:
     from memctl.errors import NotFoundError
     from memctl.storage.files import layout
 
-    root = options.store_root()
+    root = store_root()
     named = current.user or os.environ.get(layout.USER_VARIABLE) or bootstrap.user_here(root) or config.load(root).user
     if named:
         return [layout.find_user(root, named)]
     if not (names := layout.users(root)):
-        raise NotFoundError(f"there is no memory store in {root}", hint="Make one with `memctl init`.")
+        raise NotFoundError(f"there is no memory store in {root}", hint="Create one with `memctl init`.")
     return [layout.find_user(root, name) for name in names]
 
 
-GROUP = options.Commands(
+GROUP = commands.Commands(
     "Keep memories in git: commit, merge by record and field, readable differences.\n\n"
-    "Thin over your own git; every command of git works, too.\n\n"
+    "A thin layer over your own git, whose commands all work as well.\n\n"
     "Example: memctl git init; memctl git commit",
     {
         "init": init,

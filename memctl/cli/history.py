@@ -1,27 +1,20 @@
-"""The way back: undo, redo, diff, restore --from."""
+"""`undo`, `redo`, `diff`, `log` and `restore --from`."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import DryRun, current
-from memctl.present import answer, plain, shapes
-from memctl.storage.files.layout import path_of
+from memctl.cli import inputs, options, render
+from memctl.cli.ids import complete_id, of_rows
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun
+from memctl.present import history as shapes
 
 if TYPE_CHECKING:
-    from memctl.core.operations import Operation
-    from memctl.history.differences import FileChange, MessageChange, RecordChange
-    from memctl.history.restoring import Restored
-    from memctl.history.service import Differences
     from memctl.history.undoing import Taken
-
-SHOWN_LINES, SHOWN_NEW = 20, 5
-"""How many lines of a file's difference are shown, and up to how many those of a file that came or went whole; `--json`
-has all."""
 
 Count = Annotated[int, typer.Argument(help="How many, the newest first.", metavar="[N]", min=1, max=10_000)]
 
@@ -29,19 +22,19 @@ Count = Annotated[int, typer.Argument(help="How many, the newest first.", metava
 def undo(
     count: Count = 1,
     before_purge: Annotated[
-        bool, typer.Option("--before-purge", help="Step over a purge, which cannot be taken back.")
+        bool, typer.Option("--before-purge", help="Skip a purge, which cannot be taken back.")
     ] = False,
     dry_run: DryRun = False,
 ) -> None:
     """Take back the last change, or the last N.
 
-    Each is taken back exactly. It stops at the first that cannot be, because what it touched was changed since.
+    Each is taken back exactly. It stops at the first whose memories or files were changed again since.
 
     Example: memctl undo; memctl undo 3 --dry-run
     """
-    with options.opened() as store:
+    with opened() as store:
         taken = store.history.undo(count, before_purge=before_purge, dry_run=dry_run)
-    _tell(taken, count, "undone", "would undo" if dry_run else "undid", dry_run)
+    _print(taken, count, "undone", "would undo" if dry_run else "undid", dry_run)
 
 
 def redo(count: Count = 1, dry_run: DryRun = False) -> None:
@@ -51,45 +44,22 @@ def redo(count: Count = 1, dry_run: DryRun = False) -> None:
 
     Example: memctl redo
     """
-    with options.opened() as store:
+    with opened() as store:
         taken = store.history.redo(count, dry_run=dry_run)
-    _tell(taken, count, "redone", "would redo" if dry_run else "redid", dry_run)
+    _print(taken, count, "redone", "would redo" if dry_run else "redid", dry_run)
 
 
-def _tell(taken: Taken, count: int, what: str, verb: str, dry_run: bool) -> None:
+def _print(taken: Taken, count: int, what: str, verb: str, dry_run: bool) -> None:
     if taken.stopped and not taken.done:
         raise taken.stopped
-    if current.json:
-        stopped = taken.stopped.as_dict() if taken.stopped else None
-        done = [_operation(op) for op in taken.done]
-        render.as_json({what: done, "dry_run": dry_run, "stopped": stopped})
+    stopped = taken.stopped.as_dict() if taken.stopped else None
+    render.document({what: [shapes.undone_json(op) for op in taken.done], "dry_run": dry_run, "stopped": stopped})
     for operation in taken.done:
-        render.say(f"{verb} `{operation.command}` of {operation.at}: {_touched(operation)}")
+        render.say(f"{verb} `{operation.command}` of {operation.at}: {shapes.touched(operation, 5)}")
     if taken.stopped:
-        render.say(
-            f"{'would stop after ' if dry_run else ''}{len(taken.done)} of {count}{'' if dry_run else f' {what}'}"
-        )
+        progress = f"{len(taken.done)} of {count}"
+        render.say(f"would stop after {progress}" if dry_run else f"{progress} {what}")
         raise taken.stopped
-
-
-def _operation(operation: Operation) -> dict[str, Any]:
-    return {
-        "op": operation.op,
-        "at": operation.at,
-        "command": operation.command,
-        "records": [step.memory_id for step in operation.records],
-        "files": [path_of(text.name) for text in operation.texts],
-    }
-
-
-def _touched(operation: Operation) -> str:
-    from memctl.history import past
-
-    texts = [path_of(text.name) for text in operation.texts]
-    names = [*(s.memory_id for s in operation.records), *past.messages(operation)] or texts
-    names = names or list(dict.fromkeys(line.log for line in operation.lines)) or ["memory.json"]
-    more = len(names) - 5
-    return ", ".join(names[:5]) + (f" and {more} more" if more > 0 else "")
 
 
 def diff(
@@ -100,144 +70,74 @@ def diff(
         ),
     ] = "",
 ) -> None:
-    """Show what became of the memories since.
+    """Show what changed since.
 
-    Without REV since the last commit where the folder is in git, else what the last change did.
+    Without REV: since the last commit if the folder is in git, else what the last operation changed.
 
     Example: memctl diff 3d; memctl diff HEAD~2
     """
-    with options.opened() as store:
-        found = store.history.differences(revision)
-    if current.json:
-        render.as_json(_differences_json(found))
-        return
-    _differences(found)
-
-
-def _differences(found: Differences) -> None:
-    from memctl.core import times
-
-    render.say(f"since {times.to_text(found.since.at)} ({found.since.source}): {_summary(found)}")
-    for record in found.records:
-        _record(record)
-    for file in found.files:
-        _file(file)
-    for message in found.messages:
-        _message(message)
-    for record in found.unsure:
-        _unsure(record)
-    for note in found.since.notes:
-        render.say(f"note: {note}")
-
-
-def _summary(found: Differences) -> str:
-    counts = [(sum(r.outcome == name for r in found.records), name) for name in ("added", "removed", "changed")]
-    told = [f"{number} {name}" for number, name in counts if number]
-    if found.messages:
-        told.append(f"{len(found.messages)} {'message' if len(found.messages) == 1 else 'messages'}")
-    if found.files:
-        told.append(f"{len(found.files)} {'file' if len(found.files) == 1 else 'files'}")
-    if found.unsure:
-        told.append(f"{len(found.unsure)} cannot be dated")
-    return ", ".join(told) or "nothing is different"
-
-
-_MARKS = {"added": "+", "removed": "-", "changed": "~"}
-
-
-def _record(record: RecordChange) -> None:
-    memory = record.after or record.before
-    assert memory
-    render.say(f"{_MARKS[record.outcome]} {plain.memory_line(memory)}".rstrip())
-    if record.outcome != "changed" or all(change.name != "content" for change in record.fields):
-        render.say(f"    {plain.one_line(memory.content, answer.SHOWN_WIDTH)}")
-    _fields(record)
-
-
-def _fields(record: RecordChange) -> None:
-    from memctl.history.differences import short
-
-    for change in record.fields:
-        one, other = (short(value, answer.SHOWN_WIDTH) for value in (change.before, change.after))
-        if len(one) + len(other) <= 80:
-            render.say(f"    {change.name}: {one} → {other}")
-        else:
-            for line in (f"{change.name}:", f"  {one}", f"  → {other}"):
-                render.say(f"    {line}")
-
-
-def _message(message: MessageChange) -> None:
-    render.say(f"{_MARKS[message.outcome]} {message.message_id} message {message.role}".rstrip())
-    render.say(f"    {plain.one_line(message.text, answer.SHOWN_WIDTH) or '(its text is gone)'}")
-
-
-def _file(file: FileChange) -> None:
-    if file.outcome != "changed" and len(file.lines) > SHOWN_NEW:
-        render.say(f"{_MARKS[file.outcome]} {file.path} ({len(file.lines)} lines)")
-        return
-    render.say(f"{_MARKS[file.outcome]} {file.path}")
-    for line in file.lines[:SHOWN_LINES]:
-        render.say(f"    {plain.one_line(line, answer.SHOWN_WIDTH)}")
-    if len(file.lines) > SHOWN_LINES:
-        render.say(f"    … and {len(file.lines) - SHOWN_LINES} more lines")
-
-
-def _unsure(record: RecordChange) -> None:
-    render.say(f"? {record.memory_id} was changed outside memctl; the log does not know when")
-    if record.outcome == "changed":
-        _fields(record)
-    else:
-        render.say(f"    {record.outcome}")
-
-
-def _differences_json(found: Differences) -> dict[str, Any]:
-    of = {name: [r for r in found.records if r.outcome == name] for name in _MARKS}
-    return {
-        "since": {"source": found.since.source, "at": found.since.at},
-        "added": [shapes.memory_json(r.after) for r in of["added"] if r.after],
-        "removed": [shapes.memory_json(r.before) for r in of["removed"] if r.before],
-        "changed": [_fields_json(r) for r in of["changed"]],
-        "messages": [vars(message) for message in found.messages],
-        "files": [vars(file) for file in found.files],
-        "unsure": [_fields_json(r) | {"outcome": r.outcome} for r in found.unsure],
-        "notes": list(found.since.notes),
-    }
-
-
-def _fields_json(record: RecordChange) -> dict[str, Any]:
-    fields = {change.name: {"before": change.before, "after": change.after} for change in record.fields}
-    return {"memory_id": record.memory_id, "fields": fields}
+    with opened() as store:
+        differences = store.history.differences(revision)
+    render.document(shapes.differences_json(differences))
+    render.lines(shapes.differences_page(differences))
 
 
 def restore_from(ids: Sequence[str], revision: str, dry_run: bool) -> None:
-    """Make one memory what it was in a revision."""
+    """Restore one memory to its state in a revision."""
     from memctl.errors import UsageError
 
     if not revision.strip():
-        raise UsageError(
-            "--from needs a revision", hint="A date, an operation (`memctl log --ids`), or a git revision."
-        )
+        hint = "Give a date, an operation (`memctl log --ids`), or a git revision."
+        raise UsageError("--from needs a revision", hint=hint)
     if len(ids) != 1:
-        raise UsageError("--from brings back one memory at a time", hint="memctl restore ID --from REV")
-    with options.opened() as store:
-        found = store.history.restore(ids[0], revision, dry_run=dry_run)
-    if current.json:
-        change = _fields_json(found.record) | {"outcome": found.record.outcome} if found.record else None
-        told = {"dry_run": dry_run, "restored": [found.memory.memory_id], "from": str(found.then), "change": change}
-        render.as_json(told | {"files": [file.path for file in found.files], "notes": found.notes})
-        return
-    _tell_restored(found, dry_run)
+        raise UsageError("--from restores one memory at a time", hint="memctl restore ID --from REV")
+    with opened() as store:
+        restored = store.history.restore(ids[0], revision, dry_run=dry_run)
+    render.document(shapes.restored_json(restored, dry_run=dry_run))
+    render.lines(shapes.restored_page(restored, dry_run=dry_run))
 
 
-def _tell_restored(found: Restored, dry_run: bool) -> None:
-    if found.record is None and not found.files:
-        render.say(f"{found.memory.memory_id} is what it was then: {found.then}")
-        return
-    verb = "would restore" if dry_run else "restored"
-    render.say(f"{verb} {found.memory.memory_id} as of {found.then}")
-    if found.record:
-        _record(found.record)
-    for file in found.files:
-        _file(file)
-    for note in found.notes:
-        render.say(f"note: {note}")
+ON_A_TERMINAL = 20
+"""How many operations a terminal shows without --limit; a program gets all."""
+
+
+def log(
+    memory_id: Annotated[
+        str | None,
+        typer.Argument(
+            help="Only changes of this memory.", autocompletion=complete_id, callback=of_rows, metavar="[ID]"
+        ),
+    ] = None,
+    limit: Annotated[
+        int | None,
+        typer.Option("--limit", "-n", help="How many, the newest first; 0 for all. 20 on a terminal, else all.", min=0),
+    ] = None,
+    since: options.Since = None,
+    ids: Annotated[bool, typer.Option("--ids", help="Also the id of each operation, for `diff` and --as-of.")] = False,
+) -> None:
+    """List the operations that changed something, the newest first.
+
+    Operations that `undo` took back are marked as undone.
+
+    Example: memctl log --limit 5 --ids
+    """
+    from memctl.history import past
+
+    after = inputs.moment(since)
+    with opened() as store:
+        operations = store.history.operations(store.engine.findable(memory_id) if memory_id else "")
+        undone = store.history.undone()
+        trimmed = store.engine.storage.operations_trimmed
+    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
+    matching = [op for op in reversed(operations) if after is None or past.made(op) >= after]
+    shown = matching[: limit or None]
+    render.document([shapes.operation_json(op) | {"undone": op.op in undone} for op in shown])
+    rows = [
+        (*([op.op] if ids else ()), op.at, op.command + " (undone)" * (op.op in undone), shapes.touched(op, 3))
+        for op in shown
+    ]
+    render.table((*(["operation"] if ids else ()), "when", "command", "what"), rows)
+    if len(shown) < len(matching) and render.on_terminal():
+        render.say(f"the last {len(shown)} of {len(matching)}; all with --limit 0")
+    if trimmed and len(shown) == len(operations):
+        render.warn("older operations were trimmed from the log (setting `log_limit_mb`)")

@@ -1,4 +1,4 @@
-"""Ids on the command line: whole ones, their beginnings and endings, and the rows of the last list."""
+"""Ids on the command line: whole, by their beginning or end, or by the row of the last list."""
 
 from __future__ import annotations
 
@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import options
-from memctl.cli.options import current
+from memctl.cli import render
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
 from memctl.present import plain
 
 if TYPE_CHECKING:
@@ -17,32 +18,32 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 Offered = list[tuple[str, str]]
-"""What a shell may complete, each with a text beside it."""
+"""Completions, each with a description."""
 
 _ROW = re.compile(r"@\d{1,6}")
 _MOST_OFFERED = 50
 _EVERY = 10_000_000
-_BESIDE = 60
-"""Characters of a memory that stand beside its id in a shell."""
+_DESCRIBED = 60
+"""Characters of a memory that describe its id in a shell."""
 
 
-def numbered(store: MemoryStore, ids: Sequence[str]) -> None:
-    """Remember the rows of a list, for `@1` and so on; not those of a document in JSON."""
+def remember_rows(store: MemoryStore, ids: Sequence[str]) -> None:
+    """Remember the rows of a list, for `@1` and so on; not with `--json`."""
     from memctl.storage.files import last_list
 
     if not current.json:
         last_list.note(store.folder, ids)
 
 
-def meant(typed: Any) -> Any:
-    """The id, or the ids, that were typed, with `@3` as the third row of the last list.
+def of_rows(typed: Any) -> Any:
+    """The id or ids that were typed, with `@3` replaced by the third row of the last list.
 
     Raises:
-        NotFoundError: that list has no such row.
+        NotFoundError: the list has no such row.
     """
     if isinstance(typed, str):
         return _of_row(typed) if _ROW.fullmatch(typed) else typed
-    return [meant(each) for each in typed] if typed else typed
+    return [of_rows(each) for each in typed] if typed else typed
 
 
 def _of_row(typed: str) -> str:
@@ -55,22 +56,21 @@ def _of_row(typed: str) -> str:
     number = int(typed[1:])
     if 1 <= number <= len(rows):
         return rows[number - 1]
-    had = f"the last list has {len(rows)}" if rows else "there is no last list"
-    raise NotFoundError(
-        f"no row {typed}: {had}", hint="@1 is the first row that `memctl list` or `query` printed last."
-    )
+    reason = f"the last list has {len(rows)}" if rows else "there is no last list"
+    hint = "@1 is the first row of what `memctl list` or `query` printed last."
+    raise NotFoundError(f"no row {typed}: {reason}", hint=hint)
 
 
 def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) -> list[str]:
-    """The ids of the rows of a list: whole in a pipe, on a terminal their ends as far as they differ from all others.
+    """The ids of the rows of a list: whole in a pipe; on a terminal their ends, long enough to be unique.
 
-    They are remembered, for `@1` and so on, but for those of a dry run, which leaves no trace.
+    Args:
+        remember: the rows, for `@1` and so on; not in a dry run, which leaves no trace.
     """
-    from memctl.cli import render
     from memctl.core.ids import SHOWN, shortened
 
     if remember:
-        numbered(store, ids)
+        remember_rows(store, ids)
     if not render.on_terminal():
         return list(ids)
     view = store.engine.view()
@@ -79,96 +79,84 @@ def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) 
 
 
 def complete_id(incomplete: str) -> Offered:
-    """Memory ids for the shell: their ends, which differ, or whole ones that were begun; `@` for the last list."""
-    return _completed(lambda store: _like(store, incomplete))
+    """Memory ids for the shell: their unique ends, or whole ids that start so; `@` offers the last list."""
+    return _offered(lambda store: _memories(store, incomplete))
 
 
 def complete_shown_id(incomplete: str) -> Offered:
-    """As `complete_id`, and, from the first letters on, the ids of messages."""
-    return _completed(lambda store: [*_like(store, incomplete), *_messages(store, incomplete)])
+    """As `complete_id`, with the ids of messages once something is typed."""
+    return _offered(lambda store: [*_memories(store, incomplete), *_messages(store, incomplete)])
+
+
+def complete_message(incomplete: str) -> Offered:
+    """Ids of messages for the shell."""
+    return _offered(lambda store: _messages(store, incomplete or "msg_"))
 
 
 def complete_trashed(incomplete: str) -> Offered:
     """Ids of what can be restored, for the shell."""
 
     def restorable(store: MemoryStore) -> Offered:
-        found = [
-            *(t.memory for t in store.engine.storage.trashed()),
-            *(m for m in store.all() if m.status == "archived"),
-        ]
-        gone = {memory.memory_id: memory for memory in found}
-        return _chosen(gone.get, list(gone), incomplete)
+        archived = (memory for memory in store.all() if memory.status == "archived")
+        memories = {m.memory_id: m for m in (*(each.memory for each in store.engine.storage.trashed()), *archived)}
+        return _fitting(memories.get, list(memories), incomplete)
 
-    return _completed(restorable)
+    return _offered(restorable)
 
 
-def _completed(answer: Callable[[MemoryStore], Offered]) -> Offered:
-    """An answer for the shell; nothing where there is an error, for a prompt is no place for it."""
+def _offered(find: Callable[[MemoryStore], Offered]) -> Offered:
+    """Completions from the store; none on an error, which a prompt cannot show."""
     try:
-        with options.opened(quiet=True) as store:
+        with opened(quiet=True) as store:
             store.refresh()
-            return answer(store)
+            return find(store)
     except Exception:
         return []
 
 
-def _like(store: MemoryStore, incomplete: str) -> Offered:
+def _memories(store: MemoryStore, incomplete: str) -> Offered:
     if incomplete.startswith("@"):
         return _rows(store)
-    return _chosen(store.engine.view().get, store.engine.view().ids_starting("", _EVERY), incomplete)
+    return _fitting(store.engine.view().get, store.engine.view().ids_starting("", _EVERY), incomplete)
 
 
-def _chosen(get: Callable[[str], Memory | None], ids: Sequence[str], incomplete: str) -> Offered:
-    """The newest ids as a terminal shows them, of those that go on so; else whole ones."""
+def _fitting(get: Callable[[str], Memory | None], ids: Sequence[str], incomplete: str) -> Offered:
+    """The ids whose unique end, or else whole, starts with what was typed; the newest first."""
     from memctl.core.ids import shortened
 
     newest = sorted(shortened(ids).items(), reverse=True)
-    found = [(end, name) for name, end in newest if end.startswith(incomplete)]
-    found = found or [(name, name) for name, _ in newest if name.startswith(incomplete)]
-    return [(typed, _beside(get(name))) for typed, name in found[:_MOST_OFFERED]]
+    fitting = [(end, name) for name, end in newest if end.startswith(incomplete)]
+    fitting = fitting or [(name, name) for name, _ in newest if name.startswith(incomplete)]
+    return [(typed, _description(get(name))) for typed, name in fitting[:_MOST_OFFERED]]
 
 
 def _rows(store: MemoryStore) -> Offered:
     from memctl.storage.files import last_list
 
     rows = enumerate(last_list.rows(store.folder)[:_MOST_OFFERED], 1)
-    return [(f"@{number}", _beside(store.engine.view().get(name)) or name) for number, name in rows]
+    return [(f"@{number}", _description(store.engine.view().get(name)) or name) for number, name in rows]
 
 
 def _messages(store: MemoryStore, incomplete: str) -> Offered:
-    found = store.conversations.ids_starting(incomplete)[:_MOST_OFFERED] if incomplete else []
-    return [(name, "a message") for name in found]
+    ids = store.conversations.ids_starting(incomplete) if incomplete else []
+    return [(name, "a message") for name in ids[:_MOST_OFFERED]]
 
 
-def _beside(memory: Memory | None) -> str:
-    return plain.one_line(memory.content, _BESIDE) if memory else ""
+def _description(memory: Memory | None) -> str:
+    return plain.one_line(memory.content, _DESCRIBED) if memory else ""
 
 
-Id = Annotated[
-    str,
-    typer.Argument(
-        help="A memory's id, its end, or @1 for the first row of the last list.",
-        autocompletion=complete_id, callback=meant, metavar="ID",
-    ),
-]  # fmt: skip
-Ids = Annotated[
-    list[str],
-    typer.Argument(
-        help="Ids of memories, their ends, or @1 and so on.",
-        autocompletion=complete_id, callback=meant, metavar="ID...",
-    ),
-]  # fmt: skip
+_Completer = Callable[[str], Offered]
+
+
+def _argument(help: str, metavar: str, complete: _Completer = complete_id) -> Any:
+    return typer.Argument(help=help, autocompletion=complete, callback=of_rows, metavar=metavar)
+
+
+Id = Annotated[str, _argument("A memory's id, its end, or @1 for the first row of the last list.", "ID")]
+Ids = Annotated[list[str], _argument("Ids of memories, their ends, or @1 and so on.", "ID...")]
 ShownIds = Annotated[
     list[str],
-    typer.Argument(
-        help="Ids of memories or messages, their ends, or @1 and so on.",
-        autocompletion=complete_shown_id, callback=meant, metavar="ID...",
-    ),
-]  # fmt: skip
-OptionalIds = Annotated[
-    list[str] | None,
-    typer.Argument(
-        help="Ids of memories, their ends, or @1 and so on.",
-        autocompletion=complete_id, callback=meant, metavar="[ID...]",
-    ),
-]  # fmt: skip
+    _argument("Ids of memories or messages, their ends, or @1 and so on.", "ID...", complete_shown_id),
+]
+OptionalIds = Annotated[list[str] | None, _argument("Ids of memories, their ends, or @1 and so on.", "[ID...]")]

@@ -1,4 +1,4 @@
-"""Learning from outcomes: feedback, confirm, reject."""
+"""Learning from outcomes: `feedback`, `confirm` and `reject`."""
 
 from __future__ import annotations
 
@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.ids import Ids, complete_shown_id, meant
-from memctl.cli.options import AllowSecret, DryRun, Now, current
+from memctl.cli import inputs, render
+from memctl.cli.ids import Ids, complete_shown_id, of_rows
+from memctl.cli.opening import opened
+from memctl.cli.options import AllowSecret, DryRun, Now
 from memctl.errors import argument, quoted
 from memctl.present import plain, shapes
+from memctl.present.pages import record_changes
 
 if TYPE_CHECKING:
-    from memctl.core.models import Memory
     from memctl.feedback.service import Judged
 
 
@@ -22,7 +23,7 @@ def feedback(
         str,
         typer.Argument(
             help="The id of a memory or a message, or the receipt of an answer.", metavar="ID|RECEIPT",
-            autocompletion=complete_shown_id, callback=meant,
+            autocompletion=complete_shown_id, callback=of_rows,
         ),
     ],
     judgement: Annotated[
@@ -32,7 +33,7 @@ def feedback(
         list[str] | None,
         typer.Option(
             "--used", help="For an answer: a memory or message that was used; may be repeated.",
-            autocompletion=complete_shown_id, callback=meant, metavar="ID",
+            autocompletion=complete_shown_id, callback=of_rows, metavar="ID",
         ),
     ] = None,
     outcome: Annotated[str, typer.Option(help="For an answer: good or bad.", metavar="OUTCOME")] = "",
@@ -42,79 +43,65 @@ def feedback(
     dry_run: DryRun = False,
     now: Now = None,
 ) -> None:  # fmt: skip
-    """Judge a memory, a message, or what became of an answer.
+    """Judge a memory, a message, or the outcome of an answer.
 
-    Praise raises a memory's reward and confidence, blame lowers them and marks it for revision. A message stays as it
-    is. Of an answer only what was used is credited. Everything is kept in feedback.jsonl.
+    Praise raises a memory's reward and confidence; blame lowers them and marks it for revision. A message stays as it
+    is. Judging an answer credits only what was used. Each judgement is kept in feedback.jsonl.
 
     Example: memctl feedback mem_20251214_1a2b down --reason "out of date"
     """
     from memctl.errors import UsageError
 
-    moment = options.moment(now)
-    with options.opened() as store:
+    moment = inputs.moment(now)
+    with opened() as store:
         if target.startswith("rcp_"):
             if judgement or receipt or not outcome:
-                raise UsageError(
-                    "an answer is judged by --outcome good|bad",
-                    hint=f"memctl feedback {quoted(target)} --used ID --outcome good",
-                )
-            done = store.judgements.on_answer(
+                hint = f"memctl feedback {quoted(target)} --used ID --outcome good"
+                raise UsageError("judge an answer with --outcome good|bad", hint=hint)
+            judged = store.judgements.on_answer(
                 target, outcome, used=used or [], reason=reason, allow_secret=allow_secret, dry_run=dry_run, now=moment
             )
         else:
             if used or outcome or not judgement:
                 hint = f"memctl feedback {argument(target)} up"
-                raise UsageError("a memory is judged up, down, or 1 to 5", hint=hint)
-            done = store.feedback(
-                target,
-                judgement,
-                reason=reason,
-                receipt=receipt,
-                allow_secret=allow_secret,
-                dry_run=dry_run,
+                raise UsageError("judge a memory up, down, or 1 to 5", hint=hint)
+            judged = store.feedback(
+                target, judgement, reason=reason, receipt=receipt, allow_secret=allow_secret, dry_run=dry_run,
                 now=moment,
-            )
-    _tell_judged(done, dry_run)
+            )  # fmt: skip
+    _print_judged(judged, dry_run)
 
 
-def _tell_judged(done: Judged, dry_run: bool) -> None:
-    if current.json:
-        given = done.feedback
-        render.as_json(
-            {
-                "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
-                "score": given.score, "receipt": given.receipt, "memories": [shapes.memory_json(m) for m in done.after],
-                "messages": list(done.messages),
-            }
-        )  # fmt: skip
-        return
-    from memctl.present.pages import record_changes
-
-    render.lines(record_changes(list(zip(done.before, done.after, strict=True)), dry_run=dry_run))
-    for message_id in done.messages:
-        render.say(f"{message_id}  {'would be noted' if dry_run else 'noted'}: {done.feedback.judgement}")
-    marked = [m.memory_id for b, m in zip(done.before, done.after, strict=True) if m.needs_revision > b.needs_revision]
+def _print_judged(judged: Judged, dry_run: bool) -> None:
+    given = judged.feedback
+    render.document(
+        {
+            "dry_run": dry_run, "feedback": "" if dry_run else given.feedback_id, "judgement": given.judgement,
+            "score": given.score, "receipt": given.receipt, "memories": [shapes.memory_json(m) for m in judged.after],
+            "messages": list(judged.messages),
+        }
+    )  # fmt: skip
+    changes = list(zip(judged.before, judged.after, strict=True))
+    render.lines(record_changes(changes, dry_run=dry_run))
+    for message_id in judged.messages:
+        render.say(f"{message_id}  {'would be noted' if dry_run else 'noted'}: {given.judgement}")
+    marked = [after.memory_id for before, after in changes if after.needs_revision > before.needs_revision]
     if marked and not dry_run:
         render.say(f"marked for revision: `memctl edit {argument(marked[0])}`, or see `memctl list --needs-revision`")
 
 
 def confirm(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
-    """Take candidates for true.
+    """Accept candidates as true.
 
-    A candidate that was in conflict with another memory takes its place; the old value stays readable with its dates.
+    A candidate that conflicts with another memory supersedes it; the old value stays readable with its dates.
 
     Example: memctl confirm mem_20251214_1a2b
     """
-    with options.opened() as store:
+    with opened() as store:
         before = {memory.memory_id: memory for memory in store.all()} if dry_run else {}
-        changed = store.candidates.confirm(ids, dry_run=dry_run, now=options.moment(now))
-    if current.json:
-        render.as_json({"dry_run": dry_run, "memories": [shapes.memory_json(memory) for memory in changed]})
-        return
+        changed = store.candidates.confirm(ids, dry_run=dry_run, now=inputs.moment(now))
+    render.document({"dry_run": dry_run, "memories": [shapes.memory_json(memory) for memory in changed]})
     if dry_run:
-        from memctl.present.pages import record_changes
-
         render.lines(record_changes([(before[m.memory_id], m) for m in changed], dry_run=True))
         return
     for memory in changed:
@@ -127,15 +114,9 @@ def reject(ids: Ids, dry_run: DryRun = False, now: Now = None) -> None:
 
     Example: memctl reject mem_20251214_1a2b
     """
-    with options.opened() as store:
-        gone = store.candidates.reject(ids, dry_run=dry_run, now=options.moment(now))
-    _tell_rejected(gone, dry_run)
-
-
-def _tell_rejected(gone: list[Memory], dry_run: bool) -> None:
-    if current.json:
-        render.as_json({"dry_run": dry_run, "rejected": [memory.memory_id for memory in gone]})
-        return
+    with opened() as store:
+        gone = store.candidates.reject(ids, dry_run=dry_run, now=inputs.moment(now))
+    render.document({"dry_run": dry_run, "rejected": [memory.memory_id for memory in gone]})
     for memory in gone:
         verb = "would reject" if dry_run else "rejected"
         render.say(f"{verb} {memory.memory_id}: {plain.one_line(memory.content, 80)}")

@@ -15,7 +15,7 @@ def run() -> None:
 
 
 def _as_utf8(argument: str) -> str:
-    """A store's text is UTF-8 whatever the locale says."""
+    """A store's text is UTF-8, whatever the locale."""
     return os.fsencode(argument).decode("utf-8", "surrogateescape")
 
 
@@ -58,7 +58,7 @@ def _interrupted(as_json: bool) -> int:
 
 
 def _abandon_output() -> None:
-    """The reader (head, less) has seen enough, or there is no room: what is still buffered goes nowhere."""
+    """Discard what is still buffered: the reader (head, less) has closed the pipe, or the disk is full."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, 1)
     sys.stdout = open(os.devnull, "w")  # noqa: SIM115
@@ -112,15 +112,13 @@ def _invoke(argv: Sequence[str]) -> int:
     except Exception as problem:
         if os.environ.get("MEMCTL_DEBUG"):
             raise
-        hint = (
-            "Please report it; MEMCTL_DEBUG=1 shows where. Your files are whole: changes are made as one or not at all."
-        )
+        hint = "Please report it; MEMCTL_DEBUG=1 shows where. Your files are intact: no change is made in part."
         render.error(InternalError(f"memctl has a bug: {type(problem).__name__}: {problem}", hint=hint), as_json)
         return InternalError.exit_code
 
 
 def _complete(tool: Any, argv: Sequence[str]) -> None:
-    """Answer a shell that asks for completions, and end; also before its script is shown or installed."""
+    """Answer a shell that asks for completions, and exit; prepare the script before it is shown or installed."""
     if "_MEMCTL_COMPLETE" in os.environ or any("-completion" in word for word in argv):
         from memctl.cli import completion
 
@@ -134,7 +132,7 @@ def _help_hint(problem: Exception) -> str:
 
 
 def _check_streams() -> None:
-    """A closed standard stream is an empty one, and all of them are UTF-8, whatever the locale says."""
+    """Treat a closed standard stream as empty, and make all of them UTF-8, whatever the locale."""
     sys.stdin = sys.stdin or open(os.devnull)  # noqa: SIM115
     sys.stdout = sys.stdout or open(os.devnull, "w")  # noqa: SIM115
     sys.stderr = sys.stderr or open(os.devnull, "w")  # noqa: SIM115
@@ -144,6 +142,6 @@ def _check_streams() -> None:
 
 
 def _plain_help_off_a_terminal() -> None:
-    """Rich help is for people at a terminal; it also costs 20 ms. Typer reads this when it is imported."""
+    """Use Rich for help at a terminal only: it costs 20 ms. Typer reads this variable when it is imported."""
     if not sys.stdout.isatty():
         os.environ.setdefault("TYPER_USE_RICH", "0")

@@ -1,4 +1,4 @@
-"""`memctl mcp`: the server for assistants that speak MCP, and how they are told of it."""
+"""`memctl mcp`: the MCP server for assistants, and its entry in their configuration."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import current
+from memctl.cli import choices, commands, inputs, options, render
+from memctl.cli.invocation import current
 
 if TYPE_CHECKING:
     from memctl.agent.clients import Edit
@@ -45,7 +45,7 @@ def _serve(
 
 
 def _run(readable: list[str], port: int | None, tools: str) -> None:
-    """Serve until the client goes, or until interrupted."""
+    """Serve until the client disconnects, or until interrupted."""
     import sys
 
     from memctl.agent.shared import open_shared
@@ -54,18 +54,16 @@ def _run(readable: list[str], port: int | None, tools: str) -> None:
     with open_shared(current.store, current.user, readable) as shared:
         if port is None:
             if sys.stdin.isatty():
-                render.warn("serving on standard input and output, as clients start it; Ctrl-C ends it")
+                render.warn("serving on standard input and output, for a client; Ctrl-C ends it")
             mcp.serve_stdio(shared, tools)
             return
-        token, told = _token()
+        token, generated = _token()
         listening = mcp.listen(port)
         url = f"http://{mcp.HOST}:{listening.getsockname()[1]}{mcp.PATH}"
-        if current.json:
-            render.as_json({"url": url, "users": list(shared.stores), "token": told})
-            sys.stdout.flush()
-        else:
-            render.warn(f"memctl for {', '.join(shared.stores)}: {url}")
-            render.warn(f"token (for this run; {TOKEN_VARIABLE} sets one): {told}" if told else "token: as given")
+        render.document({"url": url, "users": list(shared.stores), "token": token if generated else ""})
+        sys.stdout.flush()
+        render.warn(f"memctl for {', '.join(shared.stores)}: {url}")
+        render.warn(f"token (for this run; {TOKEN_VARIABLE} sets one): {token}" if generated else "token: as given")
         mcp.serve_http(shared, listening, token, tools)
 
 
@@ -76,26 +74,25 @@ def _server_module() -> Any:
     try:
         from memctl.agent import mcp
     except ImportError as problem:
-        hint = f"Install what the server needs: `{distribution.add_extra('mcp')}`."
+        hint = f"Install the extra: `{distribution.add_extra('mcp')}`."
         raise ProviderError(f"the MCP SDK cannot be loaded: {problem}", hint=hint) from None
     return mcp
 
 
-def _token() -> tuple[str, str]:
-    """The token that clients must show; and again where it was made here, and must be told."""
+def _token() -> tuple[str, bool]:
+    """The token that clients must send, and whether it was generated for this run."""
     import os
     import secrets
 
     from memctl.errors import UsageError
 
-    given = os.environ.get(TOKEN_VARIABLE, "")
-    if not given:
-        made = secrets.token_urlsafe(32)
-        return made, made
-    if len(given) < LEAST_TOKEN or not given.isascii() or not given.isprintable() or " " in given:
-        hint = f"At least {LEAST_TOKEN} letters, digits and signs, such as `openssl rand -hex 32` prints."
-        raise UsageError(f"{TOKEN_VARIABLE} cannot be a token", hint=hint)
-    return given, ""
+    token = os.environ.get(TOKEN_VARIABLE, "")
+    if not token:
+        return secrets.token_urlsafe(32), True
+    if len(token) < LEAST_TOKEN or not token.isascii() or not token.isprintable() or " " in token:
+        hint = f"Use at least {LEAST_TOKEN} letters, digits and signs, as `openssl rand -hex 32` prints."
+        raise UsageError(f"{TOKEN_VARIABLE} holds no usable token", hint=hint)
+    return token, False
 
 
 def install(
@@ -104,19 +101,17 @@ def install(
         typer.Argument(
             metavar="CLIENT",
             help="claude-code, claude-desktop, cursor, codex or vscode.",
-            autocompletion=options.complete_client,
+            autocompletion=choices.client,
         ),
     ],
     with_: options.With = None,
     tools: Tools = "core",
-    write: Annotated[
-        bool, typer.Option("--write", help="Edit the client's file; the one of before is kept beside it.")
-    ] = False,
-    command: Annotated[str, typer.Option(help="What starts memctl; the one that runs now otherwise.")] = "",
+    write: Annotated[bool, typer.Option("--write", help="Edit the client's file; a backup is kept beside it.")] = False,
+    command: Annotated[str, typer.Option(help="The command that starts memctl; the running one otherwise.")] = "",
 ) -> None:
-    """Print, or write, what a client needs to know.
+    """Print the server's entry for a client's configuration, or write it.
 
-    Other entries of its file stay as they are. The same again changes nothing.
+    Other entries of the file stay as they are. Writing the same entry again changes nothing.
 
     Example: memctl mcp install claude-code --write
     """
@@ -125,25 +120,26 @@ def install(
     from memctl import distribution
     from memctl.agent import clients
     from memctl.core import times
-    from memctl.errors import UsageError
 
-    if client not in clients.CLIENTS:
-        raise UsageError(f"there is no client {client!r}", hint=f"Clients: {', '.join(clients.CLIENTS)}.")
+    inputs.check_choice("client", client, clients.CLIENTS)
     if write and not command:
-        _server_module()  # or the client would be told of a server that cannot start
-    # The whole path: programs with a window do not know the shell's.
+        _server_module()  # refuse to write an entry for a server that cannot start
+    # The whole path: graphical programs do not have the shell's PATH.
     server = clients.entry(client, command or distribution.executable(), _arguments(with_ or [], tools))
     path = clients.config_path(client, os.environ)
     if not write:
-        _print(client, str(path), clients.snippet(client, server))
+        text, title = clients.snippet(client, server), clients.CLIENTS[client].title
+        render.document({"client": client, "path": str(path), "text": text, "written": False})
+        render.say_text(f"for {title}, in {path}:\n\n{text}")
+        render.say("--write adds it there.")
         return
     change = clients.edit(client, path, server)
     backup = clients.write(change, times.utc_now()) if change.needed else None
-    _say_written(client, change, str(backup or ""))
+    _print_written(client, change, str(backup or ""))
 
 
 def _arguments(readable: list[str], tools: str) -> list[str]:
-    """The server's command line: store and users spelled out, for a client starts it anywhere."""
+    """The server's command line, with store and users: a client starts it in any folder."""
     from memctl.agent.schemas import CORE, listed
     from memctl.agent.shared import open_shared
 
@@ -155,29 +151,17 @@ def _arguments(readable: list[str], tools: str) -> list[str]:
         return ["--store", str(shared.own.folder.root.parent), "--user", own, "mcp", *beside, *chosen]
 
 
-def _print(client: str, path: str, text: str) -> None:
+def _print_written(client: str, change: Edit, backup: str) -> None:
     from memctl.agent.clients import CLIENTS
 
-    if current.json:
-        render.as_json({"client": client, "path": path, "text": text, "written": False})
-        return
-    render.say_text(f"for {CLIENTS[client].title}, in {path}:\n\n{text}")
-    render.say("The same with --write puts it there.")
-
-
-def _say_written(client: str, change: Edit, backup: str) -> None:
-    from memctl.agent.clients import CLIENTS
-
-    if current.json:
-        told = {"client": client, "path": str(change.path), "text": change.after, "written": change.needed}
-        render.as_json(told | {"backup": backup})
-        return
+    written = {"client": client, "path": str(change.path), "text": change.after, "written": change.needed}
+    render.document(written | {"backup": backup})
     if not change.needed:
-        render.say(f"{CLIENTS[client].title} knows this memory already: {change.path}")
+        render.say(f"{CLIENTS[client].title} already has this entry: {change.path}")
         return
     render.say_text(f"wrote {change.path}\n{change.diff.rstrip()}")
     if backup:
-        render.say(f"the file of before: {backup}")
+        render.say(f"backup: {backup}")
     render.say(CLIENTS[client].after)
 
 
@@ -187,7 +171,7 @@ def tools(
 ) -> None:
     """List the tools of an assistant, with their cost.
 
-    With --schema they are printed for function calling, without a server.
+    With --schema it prints them for function calling without a server.
 
     Example: memctl mcp tools --schema openai
     """
@@ -195,14 +179,12 @@ def tools(
 
     from memctl.agent.schemas import ALL, CORE, as_anthropic, as_openai, listed
     from memctl.context import tokens
-    from memctl.errors import UsageError
 
     chosen = listed(tools)
     forms = {"openai": as_openai, "anthropic": as_anthropic}
-    if schema and schema not in forms:
-        raise UsageError(f"there is no form {schema!r}", hint=f"Forms: {', '.join(forms)}.")
+    inputs.check_choice("form", schema or "openai", forms)
     if schema or current.json:
-        render.as_json(forms[schema or "openai"](chosen))
+        render.print_json(forms[schema or "openai"](chosen))
         return
     costs = [tokens.estimate(json.dumps(one)) for one in as_openai(chosen)]
     rows = [
@@ -217,13 +199,13 @@ def tools(
 def _effect(tool: Tool) -> str:
     if tool.read_only:
         return "reads"
-    return "changes or takes away" if tool.destructive else "adds"
+    return "changes or removes" if tool.destructive else "adds"
 
 
-GROUP = options.Commands(
+GROUP = commands.Commands(
     "Serve the memory to assistants that speak MCP (needs the extra `mcp`).\n\n"
-    "Without a command it serves one client on standard input and output; clients start it themselves. With --http it "
-    "serves any number on this machine.\n\nExample: memctl mcp --http --port 8765",
+    "Without a command it serves one client, which starts it, on standard input and output. With --http it serves any "
+    "number of clients on this machine.\n\nExample: memctl mcp --http --port 8765",
     {"install": install, "tools": tools},
-    alone=_serve,
+    callback=_serve,
 )

@@ -1,4 +1,4 @@
-"""`memctl model`."""
+"""`memctl model`: the embedding models and rerankers."""
 
 from __future__ import annotations
 
@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from memctl.cli import options, progress, render
-from memctl.cli.options import current
+from memctl.cli import commands, progress, render
+from memctl.cli.invocation import current, store_root
 from memctl.errors import argument
 
 if TYPE_CHECKING:
@@ -21,11 +21,11 @@ Row = tuple[str, str, str, str, str, str, str, str]
 
 
 def list_models(
-    every: Annotated[bool, typer.Option("--all", help="Also what fastembed offers besides.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Also all other models of fastembed.")] = False,
 ) -> None:
-    """List the models that can be used, those in use first.
+    """List the models, those in use first.
 
-    The blend is the share of full text and of the vectors in a score; of a reranker, its own share.
+    The blend is the share of full text and of vectors in a score; for a reranker, its own share.
 
     Example: memctl model list
     """
@@ -33,28 +33,35 @@ def list_models(
 
     from memctl import bootstrap, config
 
-    settings = config.load(options.store_root())
+    settings = config.load(store_root())
     used = {settings.model, settings.rerank} - {"none"} or {"none"}
-    rows = _rows(settings, bootstrap.cache_directory(os.environ) / "models")
+    folder = bootstrap.cache_directory(os.environ) / "models"
+    rows = _rows(settings, folder)
     if every:
-        rows += _others({row[0] for row in rows}, bootstrap.cache_directory(os.environ) / "models")
+        rows += _others({row[0] for row in rows}, folder)
     named = {row[0] for row in rows}
     rows += [(name, "", "", "?", "?", "", "", "as configured") for name in sorted(used - named)]
     rows.sort(key=lambda row: row[0] not in used)
-    if current.json:
-        render.as_json([dict(zip(FIELDS, row, strict=True)) | {"in_use": row[0] in used} for row in rows])
-        return
+    render.document([dict(zip(FIELDS, row, strict=True)) | {"in_use": row[0] in used} for row in rows])
     marked = [(("* " if row[0] in used else "  ") + row[0], *row[1:]) for row in rows]
     render.table(COLUMNS, marked, right=(3, 4), wrap=True)
 
 
 def _rows(settings: Settings, models: Path) -> list[Row]:
-    """What memctl brings, and the models worth choosing."""
+    """The models that come with memctl, and recommended ones."""
     from memctl.providers import catalogue
 
-    told = "no network, milliseconds"
-    found: list[Row] = [
-        ("builtin", catalogue.STATIC, "English", "256", "8 MB", _blend(0.5, 0.5), "shipped", told),
+    rows: list[Row] = [
+        (
+            "builtin",
+            catalogue.STATIC,
+            "English",
+            "256",
+            "8 MB",
+            _blend(0.5, 0.5),
+            "shipped",
+            "no network, milliseconds",
+        ),
         ("none", "", "any", "-", "-", _blend(1, 0), "shipped", "full text only"),
     ]
     for known in catalogue.MODELS:
@@ -62,10 +69,10 @@ def _rows(settings: Settings, models: Path) -> list[Row]:
         is_reranker = known.kind == catalogue.RERANKER
         blend = f"{settings.rerank_weight:g}" if is_reranker else _blend(*catalogue.weights(known.name))
         state = "installed" if _installed(known.name, models, is_reranker) else ""
-        told = "; ".join(filter(None, (known.published, known.note)))
+        about = "; ".join(filter(None, (known.published, known.note)))
         size = f"{known.megabytes} MB" if known.megabytes < 1000 else f"{known.megabytes / 1000:g} GB"
-        found.append((name, known.kind, known.languages, str(known.dimensions or "-"), size, blend, state, told))
-    return found
+        rows.append((name, known.kind, known.languages, str(known.dimensions or "-"), size, blend, state, about))
+    return rows
 
 
 def _blend(lexical: float, vector: float) -> str:
@@ -73,17 +80,17 @@ def _blend(lexical: float, vector: float) -> str:
 
 
 def _others(known: set[str], models: Path) -> list[Row]:
-    """What fastembed offers besides, in its own words."""
+    """The other models of fastembed, as it describes them."""
     from memctl.providers import catalogue, fastembed
 
-    found: list[Row] = []
+    rows: list[Row] = []
     for info in fastembed.catalogue():
         name = f"fastembed:{info.name}"
         if name not in known:
             blend, size = _blend(*catalogue.weights(info.name)), f"{info.size_gb:g} GB"
             state = "installed" if _installed(info.name, models, False) else ""
-            found.append((name, "", "", str(info.dimensions), size, blend, state, info.description))
-    return found
+            rows.append((name, "", "", str(info.dimensions), size, blend, state, info.description))
+    return rows
 
 
 def _installed(model: str, models: Path, is_reranker: bool) -> bool:
@@ -95,7 +102,7 @@ def _installed(model: str, models: Path, is_reranker: bool) -> bool:
 def install(
     name: Annotated[str, typer.Argument(metavar="MODEL", help="The model, such as fastembed:BAAI/bge-small-en-v1.5.")],
 ) -> None:
-    """Download a model, or check one that is there. Nothing but this and `use` downloads.
+    """Download a model, or check a downloaded one. Only `install` and `use` download.
 
     Example: memctl model install fastembed:BAAI/bge-small-en-v1.5
     """
@@ -103,12 +110,10 @@ def install(
 
     kind, _, model = name.partition(":")
     if kind != "fastembed" or not model:
-        raise UsageError(
-            f"{name!r} needs no installing", hint="Only fastembed:MODEL is installed; see `memctl model list`."
-        )
+        hint = "Only fastembed:MODEL is downloaded; see `memctl model list`."
+        raise UsageError(f"{name!r} needs no download", hint=hint)
     path = _install(name)
-    if current.json:
-        render.as_json({"model": name, "path": str(path)})
+    render.document({"model": name, "path": str(path)})
     render.say(f"installed {name} in {path}")
     render.say(f"use it with `memctl model use {argument(name)}`")
 
@@ -124,7 +129,7 @@ def _install(name: str) -> Path:
 
 
 def _fetch(name: str) -> None:
-    """Download one of fastembed's models, if it is not there whole."""
+    """Download a model of fastembed, unless it is complete."""
     import os
 
     from memctl import bootstrap
@@ -142,7 +147,7 @@ def _fetch(name: str) -> None:
 def verify(
     name: Annotated[str | None, typer.Argument(metavar="[MODEL]", help="The model; the one in use otherwise.")] = None,
 ) -> None:
-    """Check that a model is whole and works.
+    """Check that a model is complete and works.
 
     Example: memctl model verify
     """
@@ -152,24 +157,20 @@ def verify(
     from memctl import bootstrap, config
     from memctl.providers import catalogue
 
-    found = config.load(options.store_root())
-    chosen = name or found.model
+    settings = config.load(store_root())
+    chosen, identity = name or settings.model, ""
     if catalogue.is_reranker(chosen):
-        if reranker := bootstrap.need_reranker(found, chosen, os.environ):
+        if reranker := bootstrap.need_reranker(settings, chosen, os.environ):
             reranker.verify()
-        _tell_verified(chosen, "", " as a reranker")
-        return
-    embedder = bootstrap.need_embedder(replace(found, model=chosen), os.environ)
-    if embedder is not None:
+        note = " as a reranker"
+    elif embedder := bootstrap.need_embedder(replace(settings, model=chosen), os.environ):
         embedder.verify()
-    told = f" ({embedder.identity})" if embedder else ": full text needs no model"
-    _tell_verified(chosen, embedder.identity if embedder else "", told)
-
-
-def _tell_verified(name: str, identity: str, told: str) -> None:
-    if current.json:
-        render.as_json({"model": name, "works": True, "identity": identity})
-    render.say(f"{name} works{told}")
+        identity = embedder.identity
+        note = f" ({identity})"
+    else:
+        note = ": full text needs no model"
+    render.document({"model": chosen, "works": True, "identity": identity})
+    render.say(f"{chosen} works{note}")
 
 
 def use(
@@ -178,10 +179,10 @@ def use(
         typer.Argument(metavar="MODEL", help="builtin, none, fastembed:MODEL, openai:MODEL, server or server:MODEL."),
     ],
 ) -> None:
-    """Choose a model, download it where it is not there, and check it.
+    """Choose a model: download it if needed, check it, use it.
 
-    An embedding model takes the place of the present one, and every user's memories are embedded with it. A reranker is
-    used beside it; `memctl config set rerank none` does without.
+    An embedding model replaces the current one, and every user's memories are embedded with it. A reranker is used
+    beside it; `memctl config set rerank none` turns it off.
 
     Example: memctl model use builtin
     """
@@ -198,14 +199,13 @@ def _use_reranker(name: str) -> None:
 
     from memctl import bootstrap, config
 
-    root = options.store_root()
+    root = store_root()
     _fetch(name)
     if reranker := bootstrap.need_reranker(config.load(root), name, os.environ):
         reranker.verify()
     config.save(root, "rerank", config.check("rerank", name))
-    if current.json:
-        render.as_json({"rerank": name})
-    render.say(f"using {name} to rerank the best hits of each query; `memctl config set rerank none` does without")
+    render.document({"rerank": name})
+    render.say(f"using {name} to rerank the best hits of each query; `memctl config set rerank none` turns it off")
 
 
 def _use_embedder(name: str) -> None:
@@ -215,25 +215,24 @@ def _use_embedder(name: str) -> None:
     from memctl import bootstrap, config
     from memctl.storage.files import layout
 
-    root = options.store_root()
+    root = store_root()
     settings = config.load(root)
     _fetch(name)
     embedder = bootstrap.need_embedder(replace(settings, model=name), os.environ)
-    if embedder is not None:
+    if embedder:
         embedder.verify()
     config.save(root, "model", name)
-    done = {}
+    embedded = {}
     for user in [current.user] if current.user else layout.users(root):
         with bootstrap.open_store(root, user) as store:
             store.sync(progress=progress.working)
-            done[user] = store.engine.search.total()
-    if current.json:
-        render.as_json({"model": name, "embedded": done})
-    entries = f"{sum(done.values())} entries of {len(done)} users"
+            embedded[user] = store.engine.search.total()
+    render.document({"model": name, "embedded": embedded})
+    entries = f"{sum(embedded.values())} entries of {len(embedded)} users"
     render.say(f"using {name}: " + ("full text only" if embedder is None else f"embedded {entries}"))
 
 
-MODEL = options.Commands(
+MODEL = commands.Commands(
     "List, install, check and choose the embedding model and the reranker.\n\nExample: memctl model use builtin",
     {"list": list_models, "install": install, "verify": verify, "use": use},
 )

@@ -1,6 +1,6 @@
-"""A sign of life on standard error, where that is a terminal: what is done, and for how long, after the first second.
+"""The progress line on standard error, at a terminal: what is being done, and for how long, after the first second.
 
-It is one line, drawn again and again by a thread. Whatever is printed or asked takes it away first.
+A thread draws it repeatedly. It is cleared before anything else is printed.
 """
 
 from __future__ import annotations
@@ -10,13 +10,13 @@ from threading import Event, Thread
 from time import monotonic
 
 AFTER, EVERY = 1.0, 0.2
-"""Seconds until the line appears, and between two drawings of it."""
+"""Seconds until the line appears, and until it is redrawn."""
 
 _BAR = 24
 
 
 class Line:
-    """The line: a label, how much of how many is done, and the seconds since it began."""
+    """A label, how many of how many are done, and the seconds since the start."""
 
     def __init__(self) -> None:
         self.label, self.done, self.total = "", 0, 0
@@ -24,7 +24,7 @@ class Line:
         self._thread: Thread | None = None
 
     def show(self, label: str, done: int = 0, total: int = 0) -> None:
-        """Say what is being done, from the first second on."""
+        """Show what is being done, after the first second."""
         self.label, self.done, self.total = label, done, total
         if self._thread is None and sys.stderr.isatty():
             self._ended = Event()
@@ -32,7 +32,7 @@ class Line:
             self._thread.start()
 
     def clear(self) -> None:
-        """Take the line away, before something else is printed."""
+        """Remove the line, before something else is printed."""
         if self._thread is not None:
             self._ended.set()
             self._thread.join()
@@ -62,10 +62,10 @@ _line = Line()
 
 
 def working(label: str = "working", done: int = 0, total: int = 0) -> None:
-    """Say what is being done; how much of it, where that is known."""
+    """Show what is being done, and how much of it, if known."""
     _line.show(label, done, total)
 
 
 def clear() -> None:
-    """Take the line away."""
+    """Remove the line."""
     _line.clear()

@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, Any
 
 from memctl.cli import progress
-from memctl.cli.options import current
+from memctl.cli.invocation import current
 from memctl.present import answer
 from memctl.present.plain import clean
 
@@ -21,7 +21,13 @@ if TYPE_CHECKING:
     from memctl.store import MemoryStore
 
 
-def as_json(value: Any) -> None:
+def document(value: Any) -> None:
+    """Print the JSON document of an answer, if `--json` asks for it; `say` and `lines` print the answer otherwise."""
+    if current.json:
+        print_json(value)
+
+
+def print_json(value: Any) -> None:
     """Print one JSON document."""
     from memctl.present import shapes
 
@@ -29,8 +35,7 @@ def as_json(value: Any) -> None:
 
 
 def say(line: str = "") -> None:
-    """Print a line to a person, if JSON was not asked. A name from a store that holds a line end makes no other line of
-    it; empty lines before and after are the caller's."""
+    """Print a line, unless `--json` is given. A line end within it is escaped; those before and after it stay."""
     if not current.json:
         inner = line.strip("\n")
         before, _, after = line.partition(inner) if inner else ("", "", line)
@@ -38,19 +43,19 @@ def say(line: str = "") -> None:
 
 
 def say_text(text: str) -> None:
-    """Print a text of many lines to a person, if JSON was not asked."""
+    """Print a text of several lines, unless `--json` is given."""
     if not current.json:
         _write(clean(text))
 
 
 def lines(page: Iterable[str]) -> None:
-    """Print the lines of a page to a person, if JSON was not asked."""
+    """Print lines, unless `--json` is given."""
     for line in () if current.json else page:
         say(line)
 
 
 def _write(text: str) -> None:
-    """Print in UTF-8 whatever the locale says; a store's text is UTF-8."""
+    """Print in UTF-8, whatever the locale."""
     progress.clear()
     data = text.encode("utf-8", "replace") + b"\n"
     try:
@@ -65,21 +70,21 @@ def _write(text: str) -> None:
 
 
 def warn(text: str) -> None:
-    """Print a line to standard error, if JSON was not asked: documents say it themselves."""
+    """Print a line to standard error, unless `--json` is given: documents hold their notes."""
     if not current.json:
         _complain(text)
 
 
 def _complain(text: str) -> None:
-    """Print a message, its later lines marked: none looks like another message."""
+    """Print a message. Its later lines are marked, so that none looks like another message."""
     progress.clear()
-    with suppress(OSError):  # that the answer cannot be written may be what is complained of
+    with suppress(OSError):  # the message may be that standard output cannot be written
         sys.stdout.flush()
     print(clean(text).replace("\n", "\n  | "), file=sys.stderr)
 
 
 def error(problem: MemctlError, json_wanted: bool) -> None:
-    """Print an error to standard error, as one JSON document where JSON was asked."""
+    """Print an error to standard error; with `--json` as one JSON document."""
     if json_wanted:
         import json
 
@@ -90,20 +95,38 @@ def error(problem: MemctlError, json_wanted: bool) -> None:
         _complain(f"  {problem.hint}")
 
 
-def confirmed(question: str) -> bool:
-    """What a person answers, asked on standard error."""
+def confirm(question: str, reason: str, *, yes: bool, declined: str = "") -> None:
+    """Ask the user on standard error, unless `--yes` was given.
+
+    Args:
+        reason: why the command must be confirmed.
+        declined: the message of the error where the user says no; the command counts as interrupted without.
+
+    Raises:
+        RefusedError: there is no terminal to ask at, or the user said no.
+    """
     import typer
 
+    from memctl.errors import RefusedError
+
+    if yes:
+        return
+    need_terminal(reason)
     progress.clear()
-    return typer.confirm(clean(question), err=True)
+    if not typer.confirm(clean(question), err=True):
+        raise RefusedError(declined) if declined else typer.Abort
 
 
-def must_confirm(question: str) -> None:
-    """Ask a person, and end the command where they do not agree."""
-    import typer
+def need_terminal(reason: str) -> None:
+    """Refuse a command that must be confirmed where nobody can be asked.
 
-    if not confirmed(question):
-        raise typer.Abort
+    Raises:
+        RefusedError: standard input is not a terminal.
+    """
+    from memctl.errors import RefusedError
+
+    if not (sys.stdin and sys.stdin.isatty()):
+        raise RefusedError(f"{reason}, so it must be confirmed", hint="Add --yes.")
 
 
 def on_terminal() -> bool:
@@ -111,14 +134,14 @@ def on_terminal() -> bool:
 
 
 def _in_cell(text: str) -> str:
-    """No text begins another cell or row."""
+    """The text without what starts another cell or row."""
     return clean(text).replace("\t", " ").replace("\n", " ")
 
 
 def table(
     columns: Sequence[str], rows: Iterable[Sequence[str]], right: Sequence[int] = (), *, wrap: bool = False
 ) -> None:
-    """A table: fitted to the terminal, its texts cut or, with `wrap`, on several lines; tab-separated into pipes."""
+    """Print a table: fitted to a terminal, its texts cut or (`wrap`) on several lines; tab-separated in a pipe."""
     if current.json:
         return
     cells = [[_in_cell(str(cell)) for cell in row] for row in rows]
@@ -132,7 +155,7 @@ def table(
 
 
 def numbered_table(columns: Sequence[str], rows: Sequence[Sequence[str]], right: Sequence[int] = ()) -> None:
-    """A table whose rows `@1` and so on stand for; a terminal shows the numbers."""
+    """Print a table whose rows can be named `@1`, `@2`, …; a terminal shows the numbers."""
     if on_terminal():
         columns = ("", *columns)
         rows = [(f"@{number}", *row) for number, row in enumerate(rows, 1)]
@@ -156,11 +179,11 @@ def _draw(columns: Sequence[str], cells: Sequence[Sequence[str]], right: Sequenc
 
 
 def query_result(result: QueryResult, explain: bool) -> None:
-    """The answer to a query."""
+    """Print the answer to a query."""
     if current.json:
         from memctl.present import shapes
 
-        as_json(shapes.query_json(result))
+        print_json(shapes.query_json(result))
         return
     hits(result, explain)
     if explain:
@@ -175,20 +198,20 @@ def query_result(result: QueryResult, explain: bool) -> None:
 
 
 def hits(result: QueryResult, explain: bool) -> None:
-    """The hits of an answer, with their relevance: a score only orders the hits of one question."""
+    """Print the hits of an answer with their relevance (a score only orders the hits of one question)."""
     if answer.is_far(result.hits):
         warn("nothing close is known; the nearest:")
     for number, hit in enumerate(result.hits, 1):
         lines(answer.hit(number, hit, explain=explain, brief=on_terminal()))
     if not result.hits:
-        say("nothing found")
+        say("no hits")
 
 
 def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
-    """The answer as text for a prompt; the receipt follows the fence as a comment.
+    """Print the answer as text for a prompt; the receipt follows the fence as a comment.
 
     Args:
-        texts: of the hits, with what was learned and the reflections that matched.
+        texts: the texts of the hits, with what was learned from them and the reflections that matched.
     """
     from dataclasses import replace
 
@@ -199,7 +222,7 @@ def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
     if current.json:
         from memctl.present import shapes
 
-        as_json(shapes.query_json(result) | {"markdown": text})
+        print_json(shapes.query_json(result) | {"markdown": text})
         return
     say_text(text)
     if result.receipt:
@@ -210,21 +233,21 @@ def query_markdown(result: QueryResult, texts: Sequence[str]) -> None:
 
 
 def degraded(notes: Sequence[str]) -> None:
-    """What makes an answer worse than it should be, to standard error."""
+    """Say on standard error why an answer is worse than it should be."""
     for note in notes:
         warn(f"degraded: {note}")
 
 
 def stale_notice(store: MemoryStore) -> None:
-    """Say on standard error where the index is not, or cannot be, what the files are."""
+    """Say on standard error where the index differs from the files."""
     report = store.engine.report
     if report is None:
         return
     state = report.index_state
-    if report.blocked and store.engine.search.total():
-        warn(f"stale: {report.blocked.message}; answers are from the last good state, and nothing can be changed")
-    elif report.blocked:
-        warn(f"stale: {report.blocked.message}; there is no earlier state to answer from, and nothing can be changed")
+    if report.blocked:
+        indexed = store.engine.search.total()
+        source = "answers are from the last good state" if indexed else "there is no earlier state to answer from"
+        warn(f"stale: {report.blocked.message}; {source}, and nothing can be changed")
     elif state.state != "fresh":
         warn(f"index {state.state}: {'; '.join(state.notes)}")
     else:

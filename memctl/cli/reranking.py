@@ -1,4 +1,4 @@
-"""`--rerank`, the one option that may stand with a value or without."""
+"""`--rerank`, the one option whose value is optional."""
 
 from __future__ import annotations
 
@@ -15,36 +15,34 @@ _FLAG, _NAME = "--rerank", re.compile(r"(fastembed:|server(:|$))")
 Rerank = Annotated[
     str | None,
     typer.Option(
-        _FLAG, help="Let a reranker read the best hits: the one of the settings, or this. `none`: do not.",
+        _FLAG, help="Rerank the best hits with the reranker of the settings, or this one; `none`: do not.",
         metavar="[NAME]",
     ),
 ]  # fmt: skip
 
 
 def with_whole_values(args: list[str]) -> list[str]:
-    """`--rerank` may stand alone, or before the name of a reranker: any other word after it is no value of its own."""
-    found: list[str] = []
+    """The arguments with `--rerank` and its value in one word: only the name of a reranker after it is a value."""
+    words: list[str] = []
     for at, word in enumerate(args):
         if word == "--":
-            return found + args[at:]
+            return words + args[at:]
         if at and args[at - 1] == _FLAG and _NAME.match(word):
-            found[-1] = f"{_FLAG}={word}"
+            words[-1] = f"{_FLAG}={word}"
         else:
-            found.append(f"{_FLAG}=" if word == _FLAG else word)
-    return found
+            words.append(f"{_FLAG}=" if word == _FLAG else word)
+    return words
 
 
-def reranker(given: str | None, settings: Settings) -> str:
-    """The name of the reranker that `--rerank` means, empty where it was not given.
+def reranker(typed: str | None, settings: Settings) -> str:
+    """The name of the reranker that `--rerank` means; empty without the option.
 
     Raises:
-        UsageError: it is to be the one of the settings, and none is set.
+        UsageError: no reranker is named, and the settings have none.
     """
     from memctl.errors import UsageError
 
-    if given == "" and settings.rerank == "none":
-        raise UsageError(
-            "no reranker is set",
-            hint="Name one: `--rerank fastembed:MODEL`; `memctl model list` shows them, `memctl model use` sets one.",
-        )
-    return settings.rerank if given == "" else given or ""
+    if typed == "" and settings.rerank == "none":
+        hint = "Name one: `--rerank fastembed:MODEL`. `memctl model list` lists them, `memctl model use` sets one."
+        raise UsageError("no reranker is set", hint=hint)
+    return settings.rerank if typed == "" else typed or ""

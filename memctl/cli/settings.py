@@ -6,16 +6,11 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from memctl.cli import options, render
-from memctl.cli.options import current
+from memctl.cli import choices, commands, render
+from memctl.cli.invocation import store_root
 
 if TYPE_CHECKING:
     from memctl.trust import Server
-
-
-def _list_without_command(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        list_settings()
 
 
 def list_settings() -> None:
@@ -27,21 +22,13 @@ def list_settings() -> None:
 
     from memctl import config
 
-    found = config.load(options.store_root())
-    values = {f.name: getattr(found, f.name) for f in fields(config.Settings)}
-    if current.json:
-        render.as_json(values)
-        return
-    default = config.Settings()
-    rows = [
-        (
-            f.name,
-            _shown(values[f.name]),
-            "" if values[f.name] == getattr(default, f.name) else "set",
-            f.metadata["help"],
-        )
-        for f in fields(config.Settings)
-    ]
+    settings, default = config.load(store_root()), config.Settings()
+    render.document({field.name: getattr(settings, field.name) for field in fields(settings)})
+    rows = []
+    for field in fields(settings):
+        value = getattr(settings, field.name)
+        mark = "" if value == getattr(default, field.name) else "set"
+        rows.append((field.name, _shown(value), mark, field.metadata["help"]))
     render.table(("setting", "value", "", "what it is"), rows, wrap=True)
 
 
@@ -50,27 +37,24 @@ def _shown(value: Any) -> str:
 
 
 def get(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=options.complete_setting)],
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
 ) -> None:
     """Print one setting.
 
     Example: memctl config get model
     """
-    from dataclasses import fields
-
     from memctl import config
     from memctl.errors import UsageError
 
-    found = config.load(options.store_root())
-    if name not in {f.name for f in fields(config.Settings)}:
+    settings = vars(config.load(store_root()))
+    if name not in settings:
         raise UsageError(f"there is no setting {name!r}", hint=config.near(name))
-    if current.json:
-        render.as_json({name: getattr(found, name)})
-    render.say(_shown(getattr(found, name)))
+    render.document({name: settings[name]})
+    render.say(_shown(settings[name]))
 
 
 def set_(
-    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=options.complete_setting)],
+    name: Annotated[str, typer.Argument(help="The setting.", metavar="NAME", autocompletion=choices.setting)],
     value: Annotated[str, typer.Argument(help="Its value; lists with commas.", metavar="VALUE")],
 ) -> None:
     """Change one setting in memctl.yaml; other lines stay as they are.
@@ -80,16 +64,15 @@ def set_(
     from memctl import config
 
     parsed = config.parse_value(name, value)
-    root = options.store_root()
+    root = store_root()
     config.save(root, name, parsed)
-    trusted = _trust_what_was_typed(name)
-    if current.json:
-        render.as_json({name: parsed})
+    trusted = _trust_typed(name)
+    render.document({name: parsed})
     render.say(f"{name} is {_shown(parsed)} in {root / 'memctl.yaml'}{trusted}")
 
 
-def _trust_what_was_typed(name: str) -> str:
-    """What the user typed is meant: a value; an address, or another key at one that was trusted before. Says so."""
+def _trust_typed(name: str) -> str:
+    """Trust what the user typed: a value; an address, or another key for a trusted one; a note on that."""
     import os
 
     from memctl import bootstrap, config, trust
@@ -100,7 +83,7 @@ def _trust_what_was_typed(name: str) -> str:
         return ""
 
     setting = name if name.endswith(trust.URL) else name.removesuffix(trust.KEY_VARIABLE) + trust.URL
-    server = bootstrap.servers(config.load(options.store_root())).get(setting)
+    server = bootstrap.servers(config.load(store_root())).get(setting)
     known = server is not None and any(one.address == server.address for one in trust.listed(os.environ))
     if server is None or trust.gets_key(server, os.environ) or not (name == setting or known):
         return ""
@@ -111,12 +94,12 @@ def _trust_what_was_typed(name: str) -> str:
 
 
 def _trust_value(name: str) -> bool:
-    """Trust the value that a setting has in this store, if it is one that needs it; False where it needs none."""
+    """Trust the value of a setting in this store, if it needs trust; whether it does."""
     import os
 
     from memctl import config, trust
 
-    root = options.store_root()
+    root = store_root()
     settings = config.load(root)
     if name not in config.risks(settings):
         return False
@@ -130,15 +113,15 @@ def trust(
         typer.Argument(
             help="The setting, such as llm_url or secrets; lists what needs trust otherwise.",
             metavar="[NAME]",
-            autocompletion=options.complete_trusted,
+            autocompletion=choices.setting_to_trust,
         ),
     ] = None,
 ) -> None:
     """Allow a server or a value that memctl.yaml sets.
 
-    A store may come from somebody else, so its servers are not used before, and values that are less safe than the
-    defaults are not in force. What `config set` sets here is trusted at once. Servers on this machine need no trust
-    for texts; a key is sent to them only after this.
+    A store may come from someone else, so its servers, and values that are less safe than the defaults, are not used
+    until you trust them. What `config set` sets is trusted at once. Servers on this machine need no trust for texts; a
+    key is sent to them only after this.
 
     Example: memctl config trust llm_url
     """
@@ -147,19 +130,17 @@ def trust(
     from memctl import trust as trusting
 
     if name is None:
-        _list_trust()
+        _print_trust()
         return
     if _trust_value(name):
-        if current.json:
-            render.as_json({"setting": name, "trusted": True})
-        render.say(f"{name} is trusted as it is set in this store, on this machine")
+        render.document({"setting": name, "trusted": True})
+        render.say(f"the value of {name} in this store is trusted on this machine")
         return
     server = _named_server(name)
     new = trusting.add(server, os.environ)
-    if current.json:
-        render.as_json({"address": server.address, "key_variable": server.key_variable, "trusted": True})
-    told = f"{server.address} is trusted on this machine, with the key in {server.key_variable}"
-    render.say(told if new else f"{told}; it was before")
+    render.document({"address": server.address, "key_variable": server.key_variable, "trusted": True})
+    again = "" if new else "; it already was"
+    render.say(f"{server.address} is trusted on this machine, with the key in {server.key_variable}{again}")
 
 
 def distrust(
@@ -168,11 +149,11 @@ def distrust(
         typer.Argument(
             help="The setting that names the server, or its address.",
             metavar="NAME",
-            autocompletion=options.complete_trusted,
+            autocompletion=choices.setting_to_trust,
         ),
     ],
 ) -> None:
-    """Take back what `trust` allowed.
+    """Revoke trust.
 
     Example: memctl config distrust llm_url
     """
@@ -181,60 +162,49 @@ def distrust(
     from memctl import trust as trusting
     from memctl.errors import NotFoundError
 
-    if trusting.remove_value(options.store_root(), name, os.environ):
-        if current.json:
-            render.as_json({"setting": name, "trusted": False})
-        render.say(f"{name} is trusted no longer")
+    if trusting.remove_value(store_root(), name, os.environ):
+        render.document({"setting": name, "trusted": False})
+        render.say(f"{name} is no longer trusted")
         return
     address = name if "://" in name else _named_server(name).address
     if not trusting.remove(address, os.environ):
         raise NotFoundError(f"{address} is not trusted", hint="`memctl config trust` lists the servers.")
-    if current.json:
-        render.as_json({"address": address, "trusted": False})
-    render.say(f"{address} is trusted no longer")
+    render.document({"address": address, "trusted": False})
+    render.say(f"{address} is no longer trusted")
 
 
 def _named_server(name: str) -> Server:
     from memctl import bootstrap, config
     from memctl.errors import UsageError
 
-    found = bootstrap.servers(config.load(options.store_root()))
-    if name not in found:
-        hint = f"These name servers: {', '.join(found)}. `memctl config trust` lists what needs trust."
-        raise UsageError(f"the setting {name!r} needs no trust as it is, or there is no such setting", hint=hint)
-    return found[name]
+    servers = bootstrap.servers(config.load(store_root()))
+    if name not in servers:
+        hint = f"These settings name servers: {', '.join(servers)}. `memctl config trust` lists what needs trust."
+        raise UsageError(f"the setting {name!r} does not exist or needs no trust", hint=hint)
+    return servers[name]
 
 
-def _list_trust() -> None:
-    """What the settings name and whether it may be used, then what is trusted besides; values that need trust last."""
+def _print_trust() -> None:
+    """Print the servers that settings name, then other trusted servers, then the values that need trust."""
     import os
 
     from memctl import bootstrap, config
     from memctl import trust as trusting
 
-    named = bootstrap.servers(config.load(options.store_root()))
-    rows = [(name, server, _state(server)) for name, server in named.items()]
-    rows += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
-    settings = config.load(options.store_root())
-    known = trusting.values(os.environ)
+    settings = config.load(store_root())
+    named = bootstrap.servers(settings)
+    servers = [(name, server, _state(server)) for name, server in named.items()]
+    servers += [("", server, "trusted") for server in trusting.listed(os.environ) if server not in named.values()]
+    values, known = {name: getattr(settings, name) for name in config.risks(settings)}, trusting.values(os.environ)
     states = {
-        name: "trusted"
-        if trusting.value_of(options.store_root(), name, getattr(settings, name)) in known
-        else "not trusted"
-        for name in config.risks(settings)
+        name: "trusted" if trusting.value_of(store_root(), name, value) in known else "not trusted"
+        for name, value in values.items()
     }
-    if current.json:
-        listed: list[dict[str, Any]] = [
-            {"setting": name, **server._asdict(), "state": state} for name, server, state in rows
-        ]
-        listed += [
-            {"setting": name, "value": getattr(settings, name), "state": state} for name, state in states.items()
-        ]
-        render.as_json(listed)
-        return
-    shown = [(name, *server, state) for name, server, state in rows]
-    shown += [(name, _shown(getattr(settings, name)), "", state) for name, state in states.items()]
-    render.table(("setting", "server or value", "key", ""), shown)
+    listed = [{"setting": name, **server._asdict(), "state": state} for name, server, state in servers]
+    render.document([*listed, *({"setting": n, "value": v, "state": states[n]} for n, v in values.items())])
+    rows = [(name, *server, state) for name, server, state in servers]
+    rows += [(name, _shown(value), "", states[name]) for name, value in values.items()]
+    render.table(("setting", "server or value", "key", ""), rows)
 
 
 def _state(server: Server) -> str:
@@ -247,8 +217,8 @@ def _state(server: Server) -> str:
     return "trusted" if trusting.is_trusted(server, os.environ) else "not trusted"
 
 
-CONFIG = options.Commands(
+CONFIG = commands.Commands(
     "Show and change the settings of the store.\n\nExample: memctl config set decay_half_life_days 120",
     {"list": list_settings, "get": get, "set": set_, "trust": trust, "distrust": distrust},
-    alone=_list_without_command,
+    alone=list_settings,
 )

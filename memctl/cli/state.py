@@ -1,17 +1,15 @@
-"""`state`: what lies below `.memctl/` and was not written by this user on this machine."""
+"""`memctl state`: local state below `.memctl/` that this user did not write on this machine."""
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Annotated, Any
+from typing import TYPE_CHECKING, Any
 
-import typer
-
-from memctl.cli import options, render
-from memctl.cli.options import DryRun, current
-from memctl.core import operations
+from memctl.cli import commands, options, render
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun
+from memctl.core.operations import INTENT
 from memctl.present import plain, reports
 
 if TYPE_CHECKING:
@@ -19,109 +17,103 @@ if TYPE_CHECKING:
     from memctl.storage.files.local_state import Entry
 
 _WIDTH = 160
-_CUT_OFF = ", was cut off: to be finished"
-
-
-def _show_without_command(context: typer.Context) -> None:
-    if context.invoked_subcommand is None:
-        show()
+_INTERRUPTED = ", interrupted: to be completed"
 
 
 def show() -> None:
-    """Show what came with the folder and is ignored.
+    """Show local state that came with the folder and is ignored.
 
-    memctl signs what it keeps for itself: the log, receipts, the trash, drafts, sessions. What came with a folder, an
-    archive or a branch is ignored, and kept.
+    memctl signs its local state: the log, receipts, the trash, drafts, sessions. State that came with a folder, an
+    archive or a branch is kept but ignored.
 
     Example: memctl state show
     """
-    with options.opened() as store:
+    with opened() as store:
         store.refresh()
-        found = store.local_state.unverified()
+        state = store.local_state.unverified()
         where = {"key": str(store.folder.signer.key_file), "folder": store.folder.signer.folder_id}
-    if current.json:
-        render.as_json({**where, **reports.adopted(found)})
-        return
-    _list(found)
+    render.document({**where, **reports.adopted(state)})
+    _print(state)
 
 
 def adopt(
-    yes: Annotated[bool, typer.Option("--yes", help="Do not ask.")] = False,
+    yes: options.Yes = False,
     dry_run: DryRun = False,
 ) -> None:
-    """Believe what came with the folder: sign it.
+    """Sign local state that came with the folder, so that memctl uses it.
 
     For a restored backup, an archive with its log, a folder from another machine of yours, or the log of an earlier
-    version. Its operations can then be undone, its receipts count, and sessions are learned from. An operation that was
-    cut off is finished. Do not adopt what a stranger sent you.
+    version. Then its operations can be undone, its receipts count, and its sessions are learned from. An interrupted
+    operation is completed. Do not adopt what a stranger sent you.
 
     Example: memctl state adopt --dry-run
     """
-    from memctl.errors import RefusedError
-
-    with options.opened() as store:
+    with opened() as store:
         store.refresh()
-        found = store.local_state.unverified()
-        if not current.json:
-            _list(found)
-        if found.entries and not dry_run:
-            if not yes and not sys.stdin.isatty():
-                raise RefusedError("to believe what came with a folder must be confirmed", hint="Add --yes.")
-            if not yes:
-                render.must_confirm("Do you know where all of this comes from, and adopt it?")
-            found = store.local_state.adopt()
-    if current.json:
-        render.as_json(reports.adopted(found) | {"dry_run": dry_run})
-    if found.entries and not dry_run:
-        render.say(f"adopted {len(found.entries)} entries")
+        state = store.local_state.unverified()
+        _print(state)
+        if state.entries and not dry_run:
+            render.confirm(
+                "Do you know where all of this comes from, and adopt it?",
+                "adopting changes what memctl trusts",
+                yes=yes,
+            )
+            state = store.local_state.adopt()
+    render.document(reports.adopted(state) | {"dry_run": dry_run})
+    if state.entries and not dry_run:
+        render.say(f"adopted {len(state.entries)} entries")
 
 
-def _list(found: Adopted) -> None:
-    for line in _lines(found.entries):
+def _print(state: Adopted) -> None:
+    for line in _lines(state.entries):
         render.say(line)
-    for entry, reason in ((entry, reason) for entry, reason in found.left if not _end_of(entry)):
-        render.say(f"{'left':<9}  {_described(entry)}: {plain.one_line(reason, _WIDTH)}")
-    if not found.entries and not found.left:
-        render.say("nothing here was written by anybody else")
+    for entry, reason in state.left:
+        if not _ended_operation(entry):
+            render.say(f"{'left':<9}  {_described(entry)}: {plain.one_line(reason, _WIDTH)}")
+    if not state.entries and not state.left:
+        render.say("all local state was written by this user on this machine")
 
 
 def _lines(entries: Sequence[Entry]) -> list[str]:
-    """A line for each entry; the end of an operation is told with its beginning."""
-    finished = {op for entry in entries if (op := _end_of(entry))}
-    lines = Counter(f"{entry.kind:<9}  {_described(entry, finished)}" for entry in entries if not _end_of(entry))
-    # What is not finished yet first: adopting does something with it.
-    shown = sorted(lines, key=lambda line: not line.endswith(_CUT_OFF))
+    """A line for each entry; the two entries of an operation share one."""
+    finished = {op for entry in entries if (op := _ended_operation(entry))}
+    lines = Counter(
+        f"{entry.kind:<9}  {_described(entry, finished)}" for entry in entries if not _ended_operation(entry)
+    )
+    # Interrupted operations first: adopting completes them.
+    shown = sorted(lines, key=lambda line: not line.endswith(_INTERRUPTED))
     return [f"{line} ({lines[line]} of them)" if lines[line] > 1 else line for line in shown]
 
 
-def _end_of(entry: Entry) -> str:
+def _ended_operation(entry: Entry) -> str:
     from memctl.storage.files import journal
     from memctl.storage.files.local_state import OPERATIONS
 
-    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
-    return str(found["op"]) if found and found["phase"] != operations.INTENT else ""
+    line = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    return str(line["op"]) if line and line["phase"] != INTENT else ""
 
 
 def _described(entry: Entry, finished: set[str] | None = None) -> str:
     from memctl.storage.files import journal
     from memctl.storage.files.local_state import OPERATIONS
 
-    found = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
-    if not found or found["phase"] != operations.INTENT:
+    line = journal.parsed(entry.data) if entry.kind == OPERATIONS else None
+    if not line or line["phase"] != INTENT:
         return plain.one_line(entry.data.decode("utf-8", "replace") if entry.kind == OPERATIONS else entry.path, _WIDTH)
-    cut = "" if finished is None or found["op"] in finished else _CUT_OFF
-    return plain.one_line(f"{found.get('at', '')}  {found.get('command', '')}: {_touched(found)}", _WIDTH) + cut
+    interrupted = finished is not None and line["op"] not in finished
+    text = f"{line.get('at', '')}  {line.get('command', '')}: {_effect(line)}"
+    return plain.one_line(text, _WIDTH) + (_INTERRUPTED if interrupted else "")
 
 
-def _touched(found: dict[str, Any]) -> str:
-    """What an operation does, by what it holds: its command is only a name."""
+def _effect(line: dict[str, Any]) -> str:
+    """What an operation does, by its contents; the name of its command may be false."""
     from memctl.storage.files import journal
     from memctl.storage.files.layout import path_of
 
     try:
-        operation = journal.from_json(found)
+        operation = journal.from_json(line)
     except (KeyError, TypeError, ValueError, AttributeError):
-        return "cannot be read"
+        return "unreadable"
     records, files = operation.records, operation.texts
     parts = [
         ("purges for good", [*operation.erases[0], *operation.erases[1]] if operation.erases else []),
@@ -130,19 +122,14 @@ def _touched(found: dict[str, Any]) -> str:
         ("writes", [s.memory_id for s in records if s.after is not None]),
         ("writes", [path_of(s.name) for s in files if s.after is not None]),
         ("adds lines to", [line.log for line in operation.lines if line.added]),
-        ("takes lines out of", [line.log for line in operation.lines if not line.added]),
+        ("removes lines from", [line.log for line in operation.lines if not line.added]),
         ("settles conflicts in", ["memory.json"] if operation.header else []),
     ]
-    return "; ".join(f"{verb} {_few(names)}" for verb, names in parts if names) or "nothing"
+    return "; ".join(f"{verb} {plain.some(names, 3)}" for verb, names in parts if names) or "nothing"
 
 
-def _few(names: Sequence[str]) -> str:
-    more = f" and {len(names) - 3} more" if len(names) > 3 else ""
-    return ", ".join(names[:3]) + more
-
-
-GROUP = options.Commands(
-    "Show and adopt what this user did not write on this machine.\n\nExample: memctl state adopt --dry-run",
+GROUP = commands.Commands(
+    "Show and adopt local state that this user did not write on this machine.\n\nExample: memctl state adopt --dry-run",
     {"show": show, "adopt": adopt},
-    alone=_show_without_command,
+    alone=show,
 )

@@ -1,7 +1,7 @@
-"""Looking for what is wrong in a user's folder, explaining it with file and line, and mending what is safe to mend."""
+"""Finding problems in a user's folder, with file and line, and repairing those that are safe to repair."""
 
 from memctl.doctor.codes import BROKEN
 from memctl.doctor.examining import examine
-from memctl.doctor.mending import mend
+from memctl.doctor.repairing import repair
 
-__all__ = ["BROKEN", "examine", "mend"]
+__all__ = ["BROKEN", "examine", "repair"]

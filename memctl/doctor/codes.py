@@ -1,4 +1,4 @@
-"""What a finding is called, by which it is mended."""
+"""The codes of problems, by which they are repaired."""
 
 from __future__ import annotations
 
@@ -35,4 +35,4 @@ OWN_WORD = "own-word"
 FOREIGN = "foreign"
 
 BROKEN = frozenset({UNREADABLE, GONE, BAD_RECORD, REPEATED, PURGED, KIND, CIRCLE})
-"""Findings because of which a memory is not in any answer, or cannot be written."""
+"""Problems that keep a memory out of all answers, or from being written."""

@@ -1,4 +1,4 @@
-"""Looking for what is wrong, and explaining it with file and line."""
+"""Finding problems, with file and line."""
 
 from __future__ import annotations
 
@@ -9,42 +9,41 @@ from pathlib import Path
 from memctl import distribution
 from memctl.core.formats import document
 from memctl.core.models import Problem
-from memctl.doctor import memory_file, other_files
-from memctl.doctor.codes import GONE, INDEX, INSTALLATION, UNREADABLE, WAITING
+from memctl.doctor import codes, memory_file, other_files
 from memctl.storage.folder import sync
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.store import MemoryStore
 
 
 def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
-    """Everything that is wrong, in the order of the files; then the index and the installation."""
+    """All problems, in the order of the files; then those of the index and the installation."""
     report = store.sync(deep=deep)
     readable = not report.blocked
-    found = [*memory_file.findings(store, readable), *other_files.findings(store, indexed=readable)]
-    if report.blocked and not any(problem.code in (UNREADABLE, GONE) for problem in found):
-        found.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=UNREADABLE))
+    problems = [*memory_file.findings(store, readable), *other_files.findings(store, indexed=readable)]
+    if report.blocked and not any(problem.code in (codes.UNREADABLE, codes.GONE) for problem in problems):
+        problems.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=codes.UNREADABLE))
     if report.pending:
-        found.append(
-            Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=WAITING)
+        problems.append(
+            Problem("index", f"{report.pending} entries have no vector: {report.pending_reason}", code=codes.WAITING)
         )
-    return [*found, *_index(store, deep=deep), *_installation()]
+    return [*problems, *_index(store, deep=deep), *_installation()]
 
 
 def _index(store: MemoryStore, *, deep: bool) -> Iterator[Problem]:
-    fix = "make the index anew"
+    fix = "rebuild the index"
     if damage := store.engine.files.index.check():
-        yield Problem("index", damage, 0, fix, INDEX)
+        yield Problem("index", damage, 0, fix, codes.INDEX)
     elif deep and (difference := _difference(store)):
-        yield Problem("index", difference, 0, fix, INDEX)
+        yield Problem("index", difference, 0, fix, codes.INDEX)
 
 
 def _installation() -> Iterator[Problem]:
     if clash := distribution.clash():
-        yield Problem("installation", clash, code=INSTALLATION)
+        yield Problem("installation", clash, code=codes.INSTALLATION)
 
 
 def _difference(store: MemoryStore) -> str:
-    """How the index differs from one made anew; empty when it does not."""
+    """How the index differs from a rebuild; empty if it does not."""
     with tempfile.TemporaryDirectory() as directory:
         fresh = SqliteIndex(Path(directory) / "index.sqlite")
         try:
@@ -59,4 +58,4 @@ def _difference(store: MemoryStore) -> str:
 
 
 def _contents(index: SqliteIndex) -> dict[tuple[str, str], str]:
-    return {(path, ref): found for path in index.files() for ref, found in index.hashes(path).items()}
+    return {(path, ref): digest for path in index.files() for ref, digest in index.hashes(path).items()}

@@ -1,4 +1,4 @@
-"""What is wrong with transcripts and their attachments, and repairing what has one meaning."""
+"""Problems of transcripts and their attachments, and repairing those with one solution."""
 
 from __future__ import annotations
 
@@ -7,32 +7,22 @@ from collections.abc import Iterator, Sequence
 
 from memctl.core.formats import document
 from memctl.core.models import Problem
-from memctl.doctor.codes import (
-    ATTACHMENT,
-    BAD_RECORD,
-    COPY,
-    MISPLACED,
-    PERMISSION,
-    TORN,
-    TRACKED,
-    UNUSED,
-    VERSIONS,
-)
+from memctl.doctor import codes
 from memctl.errors import MemctlError
 from memctl.git import transcripts as in_git
 from memctl.storage.files import transcript_scan, transcripts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.files.transcript_scan import Place
 
-REPAIRED = frozenset({TORN, COPY, UNUSED})
-"""Findings that `repair` takes care of."""
+REPAIRED = frozenset({codes.TORN, codes.COPY, codes.UNUSED})
+"""Problems that `repair` repairs."""
 
 _SHOWN = 20
-"""How many findings of one sort are listed; the last one says how many more there are."""
+"""How many problems of one sort are listed; the last one says how many more there are."""
 
 
 def findings(folder: UserFolder) -> Iterator[Problem]:
-    """All of it, in the order of the files."""
+    """All of them, in the order of the files."""
     if folder.transcripts.is_symlink() or not folder.transcripts.is_dir():
         return
     yield from _in_git(folder)
@@ -44,7 +34,7 @@ def findings(folder: UserFolder) -> Iterator[Problem]:
 
 
 def _limited(problems: Sequence[Problem]) -> Iterator[Problem]:
-    """As many as a person reads; but all that can be repaired count as one sort."""
+    """The first problems, and how many more there are."""
     yield from problems[:_SHOWN]
     if len(problems) > _SHOWN:
         last = problems[_SHOWN]
@@ -55,13 +45,12 @@ def _in_git(folder: UserFolder) -> Iterator[Problem]:
     try:
         state = in_git.state(folder)
     except MemctlError as problem:
-        yield Problem(transcripts.MARK, problem.message, code=PERMISSION)
+        yield Problem(transcripts.MARK, problem.message, code=codes.PERMISSION)
         return
     if state.files and not state.shared and not state.private:
-        yield Problem("transcripts", "is not kept out of git", 0, f"write {transcripts.MARK}", PERMISSION)
+        yield Problem("transcripts", "is not kept out of git", 0, f"write {transcripts.MARK}", codes.PERMISSION)
     elif state.problem:
-        way = "`memctl git transcripts` shows what to do"
-        yield Problem("transcripts", f"{state.problem} ({way})", code=TRACKED)
+        yield Problem("transcripts", f"{state.problem} (see `memctl git transcripts`)", code=codes.TRACKED)
 
 
 def _unreadable(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem]:
@@ -69,34 +58,31 @@ def _unreadable(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem
         if place.read is not None:
             continue
         if transcript_scan.is_torn(folder, place):
-            yield Problem(place.path, "ends in a line that a crash cut off", place.number, "remove it", TORN)
+            yield Problem(place.path, "ends in a line that a crash cut off", place.number, "remove it", codes.TORN)
         elif document.conflict_line(place.raw.decode("utf-8", "replace")):
             message = "holds git conflict markers: `memctl git settle` merges the two sides"
-            yield Problem(place.path, message, place.number, code=BAD_RECORD)
+            yield Problem(place.path, message, place.number, code=codes.BAD_RECORD)
         else:
-            message = "cannot be read as a message (left as it is, not in answers)"
-            yield Problem(place.path, message, place.number, code=BAD_RECORD)
+            message = "is not a readable message (left as it is, not in answers)"
+            yield Problem(place.path, message, place.number, code=codes.BAD_RECORD)
 
 
 def _repeated(places: Sequence[Place]) -> Iterator[Problem]:
     for each in transcript_scan.repeated(places):
         last = each.versions[-1]
         for place in each.copies:
-            yield Problem(
-                place.path, f"{each.message_id} stands again in {last}", place.number, "remove the copy", COPY
-            )
+            message = f"{each.message_id} occurs again in {last}"
+            yield Problem(place.path, message, place.number, "remove the copy", codes.COPY)
         for place in each.versions[:-1]:
-            message = (
-                f"{each.message_id} says something different in {last}, which is in answers: delete one of the two"
-            )
-            yield Problem(place.path, message, place.number, code=VERSIONS)
+            message = f"{each.message_id} differs in {last}, which answers use: delete one of the two"
+            yield Problem(place.path, message, place.number, code=codes.VERSIONS)
 
 
 def _misplaced(places: Sequence[Place]) -> Iterator[Problem]:
     for place in places:
         if place.read and place.read.message and transcript_scan.misplaced(place):
-            message = f"{place.read.message.message_id} was received in another month (it is found all the same)"
-            yield Problem(place.path, message, place.number, code=MISPLACED)
+            message = f"{place.read.message.message_id} was received in another month (it is still found)"
+            yield Problem(place.path, message, place.number, code=codes.MISPLACED)
 
 
 def _attachments(folder: UserFolder, places: Sequence[Place]) -> Iterator[Problem]:
@@ -107,19 +93,19 @@ def _attachments(folder: UserFolder, places: Sequence[Place]) -> Iterator[Proble
     for name, users in named.items():
         if problem := transcript_scan.attachment_problem(folder, name):
             message = f"the attachment {name} {problem}; only the beginning of the text is left"
-            yield Problem(users[0].path, message, users[0].number, code=ATTACHMENT)
+            yield Problem(users[0].path, message, users[0].number, code=codes.ATTACHMENT)
     for name in transcript_scan.unused_attachments(folder):
-        yield Problem(transcripts.attachment(name), "is named by no message", 0, "delete it", UNUSED)
+        yield Problem(transcripts.attachment(name), "is used by no message", 0, "delete it", codes.UNUSED)
 
 
-def repair(folder: UserFolder, codes: set[str], *, timeout: float) -> None:
-    """Repair what is repaired without a choice: what a crash cut off, lines that say the same, attachments that no
-    message names. Everything is looked at again with the lock held, in which messages are added."""
+def repair(folder: UserFolder, kinds: set[str], *, timeout: float) -> None:
+    """Remove lines that a crash cut off, copies of messages, and unused attachments, as the problems say. Everything is
+    checked again while the lock for adding messages is held."""
     with transcripts.locked(folder, timeout=timeout):
-        if TORN in codes:
+        if codes.TORN in kinds:
             for path in transcripts.files(folder):
                 transcripts.clear_torn_end(folder, path)
-        if COPY in codes:
+        if codes.COPY in kinds:
             transcript_scan.without_copies(folder)
-        if UNUSED in codes:
+        if codes.UNUSED in kinds:
             transcript_scan.remove_attachments(folder, transcript_scan.unused_attachments(folder))

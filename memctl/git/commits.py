@@ -1,4 +1,4 @@
-"""Commits of users' folders: what is not committed, the commits there are, and making one."""
+"""Commits of users' folders: uncommitted changes, the history, and committing."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memctl.storage.files.layout import UserFolder
 
 @dataclass(frozen=True)
 class Changes:
-    """Ids of the memories that are different between two versions of `memory.json`."""
+    """Ids of the memories that differ between two versions of `memory.json`."""
 
     added: tuple[str, ...] = ()
     changed: tuple[str, ...] = ()
@@ -26,7 +26,7 @@ class Changes:
 
 
 def changes(before: bytes | None, after: bytes | None) -> Changes:
-    """What is different between two versions; nothing where one cannot be read."""
+    """The differences between two versions; none if one is unreadable."""
     try:
         old, new = (document.parse(data).memories if data else {} for data in (before, after))
     except InvalidDataError:
@@ -39,12 +39,12 @@ def changes(before: bytes | None, after: bytes | None) -> Changes:
 
 
 def uncommitted(folder: UserFolder) -> Changes:
-    """What is different from the last commit."""
+    """The differences from the last commit."""
     return changes(asking.content(folder.root, "HEAD", document.FILE_NAME), atomic.read(folder.memory_file))
 
 
 def status(folder: UserFolder) -> list[str]:
-    """The branch, and the files of the folder that are different, as git says it."""
+    """The branch and the changed files of the folder, as git lists them."""
     return asking.ask(folder.root, "status", "--short", "--branch", "--", ".").split("\n")
 
 
@@ -54,8 +54,8 @@ def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
     form = "--format=%h%x00%ad%x00%an%x00%s"  # no field can hold a zero, and a subject may hold any line end
     if process.run(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []
-    said = asking.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
-    fields = said.split("\0")
+    output = asking.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
+    fields = output.split("\0")
     return [dict(zip(names, commit, strict=True)) for commit in zip(*[iter(fields)] * len(names), strict=False)]
 
 
@@ -70,15 +70,15 @@ def commit(
     """Commit the users' folders, and nothing else.
 
     Args:
-        message: empty for what git has made up for a merge, else the numbers of memories.
-        verify: make the check of memctl's own hook, where that is set, and refuse where there are other hooks.
-        sign: refuse where the user has set that commits be signed.
+        message: if empty, the message that git prepared for a merge, else the numbers of changed memories.
+        verify: run the check of memctl's own hook, if set, and refuse if there are other hooks.
+        sign: refuse if the user's settings say that commits are signed.
 
     Returns:
-        the commit's short name and what it says; empty where there was nothing to commit.
+        the commit's short name and subject; empty if there was nothing to commit.
 
     Raises:
-        InvalidDataError: a `memory.json` cannot be read.
+        InvalidDataError: a `memory.json` is unreadable.
         RefusedError: a merge is not settled, git would run a program that matters, or git refused.
     """
     where = asking.need(folders[0].root)
@@ -86,44 +86,44 @@ def commit(
         _check_committable(folder, allow_unsettled=allow_unsettled)
     places = [f":(literal){folder.root}" for folder in folders]
     programs.check_commit(where, places, verify=verify, sign=sign)
-    told = message or _counts(folders)
+    text = message or _counts(folders)
     asking.ask(where, "add", "--all", "--", *places)
-    going = asking.under_way(where)
+    pending = asking.under_way(where)
     if asking.git_path(where, "rebase-apply").exists():
-        hint = f"All is added: `git {going} --continue` commits it, with the message and the author it came with."
-        raise RefusedError(f"git commits this itself, in a {going}", hint=hint)
-    if going != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
-        return _nothing(going)
+        hint = f"Everything is staged: `git {pending} --continue` commits it, with its original message and author."
+        raise RefusedError(f"git commits this itself, in a {pending}", hint=hint)
+    if pending != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
+        return _nothing(pending)
     # During a merge git commits everything or nothing, and has made up a message.
-    made_up = bool(going) and asking.git_path(where, "MERGE_MSG").exists()
+    prepared = bool(pending) and asking.git_path(where, "MERGE_MSG").exists()
     if verify and hooks.is_set(where):
-        hooks.check(hooks.Tree(where), [] if made_up else places)
-    says = "--no-edit" if made_up and not message else f"--message={told}"
-    done = process.run(where, "commit", "--quiet", says, *([] if made_up else ["--", *places]), spoken=True)
+        hooks.check(hooks.Tree(where), [] if prepared else places)
+    option = "--no-edit" if prepared and not message else f"--message={text}"
+    done = process.run(where, "commit", "--quiet", option, *([] if prepared else ["--", *places]), spoken=True)
     if done.returncode:
-        said = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
-        raise RefusedError("git did not commit", hint=said)
+        output = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
+        raise RefusedError("git did not commit", hint=output)
     name, _, subject = asking.ask(where, "log", "--max-count=1", "--format=%h %s").partition(" ")
     return name, subject
 
 
-def _nothing(going: str) -> tuple[str, str]:
-    """There is nothing to commit.
+def _nothing(pending: str) -> tuple[str, str]:
+    """The answer if there is nothing to commit.
 
     Raises:
-        RefusedError: git waits for it.
+        RefusedError: a command of git waits for a commit.
     """
-    if not going:
+    if not pending:
         return "", ""
-    goes_on = "--continue" if going == "rebase" else "--skip"
-    hint = f"`git {going} {goes_on}` goes on, `git {going} --abort` gives up."
-    raise RefusedError(f"nothing is left to commit, and git waits in a {going}", hint=hint)
+    option = "--continue" if pending == "rebase" else "--skip"
+    hint = f"`git {pending} {option}` continues, `git {pending} --abort` gives up."
+    raise RefusedError(f"nothing is left to commit, and git waits in a {pending}", hint=hint)
 
 
 def _counts(folders: Sequence[UserFolder]) -> str:
     counted = {folder.name: str(uncommitted(folder)) for folder in folders}
-    told = [f"{name} {count}" if len(folders) > 1 else count for name, count in counted.items() if count]
-    return f"Memories: {'; '.join(told)}" if told else "Memory files"
+    parts = [f"{name} {count}" if len(folders) > 1 else count for name, count in counted.items() if count]
+    return f"Memories: {'; '.join(parts)}" if parts else "Memory files"
 
 
 def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
@@ -132,20 +132,20 @@ def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
         return
     if waiting and (asking.under_way(folder.root) or document.FILE_NAME in _unmerged(folder)):
         many = "1 conflict is" if len(waiting) == 1 else f"{len(waiting)} conflicts are"
-        hint = "`memctl conflicts` shows what to decide; --unsettled commits it as it is, to settle it later."
+        hint = "`memctl conflicts` lists them; --unsettled commits the merge as it is, to settle later."
         raise RefusedError(f"{many} not settled in {folder.name}/{document.FILE_NAME}", hint=hint)
     for place in settling.marked_in(folder, [*_unmerged(folder), *_changed_texts(folder)]):
-        hint = "Keep what is right, delete the lines with marks; --unsettled commits it as it is."
+        hint = "Keep what is right and delete the marker lines; --unsettled commits it as it is."
         raise RefusedError(f"{folder.name}/{place}: holds git conflict markers", hint=hint)
 
 
 def _unmerged(folder: UserFolder) -> list[str]:
-    """Files of the folder that git holds several versions of, after a merge or a stash that did not fit."""
+    """Files of the folder with unmerged versions, after a merge or a stash with conflicts."""
     return asking.names(process.run(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
 
 
 def _changed_texts(folder: UserFolder) -> list[str]:
-    """Reflections that are different from the last commit."""
+    """Reflections that differ from the last commit."""
     return asking.names(
         process.run(folder.root, "diff", "--name-only", "--relative", "-z", "HEAD", "--", reflections.FOLDER).stdout
     )

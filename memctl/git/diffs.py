@@ -1,4 +1,4 @@
-"""The diff driver, which git calls to show differences: a `memory.json` as text for people."""
+"""The diff driver, which git calls to show differences: a `memory.json` as readable text."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from memctl.core.formats import codec, document
 
 
 def readable(data: bytes) -> str:
-    """A `memory.json` for people: a block for each record, a line for each field."""
+    """A `memory.json` as text: a block for each record, a line for each field."""
     parsed = document.parse(data)
     lines = [line for name, value in parsed.header.items() for line in _top_lines(name, value)]
     for record in parsed.records:
@@ -22,7 +22,7 @@ def _top_lines(name: str, value: object) -> Iterator[str]:
     for each in value if isinstance(value, list) and name == merge_values.CONFLICTS else ():
         yield f"conflict {each.get('id', '')}" if isinstance(each, dict) else f"conflict {_shown(each)}"
         if isinstance(each, dict):
-            yield from (f"  {part}: {_shown(said)}" for part, said in each.items() if part != "id")
+            yield from (f"  {part}: {_shown(value)}" for part, value in each.items() if part != "id")
     if name not in ("format", "user_id", merge_values.CONFLICTS):
         yield f"{name}: {_shown(value)}"
 

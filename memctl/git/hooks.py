@@ -1,4 +1,4 @@
-"""What hooks look at: what is to be committed and what speaks against it, and the users in a working tree."""
+"""What the hooks check: the staged files, and the users in a working tree."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from memctl.storage.files import layout
 
 @dataclass(frozen=True)
 class Tree:
-    """A working tree with what is staged in it; `hook`: git has called us, and its variables name the index."""
+    """A working tree and its staged files; `hook`: git called memctl, and its variables name the index."""
 
     root: Path
     hook: bool = False
@@ -27,32 +27,31 @@ class Tree:
 
 
 def is_set(where: Path) -> bool:
-    """Whether git would make memctl's own check before a commit."""
+    """Whether git would run memctl's own check before a commit."""
     path = asking.git_path(where, f"hooks/{CHECK}")
     return os.access(path, os.X_OK) and is_own_hook(path)
 
 
 def check(tree: Tree, places: Sequence[str] = ()) -> None:
-    """Refuse to commit what should not be.
+    """Refuse to commit conflict markers, unreadable files and likely secrets.
 
     Args:
-        places: pathspecs of what is to be committed; all that is staged otherwise.
+        places: pathspecs of what to commit; all staged files otherwise.
 
     Raises:
-        RefusedError: with a line for each thing that speaks against it.
+        RefusedError: with a line for each problem.
     """
-    if wrong := wrong_in(tree, *staged(tree, places)):
-        many = "1 thing" if len(wrong) == 1 else f"{len(wrong)} things"
-        hint = "Repair them, or commit with --no-verify if it is meant."
-        raise RefusedError(f"{many} should not be committed", hint="\n".join((*wrong, hint)))
+    if problems := problems_in(tree, *staged(tree, places)):
+        many = "1 problem" if len(problems) == 1 else f"{len(problems)} problems"
+        hint = "Repair them, or commit with --no-verify if this is intended."
+        raise RefusedError(f"{many} in what would be committed", hint="\n".join((*problems, hint)))
 
 
 def staged(tree: Tree, places: Sequence[str] = ()) -> tuple[list[str], list[str]]:
-    """What is about to be committed: memory files, by their attributes; and users' other files, such as documents."""
-    asked = ("--cached", "--name-only", "-z", "--diff-filter=ACMRT", "--", *places)
-    done = tree.git("diff", *asked)
+    """What would be committed: memory files, by their attributes; and users' other files, such as documents."""
+    done = tree.git("diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", "--", *places)
     if done.returncode:
-        raise StorageError("git does not tell what is to be committed", hint=asking.complaint(done.stderr)[0])
+        raise StorageError("git did not list the staged files", hint=asking.complaint(done.stderr)[0])
     names = asking.names(done.stdout)
     ours = [name for name in names if _is_ours(tree, name)]
     users = [name.removesuffix(document.FILE_NAME) for name in _memory_files(tree)]
@@ -62,24 +61,24 @@ def staged(tree: Tree, places: Sequence[str] = ()) -> tuple[list[str], list[str]
 
 
 def _is_ours(tree: Tree, name: str) -> bool:
-    said = tree.git("check-attr", "-z", "merge", "--", name).stdout.split(b"\0")
-    return len(said) > 2 and said[2] == DRIVER.encode()
+    output = tree.git("check-attr", "-z", "merge", "--", name).stdout.split(b"\0")
+    return len(output) > 2 and output[2] == DRIVER.encode()
 
 
-def wrong_in(tree: Tree, ours: Iterable[str], others: Iterable[str] = ()) -> list[str]:
-    """What speaks against committing memory files, and others of users: sentences with file and line."""
-    told = [told for name in ours for told in _wrong(tree, name)]
-    return told + [told for name in others for told in _wrong_beside(tree, name)]
+def problems_in(tree: Tree, ours: Iterable[str], others: Iterable[str] = ()) -> list[str]:
+    """Problems of memory files and of users' other files: sentences with file and line."""
+    memory_files = [problem for name in ours for problem in _memory_file_problems(tree, name)]
+    return memory_files + [problem for name in others for problem in _other_file_problems(tree, name)]
 
 
-def _wrong_beside(tree: Tree, name: str) -> Iterator[str]:
-    """Likely secrets in a file that is not memctl's; what is no text is passed over."""
+def _other_file_problems(tree: Tree, name: str) -> Iterator[str]:
+    """Likely secrets in a file that is not memctl's, if it is text."""
     data = tree.git("cat-file", "blob", f":{name}").stdout
     if b"\0" not in data[:8000] and len(data) <= sensitive.LARGEST_FILE:
         yield from _new_secrets(tree, name, data.decode("utf-8", "replace"))
 
 
-def _wrong(tree: Tree, name: str) -> Iterator[str]:
+def _memory_file_problems(tree: Tree, name: str) -> Iterator[str]:
     data = tree.git("cat-file", "blob", f":{name}").stdout
     text = data.decode("utf-8", "replace")
     if line := document.conflict_line(text):
@@ -89,8 +88,8 @@ def _wrong(tree: Tree, name: str) -> Iterator[str]:
         if name.endswith(".md"):
             reflections.parse(data, name)
         elif not name.endswith(".jsonl"):
-            found = document.parse(data, name)
-            yield from (f"{name}:{record.line}: {record.problem}" for record in found.records if record.problem)
+            records = document.parse(data, name).records
+            yield from (f"{name}:{record.line}: {record.problem}" for record in records if record.problem)
     except InvalidDataError as problem:
         yield problem.message
     yield from _new_secrets(tree, name, text)
@@ -113,5 +112,5 @@ def folders_in(where: Path) -> list[Path]:
 
 
 def _memory_files(tree: Tree) -> list[str]:
-    said = tree.git("ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}").stdout
-    return [name for name in dict.fromkeys(asking.names(said)) if _is_ours(tree, name)]
+    output = tree.git("ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}").stdout
+    return [name for name in dict.fromkeys(asking.names(output)) if _is_ours(tree, name)]

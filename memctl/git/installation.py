@@ -1,4 +1,4 @@
-"""What memctl sets up in a clone: drivers, hooks, ignore and attributes files; and whether they are there.
+"""What memctl sets up in a clone: drivers, hooks, ignore and attributes files; and checking it.
 
 Settings go into the repository's own configuration.
 """
@@ -28,30 +28,30 @@ _MARK = "# written by `memctl git install --hooks`"
 
 def settings() -> dict[str, str]:
     """What memctl sets in a repository's configuration."""
-    # Without memctl, git's own merge: exit codes of a program that is not there would look like a settled conflict;
-    # and the file as it is.
+    # Without memctl: git's own merge, because the exit code of a missing program looks like a settled conflict; and
+    # the file as it is.
     fallback = '"$M" --version >/dev/null 2>&1 || exec git merge-file %A %O %B'
     shown = '"$M" git diff-driver "$1" 2>/dev/null; C=$?; [ $C -lt 126 ] && exit $C; cat'  # git appends the file
     return {
         f"merge.{DRIVER}.name": "memory files, by record and field",
-        f"merge.{DRIVER}.driver": f'{_found().replace("%", "%%")}; {fallback}; "$M" git merge-driver %O %A %B %P',
-        f"diff.{DRIVER}.textconv": f"{_found()}; {shown}",
+        f"merge.{DRIVER}.driver": f'{_find_memctl().replace("%", "%%")}; {fallback}; "$M" git merge-driver %O %A %B %P',
+        f"diff.{DRIVER}.textconv": f"{_find_memctl()}; {shown}",
     }
 
 
-def _found() -> str:
-    """Shell that finds memctl: this one, and where that has moved, the one on the PATH."""
+def _find_memctl() -> str:
+    """Shell code that finds memctl: this one, or if it has moved, the one on the PATH."""
     return f'M={shlex.quote(distribution.executable())}; [ -x "$M" ] || M=memctl'
 
 
 def install(folder: Path, *, hooks: bool = False) -> list[str]:
-    """Configure a clone: its own settings, and hooks where they are wanted.
+    """Configure a clone: its own settings and, if wanted, hooks.
 
     Returns:
-        what was changed, in sentences.
+        the changes, in sentences.
 
     Raises:
-        RefusedError: there is a hook already that does not call memctl; nothing was changed.
+        RefusedError: there is another hook; nothing was changed.
     """
     where = asking.need(folder)
     scripts = {name: asking.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
@@ -59,10 +59,8 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
         _check_hook(where, name, path)
     changed = []
     for name, value in settings().items():
-        if (
-            process.run(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace").rstrip("\n")
-            != value
-        ):
+        current = process.run(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace")
+        if current.rstrip("\n") != value:
             asking.ask(where, "config", "--local", name, value)
             changed.append(name)
     done = [f"set {', '.join(changed)}"] if changed else []
@@ -71,45 +69,45 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
 
 
 def _check_hook(where: Path, name: str, path: Path) -> None:
-    """Whether memctl may write that hook.
+    """Refuse to write a hook.
 
     Raises:
-        RefusedError: somebody else's is there, or other repositories would run it, too.
+        RefusedError: there is one that does not call memctl, or other repositories would run it, too.
     """
     if _calls_memctl(path):
         return
     if os.path.lexists(path):
         hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
-        raise RefusedError(f"there is a {name} hook already: {path}", hint=hint)
+        raise RefusedError(f"there is already a {name} hook: {path}", hint=hint)
     common = (where / asking.ask(where, "rev-parse", "--git-common-dir")).resolve()
     if not any(path.resolve().is_relative_to(own) for own in (where.resolve(), common)):
         own_place = shlex.quote(str(common / "hooks"))
-        hint = f"Hooks of its own for this repository: `git config --local core.hooksPath {own_place}`, then again."
-        raise RefusedError(f"core.hooksPath leads to hooks of other repositories, too: {path.parent}", hint=hint)
+        hint = f"Give this repository its own hooks: `git config --local core.hooksPath {own_place}`. Then try again."
+        raise RefusedError(f"core.hooksPath is shared with other repositories: {path.parent}", hint=hint)
 
 
 def is_own_hook(path: Path) -> bool:
-    """Whether memctl wrote a hook: all it does is to call memctl."""
+    """Whether memctl wrote a hook, which then only calls memctl."""
     return _MARK.encode() in _script_at(path)
 
 
 def _calls_memctl(path: Path) -> bool:
-    found = _script_at(path)
-    return b"memctl" in found and b"git hook" in found
+    script = _script_at(path)
+    return b"memctl" in script and b"git hook" in script
 
 
 def _script_at(path: Path) -> bytes:
-    """A hook, which may be a link; empty where there is none, or no file."""
+    """The script of a hook, which may be a link; empty if there is no such file."""
     return (atomic.read_given(path) or b"") if path.is_file() else b""
 
 
 def _runs_memctl(path: Path) -> bool:
-    """Whether git runs it, too: one without the right to be run is passed over."""
+    """Whether git runs memctl by this hook: git skips one that is not executable."""
     return _calls_memctl(path) and os.access(path, os.X_OK)
 
 
 def _write_hook(path: Path, name: str) -> bool:
-    """Write a hook; one that calls memctl already only gets the right to be run."""
+    """Write a hook; one that already calls memctl is only made executable."""
     if not _calls_memctl(path):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(_script(name), "utf-8")
@@ -118,13 +116,13 @@ def _write_hook(path: Path, name: str) -> bool:
 
 
 def _script(name: str) -> str:
-    missing = f'echo "memctl is not there: the {name} hook did nothing" >&2'
-    script = f'#!/bin/sh\n{_MARK}\n{_found()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
+    missing = f'echo "memctl was not found: the {name} hook did nothing" >&2'
+    script = f'#!/bin/sh\n{_MARK}\n{_find_memctl()}\n"$M" --version >/dev/null 2>&1 || {{ {missing}; exit 0; }}\n'
     return script + f'exec "$M" git hook {name}\n'
 
 
 def complete(folders: Iterable[UserFolder]) -> list[str]:
-    """Write the ignore and attributes files where they are missing: of a user who came after `memctl git init`.
+    """Write missing ignore and attributes files, as for a user added after `memctl git init`.
 
     Returns:
         the files written.
@@ -146,16 +144,16 @@ _ATTRIBUTES = ".gitattributes"
 
 
 def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, list[str]]:
-    """Make folders ready for git; a repository is made where they are in none.
+    """Prepare folders for git; create a repository if they are in none.
 
     Args:
-        root: where it is made.
+        root: where to create it.
 
     Returns:
         the working tree, whether it is new, and the files written.
 
     Raises:
-        RefusedError: `.git` is no folder, or `.memctl` is none: something would be written elsewhere.
+        RefusedError: `.git` or `.memctl` is not a folder: git or memctl would write elsewhere.
     """
     where = asking.top(root)
     if where is None:
@@ -171,8 +169,17 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
     return where or asking.need(root), where is None, written
 
 
+def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
+    """As `initialise` and `install`, for one folder; without git, only write the files."""
+    if not process.installed():
+        return None, False, layout.prepare_git(folder)
+    where, new, written = initialise(folder.root, [folder])
+    install(where)
+    return where, new, [Path(name).name for name in written]
+
+
 def _keep_private(folders: Iterable[UserFolder]) -> None:
-    """Transcripts that came without the mark, as from an archive, get it before anything is committed."""
+    """Mark transcripts as private that came unmarked, as from an archive, before anything is committed."""
     for folder in folders:
         if folder.transcripts.is_dir():
             transcripts.ensure_private(folder)
@@ -180,18 +187,19 @@ def _keep_private(folders: Iterable[UserFolder]) -> None:
 
 def _check_free(entry: Path) -> None:
     if entry.is_symlink() or (entry.exists() and not entry.is_dir()):
-        hint = "Delete it, then again: git would write through it."
-        raise RefusedError(f"{entry} is a link, or no folder", hint=hint)
+        raise RefusedError(
+            f"{entry} is a link or not a folder, so git would write elsewhere", hint="Delete it and try again."
+        )
 
 
-# Whether it is there
+# Checking
 
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that git needs for memory files: whether it is so, and what to do where it is not.
+    """Something that git needs for memory files: whether it is there, its state, and what fixes it.
 
-    `wanted` is False for what a person may do without.
+    `wanted` is False for what is optional.
     """
 
     name: str
@@ -202,7 +210,7 @@ class Finding:
 
 
 def check(folder: UserFolder) -> Iterator[Finding]:
-    """What git needs to merge and show this user's files well, and whether it is there."""
+    """What git needs to merge and show this user's files, and whether it is there."""
     where = asking.need(folder.root)
     yield Finding("repository", True, str(where))
     yield _attributes(folder)
@@ -210,10 +218,10 @@ def check(folder: UserFolder) -> Iterator[Finding]:
         set_ = process.run(where, "config", "--get", name).returncode == 0
         yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
     hooked = [name for name in HOOKS if _runs_memctl(asking.git_path(where, f"hooks/{name}"))]
-    told = ", ".join(hooked) or "none (optional)"
-    yield Finding("hooks", len(hooked) == len(HOOKS), told, "memctl git install --hooks", wanted=False)
+    names = ", ".join(hooked) or "none (optional)"
+    yield Finding("hooks", len(hooked) == len(HOOKS), names, "memctl git install --hooks", wanted=False)
     seen = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
-    yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "take it out of .gitignore")
+    yield Finding("memory.json", seen, "seen by git" if seen else "ignored by git", "remove it from .gitignore")
     yield _private(folder)
     yield from _transcripts(folder)
     yield merges(folder)
@@ -222,43 +230,43 @@ def check(folder: UserFolder) -> Iterator[Finding]:
 def _private(folder: UserFolder) -> Finding:
     if process.run(folder.root, "ls-files", "--", *_PRIVATE).stdout:
         return Finding("private files", False, "tracked", "git rm -r --cached .memctl sessions")
-    if not _ignores_private(folder) and _attributes(folder).ok:  # else that is told, and mended by the same command
+    if not _ignores_private(folder) and _attributes(folder).ok:  # else the attributes are reported, with the same fix
         return Finding("private files", False, "not in .gitignore", "memctl git init")
     return Finding("private files", True, "not tracked")
 
 
 def _transcripts(folder: UserFolder) -> Iterator[Finding]:
-    """Whether transcripts, where there are any, are in git or out of it as this machine's user decided."""
-    found = shared_transcripts.state(folder)
-    if found.files or found.shared or found.tracked:
-        told = found.problem or ("in git" if found.shared else "private to this machine")
-        way = "on" if found.shared else "off"
-        yield Finding("transcripts", not found.problem, told, f"memctl git transcripts {way}")
+    """Whether transcripts, if there are any, are in git or out of it as this machine's user decided."""
+    state = shared_transcripts.state(folder)
+    if state.files or state.shared or state.tracked:
+        place = "in git" if state.shared else "private to this machine"
+        fix = f"memctl git transcripts {'on' if state.shared else 'off'}"
+        yield Finding("transcripts", not state.problem, state.problem or place, fix)
 
 
 _PRIVATE = (".memctl", "sessions")
 
 
 def _ignores_private(folder: UserFolder) -> bool:
-    asked = (process.run(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
-    return not any(done.returncode for done in asked)
+    results = (process.run(folder.root, "check-ignore", "--quiet", "--no-index", f"{name}/file") for name in _PRIVATE)
+    return not any(done.returncode for done in results)
 
 
 def _attributes(folder: UserFolder) -> Finding:
     names = [document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name]
     names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcripts.is_shared(folder) else []
-    said = asking.ask(folder.root, "check-attr", "merge", "--", *names)
-    missing = [name for name in names if f"{name}: merge: {DRIVER}" not in said]
-    told = f"missing for {', '.join(missing)}" if missing else "name the driver"
-    return Finding("attributes", not missing, told, "memctl git init")
+    output = asking.ask(folder.root, "check-attr", "merge", "--", *names)
+    missing = [name for name in names if f"{name}: merge: {DRIVER}" not in output]
+    state = f"missing for {', '.join(missing)}" if missing else "name the driver"
+    return Finding("attributes", not missing, state, "memctl git init")
 
 
 def merges(folder: UserFolder) -> Finding:
-    """Whether memory.json waits for a person after a merge."""
+    """Whether a merge left conflicts in memory.json to settle."""
     data = atomic.read(folder.memory_file) or document.empty(folder.name)
     try:
         waiting = settling.unsettled(data)
     except InvalidDataError as problem:
         return Finding("merges", False, str(problem), problem.hint)
-    told = f"{len(waiting)} to settle" if waiting else "nothing to settle"
-    return Finding("merges", not waiting, told, "memctl conflicts")
+    state = f"{len(waiting)} to settle" if waiting else "nothing to settle"
+    return Finding("merges", not waiting, state, "memctl conflicts")

@@ -1,4 +1,4 @@
-"""The merge driver, which git calls to merge memory files; and git's own merge by lines, for what has no records."""
+"""The merge driver, which git calls for memory files; and git's own merge by lines, for files without records."""
 
 from __future__ import annotations
 
@@ -22,20 +22,20 @@ def merge_driver(base: Path, ours: Path, theirs: Path, name: str) -> tuple[int, 
         name: the file's path in the repository.
 
     Returns:
-        git's exit code (1: there are conflicts) and a sentence for the user.
+        git's exit code (1: there are conflicts) and a message for the user.
     """
     versions = (base.read_bytes(), ours.read_bytes(), theirs.read_bytes())
     try:
-        data, conflict, told = _merged(*versions, name)
+        data, conflict, note = _merged(*versions, name)
     except (InvalidDataError, RecursionError) as problem:
         data, conflict = by_lines(*versions)[0], True
-        told = f"merged by lines, for a side cannot be read: {problem}"
+        note = f"merged by lines, because a side is unreadable: {problem}"
     ours.write_bytes(data)
-    return int(conflict), f"{name}: {told}" if told else ""
+    return int(conflict), f"{name}: {note}" if note else ""
 
 
 def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, bool, str]:
-    """The merged file, whether it holds a conflict, and what to tell."""
+    """The merged file, whether it holds a conflict, and a message."""
     if kept.is_transcript("/".join(name.split("/")[-2:])):
         return merge_transcripts.merged(base, ours, theirs), False, ""
     if name.endswith(".jsonl"):
@@ -44,25 +44,25 @@ def _merged(base: bytes, ours: bytes, theirs: bytes, name: str) -> tuple[bytes, 
         data, marked = merge_texts.reflection(base, ours, theirs, by_lines)
         return data, marked, "both sides changed the same lines; settle them by hand" if marked else ""
     done = merge.memory_file(base, ours, theirs)
-    if places := "; ".join(_told(entry) for entry in done.conflicts):
+    if places := "; ".join(_conflict(entry) for entry in done.conflicts):
         then = "`memctl conflicts` settles it; then `memctl git commit`, or `git add`"
         return done.data, True, f"{places} ({then})"
     return done.data, False, "; ".join(_notes(done, ours, theirs))
 
 
 def _notes(done: merge.Merged, ours: bytes, theirs: bytes) -> Iterator[str]:
-    """What is no conflict for git, and good to know."""
+    """Notes on what is no conflict for git."""
     if keys := ", ".join(_newly_open(done.data, ours, theirs)):
         yield f"both sides gave a value to {keys} (`memctl conflicts` shows them)"
     for memory_id in done.kept_last:
-        yield f"each side kept another memory; {memory_id}, which was kept last, stands"
+        yield f"each side kept a different memory; {memory_id}, kept last, stays"
 
 
 def _newly_open(merged: bytes, *sides: bytes) -> list[str]:
-    """Keys of facts that have one value on each side, and several together."""
-    if not (found := _open_values(merged)):
+    """Keys of facts that have one value on each side, and several when merged."""
+    if not (keys := _open_values(merged)):
         return []
-    return sorted(found.difference(*(_open_values(merge.settled(side)) for side in sides)))
+    return sorted(keys.difference(*(_open_values(merge.settled(side)) for side in sides)))
 
 
 def _open_values(data: bytes) -> set[str]:
@@ -71,10 +71,10 @@ def _open_values(data: bytes) -> set[str]:
     for memory in document.parse(data).memories.values():
         if memory.key and memory.status == ACTIVE:
             values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
-    return {key for key, said in values.items() if len(said) > 1}
+    return {key for key, several in values.items() if len(several) > 1}
 
 
-def _told(entry: Mapping[str, object]) -> str:
+def _conflict(entry: Mapping[str, object]) -> str:
     who = entry["memory_id"] or "the file"
     if not entry["field"]:
         return f"{who} was deleted on one side and changed on the other"

@@ -1,7 +1,7 @@
-"""The one place that runs git, and git runs nothing: no hook, filter, driver, helper, pager, editor, no transport.
+"""The only module that runs git. Git runs no other program: no hook, filter, driver, helper, pager, editor, transport.
 
-A repository may have come with a copied folder, so what its files, its configuration, its attributes or its state name
-is switched off, whoever has set it. What cannot be switched off is refused (`trust`, `programs`).
+A repository may have come with a copied folder, so all programs that its files, configuration, attributes or state name
+are switched off, whoever set them. What cannot be switched off is refused (`trust`, `programs`).
 """
 
 from __future__ import annotations
@@ -38,14 +38,14 @@ _COMMANDS: dict[str, tuple[str, ...]] = {
     "status": ("--ignore-submodules=all",),
     "symbolic-ref": (),
 }
-"""Every command of git that memctl uses, and the options without which it may run a program."""
+"""The commands of git that memctl uses, with the options that keep them from running a program."""
 
 _WRITES = {"add", "commit", "config", "symbolic-ref"}
 _READS_FILES = {"add", "commit", "diff", "status"}
-"""These pass the contents of files through filters."""
+"""Commands that pass the contents of files through filters."""
 
 _ASKED_FOR_SETTINGS = {"config", "rev-parse"}
-"""These run nothing, and answer for what the user has set, not for what is set here."""
+"""Commands that run no program and report the user's settings, not those set here."""
 
 _SETTINGS = (
     "core.fsmonitor=false", f"core.hooksPath={os.devnull}",
@@ -53,16 +53,16 @@ _SETTINGS = (
     "maintenance.auto=false", "gc.auto=0", "rerere.enabled=false",
     "log.showSignature=false", "commit.verbose=false",
 )  # fmt: skip
-"""What would run a program: a monitor, hooks, git itself within submodules, upkeep with its hooks, merge drivers."""
+"""Switches off what would run a program: monitors, hooks, git in submodules, maintenance, merge drivers."""
 
 _PLAIN = ("color.ui=false", "color.status=false", "core.quotePath=false", "i18n.logOutputEncoding=UTF-8")
-"""What the user's own settings would put into what git prints."""
+"""Overrides the user's settings for git's output."""
 
 _OFF = {
     "filter": ("clean=", "smudge=", "process=", "required=false"),
     "hook": ("enabled=false",),
 }
-"""Programs under names of their own (`filter.NAME.clean`), and what switches them off."""
+"""Programs under names of their own (`filter.NAME.clean`), and the settings that switch them off."""
 
 _ENVIRONMENT = {
     "GIT_ALLOW_PROTOCOL": "none",
@@ -73,36 +73,36 @@ _ENVIRONMENT = {
     "GIT_EDITOR": ":",
 }
 _KEPT = ("GIT_AUTHOR_", "GIT_COMMITTER_", "GIT_CONFIG_", "GIT_CEILING_DIRECTORIES", "GIT_DISCOVERY_ACROSS_FILESYSTEM")
-"""The user's own names, settings and limits. No other variable of git's is handed on."""
+"""The user's own names, settings and limits. No other variable of git is passed on."""
 
 _OF_THE_CALLER = (
     "GIT_DIR", "GIT_WORK_TREE", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES",
     "GIT_COMMON_DIR", "GIT_NAMESPACE", "GIT_PREFIX", "GIT_QUARANTINE_PATH",
 )  # fmt: skip
-"""Where git stands when it calls a hook: perhaps in another repository than the memory's."""
+"""The repository that git works in when it calls a hook; it may be another than the memory's."""
 
 TIMEOUT = 60
 TIMEOUT_OF_COMMITS = 3600
 _LONG = {"add", "commit"}
-"""Seconds. Git that is stopped while it writes leaves its lock behind."""
+"""Seconds. If git is stopped while it writes, it leaves its lock behind."""
 
 
 def run(
     folder: Path, command: str, *arguments: str, given: bytes = b"", hook: bool = False, spoken: bool = False
 ) -> Done:
-    """Run a command of git in a folder; its exit code is the caller's to judge.
+    """Run a command of git in a folder; the caller judges its exit code.
 
     Args:
-        hook: git has called us, and its variables say which index is meant.
-        spoken: in the user's language and colours; else in English and plain, which can be read here.
+        hook: git called memctl, and its variables name the index.
+        spoken: in the user's language and colours; else plain and in English, to be parsed.
 
     Raises:
-        RefusedError: the repository is none that git may be run in.
-        StorageError: there is no git, or no such folder, or git does not come to an end.
+        RefusedError: git may not be run in this repository.
+        StorageError: there is no git or no such folder, or git did not end in time.
     """
     environment = _environment(hook=hook, spoken=spoken)
     if command == "merge-file":
-        environment["GIT_DIR"] = os.devnull  # it needs no repository, and is to look for none
+        environment["GIT_DIR"] = os.devnull  # it needs no repository, and must not look for one
     elif "GIT_DIR" not in environment:
         trust.check(folder, writes=command in _WRITES)
     settings = () if command in _ASKED_FOR_SETTINGS else _SETTINGS if spoken else (*_SETTINGS, *_PLAIN)
@@ -112,7 +112,7 @@ def run(
 
 
 def configuration(folder: Path) -> list[tuple[str, str, str]]:
-    """What is set for a folder, in git's order: where (`local`, `global`, …), the key, the value.
+    """The settings of a folder, in git's order: scope (`local`, `global`, …), key, value.
 
     Raises:
         RefusedError, StorageError: as `run`.
@@ -122,10 +122,10 @@ def configuration(folder: Path) -> list[tuple[str, str, str]]:
 
 
 def switched_off(configured: list[tuple[str, str, str]]) -> list[str]:
-    """The settings that switch off every program under a name of its own.
+    """The settings that switch off each program under a name of its own.
 
     Raises:
-        RefusedError: a name that cannot be handed to git.
+        RefusedError: a name cannot be passed to git.
     """
     named = dict.fromkeys((section, name) for _, key, _ in configured for section, name in _named(key))
     for section, name in named:
@@ -157,7 +157,7 @@ def _run(
     import subprocess
 
     if not (program := _program(environment)) or not folder.is_dir():
-        hint = "Install git, or look at the folder: memory works without git."
+        hint = "Install git, or check the folder. Memory works without git."
         raise StorageError(f"cannot run git in {folder}", hint=hint)
     set_ = [word for setting in ("safe.bareRepository=explicit", *settings) for word in ("-c", setting)]
     seconds = TIMEOUT_OF_COMMITS if command[0] in _LONG else TIMEOUT
@@ -174,19 +174,19 @@ def _run(
 
 
 def installed() -> bool:
-    """Whether there is a git."""
+    """Whether git is installed."""
     return _program(_environment(hook=False, spoken=False)) != ""
 
 
 def _program(environment: dict[str, str]) -> str:
-    """The path of git; empty where there is none."""
+    """The path of git; empty if there is none."""
     import shutil
 
     return shutil.which("git", path=environment["PATH"]) or ""
 
 
 def _environment(*, hook: bool, spoken: bool) -> dict[str, str]:
-    """The variables for git. A relative entry of `PATH` would mean the folder that git is run in."""
+    """The variables for git; without relative entries of `PATH`, which would mean the folder that git runs in."""
     kept = {
         name: value
         for name, value in os.environ.items()

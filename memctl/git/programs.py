@@ -1,4 +1,4 @@
-"""What git itself would run in a repository: memctl does not, and says so where the result would be another."""
+"""Programs that git itself would run in a repository. memctl does not run them, and says so where that matters."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from memctl.git.installation import Finding, is_own_hook, settings
 from memctl.storage.files.layout import UserFolder
 
 CHECKS = ("pre-commit", "prepare-commit-msg", "commit-msg", "reference-transaction")
-"""Hooks that may refuse a commit, or change it."""
+"""Hooks that may refuse or change a commit."""
 
 _NAMES_A_PROGRAM = re.compile(
     r"core\.(fsmonitor|hookspath|editor|pager|askpass|sshcommand|gitproxy|alternaterefscommand)|pager\..*"
@@ -29,14 +29,14 @@ _NAMES_A_PROGRAM = re.compile(
 
 
 def named_here(folder: UserFolder) -> Finding:
-    """Programs that a repository's own settings and hooks name, memctl's apart: memctl does not run them, git does."""
+    """Programs, other than memctl's, that a repository's own settings and hooks name."""
     where = asking.need(folder.root)
     own = settings()
     local = [(key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")]
     keys = {key for key, value in local if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value}
-    told = ", ".join([*sorted(keys), *_foreign_hooks(asking.git_path(where, "hooks"))])
-    fix = "git runs them and memctl does not; if they are not yours: `git config --unset KEY`, delete the hook"
-    return Finding("programs", not told, told or "none but memctl's", fix, wanted=False)
+    programs = ", ".join([*sorted(keys), *_foreign_hooks(asking.git_path(where, "hooks"))])
+    fix = "git runs them, memctl does not; if they are not yours: `git config --unset KEY`, delete the hook"
+    return Finding("programs", not programs, programs or "none but memctl's", fix, wanted=False)
 
 
 def _foreign_hooks(folder: Path) -> list[str]:
@@ -49,12 +49,12 @@ def _runs(path: Path) -> bool:
 
 
 def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool) -> None:
-    """Refuse a commit for which git would run a program whose work would be missed.
+    """Refuse a commit for which git would run a program that matters.
 
     Args:
-        places: what is to be committed, as git's pathspecs.
-        verify: hooks count.
-        sign: a setting that commits be signed counts.
+        places: what to commit, as git's pathspecs.
+        verify: hooks matter.
+        sign: signing matters.
 
     Raises:
         RefusedError: there is such a program.
@@ -62,24 +62,24 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
     with_git = f"git -C {shlex.quote(str(where))} commit"
     if hooks := list(_hooks(where)) if verify else ():
         hint = f"`git add`, then `{with_git}` runs them; --no-verify commits without."
-        raise RefusedError(f"memctl runs no hooks, and there are some: {', '.join(hooks)}", hint=hint)
+        raise RefusedError(f"memctl does not run the hooks of this repository: {', '.join(hooks)}", hint=hint)
     if sign and _signs(where):
         hint = f"`git add`, then `{with_git}` signs; --no-gpg-sign commits without."
-        raise RefusedError("memctl does not sign, and commit.gpgSign is set", hint=hint)
+        raise RefusedError("memctl does not sign commits, but commit.gpgSign is set", hint=hint)
     if nested := list(_nested(where, places)):
-        hint = f"Take its .git away, or name it in .gitignore; or commit with git itself: `git add`, then `{with_git}`."
-        raise RefusedError(f"git runs within a repository of its own, which memctl does not: {nested[0]}", hint=hint)
+        hint = f"Remove its .git, or add it to .gitignore; or commit with git itself: `git add`, then `{with_git}`."
+        raise RefusedError(f"memctl does not commit a nested repository: {nested[0]}", hint=hint)
     if filtered := list(_filtered(where, places)):
         more = f" and {len(filtered) - 3} more" if len(filtered) > 3 else ""
-        hint = f"Commit it with git itself: `git add`, then `{with_git}`; or take the filter out of .gitattributes."
-        raise RefusedError(f"memctl runs no filters, and git has one for {', '.join(filtered[:3])}{more}", hint=hint)
+        hint = f"Commit it with git itself: `git add`, then `{with_git}`; or remove the filter from .gitattributes."
+        raise RefusedError(f"memctl does not run the filter for {', '.join(filtered[:3])}{more}", hint=hint)
     if asking.git_path(where, "MERGE_AUTOSTASH").exists():
         hint = f"Conclude it with git itself: `git add`, then `{with_git}`."
-        raise RefusedError("git applies a stash after this merge, which memctl does not", hint=hint)
+        raise RefusedError("git applies a stash after this merge, memctl does not", hint=hint)
 
 
 def _hooks(where: Path) -> Iterator[str]:
-    """Hooks that git would run for a commit, memctl's own apart; in files, and in the configuration (git 2.54)."""
+    """Hooks, other than memctl's, that git would run for a commit; in files and in the configuration (git 2.54)."""
     for name in CHECKS:
         path = asking.git_path(where, f"hooks/{name}")
         if _runs(path) and not is_own_hook(path):
@@ -94,7 +94,7 @@ def _signs(where: Path) -> bool:
 
 
 def _nested(where: Path, places: Iterable[str]) -> Iterator[str]:
-    """Repositories within the places: git calls itself there to see whether they are changed."""
+    """Repositories within the places, in which git would run itself."""
     staged = asking.names(process.run(where, "ls-files", "-z", "--stage", "--", *places).stdout)
     yield from (line.partition("\t")[2] for line in staged if line.startswith(_LINKED))
     others = process.run(where, "ls-files", "-z", "--others", "--exclude-standard", "--", *places).stdout
@@ -102,7 +102,7 @@ def _nested(where: Path, places: Iterable[str]) -> Iterator[str]:
 
 
 _LINKED = "160000 "
-"""The mode of an entry that stands for another repository."""
+"""The mode of an entry for a nested repository."""
 
 
 def _filtered(where: Path, places: Iterable[str]) -> Iterator[str]:
@@ -112,5 +112,5 @@ def _filtered(where: Path, places: Iterable[str]) -> Iterator[str]:
     if not filters:
         return
     files = process.run(where, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places).stdout
-    said = asking.names(process.run(where, "check-attr", "-z", "--stdin", "filter", given=files).stdout)
-    yield from (path for path, name in zip(said[::3], said[2::3], strict=False) if name in filters)
+    output = asking.names(process.run(where, "check-attr", "-z", "--stdin", "filter", given=files).stdout)
+    yield from (path for path, name in zip(output[::3], output[2::3], strict=False) if name in filters)

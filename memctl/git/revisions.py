@@ -1,4 +1,4 @@
-"""A user's files as git has them: reading only, and only from git's objects."""
+"""A user's files in the commits of git; reads git's objects only."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def find(folder: Path, revision: str) -> Commit | None:
     """The commit a revision means (`HEAD~2`, a hash, a tag, a branch).
 
     Returns:
-        None where there is no such commit, no repository, or no git, or the text cannot name a revision.
+        None if there is no such commit, repository or git, or the text cannot name a revision.
     """
     if not is_name(revision):
         return None
@@ -47,7 +47,7 @@ def find(folder: Path, revision: str) -> Commit | None:
 
 
 def last_before(folder: Path, moment: datetime) -> Commit | None:
-    """The last commit made up to a time, as seen from HEAD; None where there is none."""
+    """The last commit made up to a time, as seen from HEAD; None if there is none."""
     if find(folder, "HEAD") is None:
         return None
     until = f"--before={moment.astimezone(UTC):%Y-%m-%dT%H:%M:%SZ}"
@@ -55,16 +55,16 @@ def last_before(folder: Path, moment: datetime) -> Commit | None:
 
 
 def _commit(folder: Path, command: str, *question: str) -> Commit | None:
-    code, said, _ = _asked(folder, command, *question)
-    name = said.decode("ascii", "replace").strip()
+    code, output, _ = _run(folder, command, *question)
+    name = output.decode("ascii", "replace").strip()
     if code or not re.fullmatch(r"[0-9a-f]{40}|[0-9a-f]{64}", name):
         return None
-    made = re.search(rb"^committer .* (\d+) [-+]\d{4}$", _git(folder, "cat-file", "commit", name), re.MULTILINE)
-    return Commit(name, _time(int(made[1])) if made else _time(0))
+    committed = re.search(rb"^committer .* (\d+) [-+]\d{4}$", _git(folder, "cat-file", "commit", name), re.MULTILINE)
+    return Commit(name, _time(int(committed[1]) if committed else 0))
 
 
 def _time(seconds: int) -> datetime:
-    """The time a commit says it was made at; the first one where no calendar has it."""
+    """The time of a commit; the epoch if it is out of range."""
     try:
         return datetime.fromtimestamp(seconds, UTC)
     except (OverflowError, OSError, ValueError):
@@ -72,42 +72,42 @@ def _time(seconds: int) -> datetime:
 
 
 def read(folder: Path, commit: Commit, path: str) -> bytes | None:
-    """A file of the folder as it is in a commit; None where it is not in it."""
+    """A file of the folder in a commit; None if the commit does not have it."""
     return contents(folder, tree(folder, commit, [path])).get(path)
 
 
 def tree(folder: Path, commit: Commit, paths: Sequence[str]) -> dict[str, str]:
     """The regular files of a commit below some paths of the folder, with the names of their contents."""
-    listed = _git(folder, "ls-tree", "-r", "-z", commit.name, "--", *paths)
-    found = {}
-    for line in filter(None, listed.split(b"\0")):
+    output = _git(folder, "ls-tree", "-r", "-z", commit.name, "--", *paths)
+    names = {}
+    for line in filter(None, output.split(b"\0")):
         about, _, path = line.partition(b"\t")
         mode, _, name = about.decode("ascii").split(" ")[:3]
         if mode.startswith(_REGULAR):
-            found[os.fsdecode(path)] = name
-    return found
+            names[os.fsdecode(path)] = name
+    return names
 
 
 def contents(folder: Path, wanted: dict[str, str]) -> dict[str, bytes]:
     """The contents with these names, by path."""
     if not wanted:
         return {}
-    said = _git(folder, "cat-file", "--batch", given="".join(f"{name}\n" for name in wanted.values()).encode())
-    found: dict[str, bytes] = {}
+    output = _git(folder, "cat-file", "--batch", given="".join(f"{name}\n" for name in wanted.values()).encode())
+    result: dict[str, bytes] = {}
     at = 0
     for path in wanted:
-        end = said.index(b"\n", at)
-        head = said[at:end].split()
+        end = output.index(b"\n", at)
+        head = output[at:end].split()
         if len(head) != 3:  # "… missing": a partial clone that did not fetch it
             raise StorageError(f"git does not have the content of {path}", hint="Fetch it, or `git fsck`.")
         size = int(head[2])
-        found[path] = said[end + 1 : end + 1 + size]
+        result[path] = output[end + 1 : end + 1 + size]
         at = end + 1 + size + 1
-    return found
+    return result
 
 
 def content_name(data: bytes, like: str) -> str:
-    """The name git gives to a content, by the hash whose names look `like` this one."""
+    """The name that git gives to contents, by the hash algorithm of the name `like`."""
     hashed = hashlib.sha256 if len(like) == 64 else hashlib.sha1
     return hashed(b"blob %d\0" % len(data) + data).hexdigest()
 
@@ -118,20 +118,20 @@ def _git(folder: Path, command: str, *arguments: str, given: bytes = b"") -> byt
     Raises:
         StorageError: it failed.
     """
-    code, said, complaint = _asked(folder, command, *arguments, given=given)
+    code, output, complaint = _run(folder, command, *arguments, given=given)
     if code:
         raise StorageError(f"git: {complaint or f'exit code {code}'}")
-    return said
+    return output
 
 
 _NO_REPOSITORY = "not a git repository"
 
 
-def _asked(folder: Path, command: str, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
-    """Exit code of git, what it prints, and what it complains of. It asks nobody, fetches nothing, and takes no lock.
+def _run(folder: Path, command: str, *arguments: str, given: bytes = b"") -> tuple[int, bytes, str]:
+    """The exit code of git, its output, and its error message. It asks nothing, fetches nothing, takes no lock.
 
     Raises:
-        StorageError: there is a repository, and git will not or cannot read it.
+        StorageError: git cannot read the repository.
     """
     if not process.installed():
         return 127, b"", "git is not installed"

@@ -1,4 +1,4 @@
-"""What merges left for a person: conflicts, conflict markers; and settling what git merged by lines."""
+"""Conflicts and conflict markers that merges left; and settling what git merged by lines."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def unsettled(data: bytes) -> list[str]:
     """Ids of the conflicts that merges left in a `memory.json`.
 
     Raises:
-        InvalidDataError: it cannot be read.
+        InvalidDataError: it is unreadable.
     """
     listed = merge_values.listed_in(document.parse(data).header)
     return [
@@ -42,9 +42,9 @@ def marked_in(folder: UserFolder, names: Iterable[str]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Settled:
-    """What became of files with conflict markers: their names, conflicts that are left, and where copies are kept.
+    """Settled files with conflict markers, the conflicts left in them, and where copies of the files are kept.
 
-    `by_hand` are the places of markers in reflections, whose text only a person can settle.
+    `by_hand` are the places of markers in reflections, which only the user can settle.
     """
 
     files: tuple[str, ...] = ()
@@ -54,14 +54,14 @@ class Settled:
 
 
 def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
-    """Merge what git left with conflict markers: `memory.json` by records, the log of feedback by lines, transcripts by
-    messages.
+    """Merge files that git left with conflict markers: `memory.json` by record, the log of feedback by line,
+    transcripts by message.
 
-    Both sides come from git's index where the file is as git wrote it, else from between the markers. A copy of the
-    file as it was is kept below `.memctl/state/displaced/`.
+    Both sides come from git's index if the file is as git wrote it, else from between the markers. A copy of the file
+    is kept below `.memctl/state/displaced/`.
 
     Raises:
-        InvalidDataError: the sides cannot be read.
+        InvalidDataError: the sides are unreadable.
         RefusedError: `.memctl` is a link.
     """
     layout.check_private(folder)
@@ -81,7 +81,7 @@ def settle(folder: UserFolder, *, timeout: float = 5.0) -> Settled:
 
 
 def _settle_file(folder: UserFolder, name: str) -> str:
-    """Merge what is between the markers of a file; returns where the copy of it is, empty where it has none."""
+    """Merge what is between the markers of a file; the path of its copy, empty if it has no markers."""
     data = atomic.read(folder.root / name, folder.root)
     if data is None or not document.conflict_line(data.decode("utf-8", "replace")):
         return ""
@@ -102,7 +102,7 @@ def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:
     try:
         return merge.memory_file(base, ours, theirs, base_known=known).data
     except InvalidDataError:
-        # Markers within markers that were committed once: what git merged can be read where its result cannot.
+        # Markers within markers, committed earlier: what git merged is readable, its result is not.
         first, mine, yours = _staged(folder.root, document.FILE_NAME)
         if mine is None or yours is None:
             raise
@@ -110,18 +110,18 @@ def _settled_memories(folder: UserFolder, marked: bytes) -> bytes:
 
 
 def _sides(folder: Path, name: str, marked: bytes) -> tuple[bytes | None, bytes, bytes, bool]:
-    """Base, ours, theirs, and whether the base is known: a marked file need not tell it."""
+    """Base, ours, theirs, and whether the base is known: a marked file may not have it."""
     base, ours, theirs = merge_texts.marked_sides(marked)
     first, mine, yours = _staged(folder, name)
     if mine is None or yours is None:
         return base, ours, theirs, base is not None
     if merge_texts.marked_sides(merging.by_lines(first or b"", mine, yours)[0])[1:] == (ours, theirs):
-        return first, mine, yours, True  # nobody has touched it since
+        return first, mine, yours, True  # unchanged since git wrote it
     return (base if base is not None else first), ours, theirs, True
 
 
 def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes | None]:
-    """Base, ours and theirs as git keeps them while a merge waits; None where it has none."""
+    """Base, ours and theirs as git keeps them during a merge; None for those it does not have."""
     if not _in_repository(folder):
         return None, None, None
     return asking.content(folder, ":1", name), asking.content(folder, ":2", name), asking.content(folder, ":3", name)

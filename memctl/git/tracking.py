@@ -1,5 +1,5 @@
-"""Whether git tracks what memctl keeps for itself: a branch could then bring another's log, and take one's own away;
-and whether it tracks transcripts that nobody on this machine put there.
+"""Whether git tracks local state, so that a branch could replace the log; and whether it tracks transcripts that nobody
+on this machine put there.
 """
 
 from __future__ import annotations
@@ -14,25 +14,25 @@ from memctl.storage.files.layout import PRIVATE, UserFolder
 
 
 def refuse_tracked(folder: UserFolder) -> None:
-    """Go on only if git does not track `.memctl/`. Git is asked once for each state of its index.
+    """Refuse to go on if git tracks `.memctl/`. Git is run once for each state of its index.
 
     Raises:
-        RefusedError: it does, with the command that ends it.
+        RefusedError: git tracks it; with the command that ends this.
     """
     stamp = _index_stamp(folder.root)
     if not stamp or stamp == watermark.of(folder).untracked:
         return
     if tracked(folder.root, PRIVATE):
         raise RefusedError(
-            f"git tracks {PRIVATE} in {folder.root}: a branch would change what memctl keeps for this machine alone",
-            hint=f"Take it out of git, it stays on disk: git -C {folder.root} rm -r --cached {PRIVATE} && git commit",
+            f"git tracks {PRIVATE} in {folder.root}: a branch would change the local state of this machine",
+            hint=f"Remove it from git, it stays on disk: git -C {folder.root} rm -r --cached {PRIVATE} && git commit",
         )
     watermark.note(folder, untracked=stamp)
 
 
 def tracks_transcripts(folder: UserFolder) -> bool:
-    """Whether git tracks transcripts that this machine's user did not put under git, as in a clone: what is added to
-    those would leave with the next commit. Git is asked once for each state of its index."""
+    """Whether git tracks transcripts that this machine's user did not put under git, as in a clone: messages added to
+    them would be published with the next commit. Git is run once for each state of its index."""
     stamp = _index_stamp(folder.root)
     if not stamp or stamp == watermark.of(folder).without_transcripts or transcripts.is_shared(folder):
         return False
@@ -43,32 +43,32 @@ def tracks_transcripts(folder: UserFolder) -> bool:
 
 
 def tracked(root: Path, place: str) -> list[str]:
-    """The files below a place that git tracks; none where git cannot say."""
-    from memctl.git import asking, process  # only where the index of git has changed
+    """The files below a place that git tracks; none if git fails."""
+    from memctl.git import asking, process  # needed only if the index of git has changed
 
     try:
         return asking.names(process.run(root, "ls-files", "-z", "--", f":(icase){place}").stdout)
     except MemctlError:
-        return []  # no git, or a repository that memctl runs none in: what arrives by it is not believed anyway
+        return []  # no git, or a repository it is not run in: state that arrives by it is not trusted anyway
 
 
 def _index_stamp(root: Path) -> str:
-    """What tells one state of the index of the repository around a folder from another; empty where there is none."""
+    """Identifies the state of the index of the repository around a folder; empty if there is none."""
     for place in (root, *root.parents):
         git = place / ".git"
         if os.path.lexists(git):
             try:
-                found = (_linked(git) / "index").stat()
+                status = (_linked(git) / "index").stat()
             except OSError:
                 return ""
-            if not stat.S_ISREG(found.st_mode):
-                return ""  # a pipe, which git would wait for
-            return f"{git}:{found.st_ino}:{found.st_size}:{found.st_mtime_ns}"
+            if not stat.S_ISREG(status.st_mode):
+                return ""  # a pipe, on which git would wait
+            return f"{git}:{status.st_ino}:{status.st_size}:{status.st_mtime_ns}"
     return ""
 
 
 def _linked(git: Path) -> Path:
-    """Git's own folder; in a worktree or a submodule, a file says where it is."""
+    """Git's own folder; in a worktree or a submodule, a file names it."""
     if git.is_dir():
         return git
     with open(git, "rb", opener=atomic.regular) as file:

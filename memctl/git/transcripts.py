@@ -1,4 +1,4 @@
-"""Transcripts in git: only where this machine's user says so."""
+"""Transcripts in git, which this machine's user must allow."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class State:
         shared: whether this machine's user put them there.
         private: whether an ignore file keeps them out.
         files: how many transcripts there are; `size`: their bytes.
-        tracked: files of theirs that git tracks.
+        tracked: the files of transcripts that git tracks.
     """
 
     shared: bool
@@ -33,18 +33,18 @@ class State:
 
     @property
     def problem(self) -> str:
-        """What is not as this machine's user decided; empty where all is."""
+        """What differs from the decision of this machine's user; empty if nothing does."""
         if self.tracked and not self.shared:
-            return f"git tracks {len(self.tracked)} of their files, and nobody on this machine put them there"
+            return f"git tracks {len(self.tracked)} files of transcripts that were not put under git on this machine"
         if self.shared and self.private:
-            return "an ignore file keeps them out, although they were put under git"
+            return "an ignore file keeps transcripts out of git, although they were put under git"
         if self.files and not self.shared and not self.private:
-            return "nothing keeps them out of git"
+            return "nothing keeps transcripts out of git"
         return ""
 
 
 def state(folder: UserFolder) -> State:
-    """How things are."""
+    """The present state."""
     names = transcripts.files(folder)
     size = sum((folder.root / name).lstat().st_size for name in names)
     private = transcripts.is_private_mark(atomic.read(folder.root / transcripts.MARK, folder.root))
@@ -53,8 +53,8 @@ def state(folder: UserFolder) -> State:
 
 
 def put(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
-    """Put the transcripts under git, with the attribute by which they are merged; or out of it again. Nothing is
-    committed, and what git tracks already it goes on tracking.
+    """Put the transcripts under git, with the attribute for merging them; or take them out again. This commits nothing,
+    and git keeps tracking what it already tracks.
 
     Raises:
         NotFoundError: the folder is in no repository.

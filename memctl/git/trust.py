@@ -1,4 +1,4 @@
-"""Repositories that git is not run in: those that files of a folder pretend to be, and those that lead elsewhere."""
+"""Repositories that git is not run in: bare ones among a folder's files, and those that lead elsewhere."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ from pathlib import Path
 from memctl.errors import RefusedError, StorageError
 
 _LARGEST = 64 * 1024
-"""Bytes of a configuration that are looked at."""
+"""Bytes of a configuration that are read."""
 
 
 def check(folder: Path, *, writes: bool = False) -> None:
-    """Refuse the repository that git would find from a folder, where it may do harm.
+    """Refuse the repository that git would find from a folder, if it may do harm.
 
     Args:
-        writes: git is to write into it.
+        writes: git will write to it.
 
     Raises:
-        RefusedError: it is bare and lies among the files; or git would write elsewhere through it.
-        StorageError: it cannot be looked at.
+        RefusedError: it is bare and among the files; or git would write elsewhere through it.
+        StorageError: it is unreadable.
     """
     try:
         _check(folder.resolve(), writes=writes)
     except (OSError, RuntimeError, ValueError) as problem:
-        raise StorageError(f"cannot look at the repository of {folder}: {problem}") from None
+        raise StorageError(f"cannot read the repository of {folder}: {problem}") from None
 
 
 def _check(here: Path, *, writes: bool) -> None:
@@ -36,16 +36,16 @@ def _check(here: Path, *, writes: bool) -> None:
         if is_repository(place):
             hint = f"Git would take its settings from there. Move HEAD, objects and refs out of {place}."
             raise RefusedError(f"{place} holds a bare git repository among its files", hint=hint)
-        found = _repository_of(place)
-        if found is not None and is_repository(found):
+        repository = _repository_of(place)
+        if repository is not None and is_repository(repository):
             if writes:
-                _check_leads_back(place, found)
-                _check_links(found)
+                _check_leads_back(place, repository)
+                _check_links(repository)
             return
 
 
 def is_repository(place: Path) -> bool:
-    """Whether git takes a folder for a repository by what lies in it."""
+    """Whether git takes a folder for a repository, by its contents."""
     head = place / "HEAD"
     if not os.path.lexists(head) or stat.S_ISDIR(head.lstat().st_mode):
         return False
@@ -53,7 +53,7 @@ def is_repository(place: Path) -> bool:
 
 
 def _repository_of(place: Path) -> Path | None:
-    """Where the `.git` of a folder leads; None where there is none, or git does not understand it either."""
+    """The folder that the `.git` of a folder names; None if there is none that git understands."""
     entry = place / ".git"
     if os.path.isdir(entry):  # noqa: PTH112
         return entry.resolve()
@@ -62,7 +62,7 @@ def _repository_of(place: Path) -> Path | None:
 
 
 def _text(path: Path) -> str:
-    """The beginning of a file; empty where it is none."""
+    """The beginning of a file; empty if it is not a file."""
     try:
         if not os.path.isfile(path):  # noqa: PTH113
             return ""
@@ -72,51 +72,51 @@ def _text(path: Path) -> str:
         return ""
 
 
-def _check_leads_back(place: Path, found: Path) -> None:
-    """Refuse to write into a repository that lies elsewhere and knows nothing of this folder.
+def _check_leads_back(place: Path, repository: Path) -> None:
+    """Refuse to write to a repository that is elsewhere and does not name this folder.
 
     Raises:
-        RefusedError: it would be somebody's other repository that is changed.
+        RefusedError: another repository would be changed.
     """
-    common = _common(found)
-    if common != found and found.parent != common / "worktrees":
-        raise RefusedError(f"{found} shares the repository {common} and is no worktree of it", hint=_BEFORE_GIT)
-    if found == place / ".git" or _is_worktree(place, found) or _names_a_tree(found):
+    common = _common(repository)
+    if common != repository and repository.parent != common / "worktrees":
+        raise RefusedError(f"{repository} shares the repository {common} but is not a worktree of it", hint=_BEFORE_GIT)
+    if repository == place / ".git" or _is_worktree(place, repository) or _names_a_tree(repository):
         return
-    named = f"git config --file {shlex.quote(str(found / 'config'))} core.worktree {shlex.quote(str(place))}"
-    hint = f"If it is meant, say so there: `{named}`."
-    raise RefusedError(f"{place / '.git'} leads to {found}, which does not name this folder", hint=hint)
+    named = f"git config --file {shlex.quote(str(repository / 'config'))} core.worktree {shlex.quote(str(place))}"
+    hint = f"If this is intended, set it there: `{named}`."
+    raise RefusedError(f"{place / '.git'} leads to {repository}, which does not name this folder", hint=hint)
 
 
-_BEFORE_GIT = "If the folder is a copy from elsewhere, delete its .git, then `memctl git init`."
+_BEFORE_GIT = "If the folder is a copy from elsewhere, delete its .git, then run `memctl git init`."
 
 
-def _common(found: Path) -> Path:
-    """The repository that this one shares with other worktrees; itself where it shares none."""
-    shared = _text(found / "commondir").strip()
-    return (found / shared).resolve() if shared else found
+def _common(repository: Path) -> Path:
+    """The repository that this one shares with other worktrees; itself if it shares none."""
+    shared = _text(repository / "commondir").strip()
+    return (repository / shared).resolve() if shared else repository
 
 
-def _is_worktree(place: Path, found: Path) -> bool:
-    back = _text(found / "gitdir").strip()
-    return bool(back) and (found / back).parent.resolve() == place
+def _is_worktree(place: Path, repository: Path) -> bool:
+    back = _text(repository / "gitdir").strip()
+    return bool(back) and (repository / back).parent.resolve() == place
 
 
-def _names_a_tree(found: Path) -> bool:
-    """Whether it says where its files are: git then works nowhere else."""
-    return any(re.search(r"\bworktree\s*=", _text(found / name)) for name in ("config", "config.worktree"))
+def _names_a_tree(repository: Path) -> bool:
+    """Whether it names its working tree: git then works nowhere else."""
+    return any(re.search(r"\bworktree\s*=", _text(repository / name)) for name in ("config", "config.worktree"))
 
 
-def _check_links(found: Path) -> None:
-    """Refuse links in what git writes: through one, it would write into any file.
+def _check_links(repository: Path) -> None:
+    """Refuse links in what git writes: through one, it could write to any file.
 
     Raises:
         RefusedError: there is one.
     """
-    for root in dict.fromkeys((found, _common(found))):
+    for root in dict.fromkeys((repository, _common(repository))):
         for path in _written(root):
             if path.is_symlink():
-                hint = f"Git would write through it. Put the real one in its place. {_BEFORE_GIT}"
+                hint = f"Git would write through it. Replace it by the real file or folder. {_BEFORE_GIT}"
                 raise RefusedError(f"{path} is a symbolic link", hint=hint)
 
 

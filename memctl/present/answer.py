@@ -11,17 +11,16 @@ if TYPE_CHECKING:
     from memctl.core.models import Hit, Reranking, Route
 
 SHOWN_LINES, SHOWN_WIDTH = 6, 500
-"""How much of a hit a terminal shows; `memctl show` prints all of it."""
+"""How much of a hit a terminal shows; `memctl show` prints it whole."""
 
 MORE_LINES, MORE_WIDTH = 50, 2_000
-"""The same for a pipe. What is cut says so."""
+"""The same for a pipe."""
 
 LEAST_SHOWN = 0.0005
-"""A part of a score that would be printed as zero is left out."""
-
+"""Parts of a score that would be printed as zero are left out."""
 
 FAR = 0.2
-"""Relevance below which a hit that shares no word with the question is no answer, only the nearest there is."""
+"""Relevance below which a hit that shares no word with the question is not an answer, only the nearest one."""
 
 
 def is_far(hits: Sequence[Hit]) -> bool:
@@ -29,21 +28,21 @@ def is_far(hits: Sequence[Hit]) -> bool:
     return bool(hits) and not any(hit.matched or hit.relevance >= FAR for hit in hits)
 
 
-def hit(number: int, found: Hit, *, explain: bool, brief: bool) -> Iterator[str]:
+def hit(number: int, shown: Hit, *, explain: bool, brief: bool) -> Iterator[str]:
     """The lines of a hit: its relevance, what it is, its text.
 
     Args:
-        explain: with how it earned its place.
-        brief: with as much of its text as a terminal shows.
+        explain: add its score and the parts of it.
+        brief: shorten the text as for a terminal.
     """
-    yield f"{number:>2}. {found.relevance:.2f}  {_owner(found)}{memory_line(found.memory)}".rstrip()
-    for line in _text(found.memory.content, brief):
+    yield f"{number:>2}. {shown.relevance:.2f}  {_owner(shown)}{memory_line(shown.memory)}".rstrip()
+    for line in _text(shown.memory.content, brief):
         yield f"    {line}"
-    if found.via and found.memory.layer not in ("DOC", "MSG"):
-        yield f"    (by its reflection {found.via})"
+    if shown.via and shown.memory.layer not in ("DOC", "MSG"):
+        yield f"    (by its reflection {shown.via})"
     if explain:
-        parts = "  ".join(f"{name} {value:+.3f}" for name, value in found.parts.items() if abs(value) >= LEAST_SHOWN)
-        yield f"    score {found.score:.3f} = {parts}   words: {', '.join(found.matched) or '-'}"
+        parts = "  ".join(f"{name} {value:+.3f}" for name, value in shown.parts.items() if abs(value) >= LEAST_SHOWN)
+        yield f"    score {shown.score:.3f} = {parts}   words: {', '.join(shown.matched) or '-'}"
 
 
 def _text(content: str, brief: bool) -> list[str]:
@@ -54,18 +53,17 @@ def _text(content: str, brief: bool) -> list[str]:
     return [*(one_line(line, width) for line in lines[:most]), *more]
 
 
-def owned_id(found: Hit) -> str:
-    """The id of a hit, behind the name of its user where that is another."""
-    return f"{_owner(found)}{found.memory.memory_id}"
+def owned_id(shown: Hit) -> str:
+    """The id of a hit, after the name of its user if that is another."""
+    return f"{_owner(shown)}{shown.memory.memory_id}"
 
 
-def _owner(found: Hit) -> str:
-    """What stands before the id of another user's memory."""
-    return f"{found.owner}/" if found.owner else ""
+def _owner(shown: Hit) -> str:
+    return f"{shown.owner}/" if shown.owner else ""
 
 
 def route(taken: Route) -> str:
-    """Where a question was sent, and why."""
+    """The route of a question, and why."""
     where = ", ".join(taken.categories) or "every category"
     cues = f" by {', '.join(repr(cue) for cue in taken.cues)}" if taken.cues else ""
     more = "; widened, because hits elsewhere are as good or the routed ones too few" if taken.widened else ""
@@ -74,5 +72,5 @@ def route(taken: Route) -> str:
 
 
 def reranked(done: Reranking) -> str:
-    """What a reranker did and cost, for a person."""
+    """What a reranker did and how long it took."""
     return f"reranked {done.candidates} candidates with {done.model} in {done.milliseconds:.0f} ms"

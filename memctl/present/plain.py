@@ -1,9 +1,10 @@
-"""Text that is safe to show, shortened in one way; and the words for a day, a size, a memory."""
+"""Safe text for a terminal, shortened alike everywhere; and days, sizes, counts and memories in words."""
 
 from __future__ import annotations
 
 import re
 import sys
+from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from memctl.core.text import shortening
@@ -31,8 +32,30 @@ def one_line(text: str, width: int = sys.maxsize) -> str:
 
 
 def safe_json(text: str) -> str:
-    """JSON with what a terminal would obey written as escapes; it means the same."""
+    """JSON with control characters written as escapes; it means the same."""
     return _UNSAFE_IN_JSON.sub(lambda match: f"\\u{ord(match[0]):04x}", text)
+
+
+def counted(number: int, one: str, many: str = "") -> str:
+    """A number of things: `1 memory`, `2 memories`; `many` is `one` with an s unless it is given."""
+    return f"{number:,} {one if number == 1 else many or f'{one}s'}"
+
+
+def times(number: int) -> str:
+    return "once" if number == 1 else f"{number} times"
+
+
+def some(names: Sequence[str], most: int) -> str:
+    """The first names, and how many more there are."""
+    more = len(names) - most
+    return ", ".join(names[:most]) + (f" and {more:,} more" if more > 0 else "")
+
+
+def json_text(value: object) -> str:
+    """A value as JSON on one line; a text as it is."""
+    import json
+
+    return value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, default=str)
 
 
 def day(moment: datetime | None) -> str:
@@ -50,7 +73,7 @@ def size(size: int) -> str:
 
 
 def _message_line(memory: Memory) -> str:
-    """One line about a message: who said it, when, in which session."""
+    """One line about a message: when, by which speaker, in which session."""
     from memctl.context.fence import speaker_of
 
     about = memory.metadata

@@ -1,4 +1,4 @@
-"""What `--json` prints of sessions, tasks, strategies and other features: one shape each."""
+"""The JSON documents of sessions, tasks, strategies and other features."""
 
 from __future__ import annotations
 
@@ -6,20 +6,18 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.present.shapes import memory_json, reranked_json
-from memctl.storage.files.layout import path_of
 
 if TYPE_CHECKING:
-    from memctl.conflicts.contradictions import Contradiction
     from memctl.consolidation.duplicates import Merge
     from memctl.consolidation.made import Made
     from memctl.consolidation.service import ConsolidationReport
     from memctl.context.service import ContextPack
     from memctl.conversations.service import Summary
     from memctl.core.models import Hit, Memory
-    from memctl.core.operations import Operation
     from memctl.evaluation.metrics import Judgement
     from memctl.evaluation.service import Answered, Evaluation, Figures
     from memctl.extraction.extract import Extracted, ExtractReport
+    from memctl.reflections.service import Reflected
     from memctl.sessions.learning import Learned
     from memctl.sessions.service import Ended, Flushed
     from memctl.sessions.window import Compacted
@@ -27,19 +25,9 @@ if TYPE_CHECKING:
     from memctl.storage.files.adopting import Adopted
     from memctl.storage.files.local_state import Entry
     from memctl.strategies.advice import Advice
-    from memctl.strategies.matching import Match, Warned
+    from memctl.strategies.matching import Match, Shared, Warned
     from memctl.strategies.records import Strategy
     from memctl.tasks.closing import Closed
-
-
-def contradiction(found: Contradiction) -> dict[str, Any]:
-    return {
-        "type": found.kind,
-        "ids": list(found.ids),
-        "score": found.score,
-        "evidence": list(found.evidence),
-        "memories": [memory_json(memory) for memory in (found.first, found.second)],
-    }
 
 
 def consolidation(report: ConsolidationReport, dry_run: bool) -> dict[str, Any]:
@@ -69,7 +57,7 @@ def _merge(merge: Merge) -> dict[str, Any]:
 def _made(made: Made, record: Memory, dry_run: bool) -> dict[str, Any]:
     fields = memory_json(record)
     if dry_run and not made.refreshed:
-        del fields["memory_id"], fields["summary_md_ref"]  # drawn anew by the real run
+        del fields["memory_id"], fields["summary_md_ref"]  # the real run assigns them
     return {
         "part": made.part,
         "refreshed": made.refreshed,
@@ -104,20 +92,20 @@ def context_pack(pack: ContextPack) -> dict[str, Any]:
 
 
 def evaluation(
-    found: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
+    result: Evaluation, missed: Sequence[Answered], expected: Sequence[Sequence[str]], notes: Sequence[str]
 ) -> Any:
     return {
-        "questions": len(found.answered),
-        "entries": found.memories,
-        "top": found.top,
-        "systems": [_figures(figures) for figures in found.systems],
-        "categories": {name: {"questions": n, **_judgement(j)} for name, (n, j) in found.categories.items()},
-        "missed": len(found.missed()),
+        "questions": len(result.answered),
+        "entries": result.memories,
+        "top": result.top,
+        "systems": [_figures(figures) for figures in result.systems],
+        "categories": {name: {"questions": n, **_judgement(j)} for name, (n, j) in result.categories.items()},
+        "missed": len(result.missed()),
         "worst": [
             {
                 "question": a.question.text, "line": a.question.line, "category": a.question.category,
                 "expected": list(expected[at]), "ranks": list(a.ranks), **_judgement(a.judgement),
-                "found": [_found(hit) for hit in a.hits],
+                "found": [_hit(hit) for hit in a.hits],
             }
             for at, a in enumerate(missed)
         ],
@@ -146,7 +134,7 @@ def _judgement(judgement: Judgement) -> dict[str, float]:
     return {**recalls, "mrr": round(judgement.reciprocal_rank, 4), "ndcg@10": round(judgement.ndcg, 4)}
 
 
-def _found(hit: Hit) -> dict[str, Any]:
+def _hit(hit: Hit) -> dict[str, Any]:
     return {"memory_id": hit.memory.memory_id, "score": round(hit.score, 6), "text": hit.memory.content}
 
 
@@ -155,18 +143,18 @@ def extraction(report: ExtractReport, dry_run: bool) -> dict[str, Any]:
         "dry_run": dry_run,
         "origin": report.origin,
         "notes": list(report.notes),
-        "proposals": [_proposal(found) for found in report.proposals],
+        "proposals": [_proposal(extracted) for extracted in report.proposals],
     }
 
 
-def _proposal(found: Extracted) -> dict[str, Any]:
-    proposal = found.proposal
+def _proposal(extracted: Extracted) -> dict[str, Any]:
+    proposal = extracted.proposal
     return {
-        "outcome": found.outcome,
-        "memory_id": found.memory.memory_id if found.memory else None,
-        "status": found.memory.status if found.memory else None,
-        "replaced": list(found.replaced),
-        "conflicts_with": list(found.memory.conflicts_with) if found.memory else [],
+        "outcome": extracted.outcome,
+        "memory_id": extracted.memory.memory_id if extracted.memory else None,
+        "status": extracted.memory.status if extracted.memory else None,
+        "replaced": list(extracted.replaced),
+        "conflicts_with": list(extracted.memory.conflicts_with) if extracted.memory else [],
         "content": proposal.content,
         "kind": proposal.kind,
         "category": proposal.category,
@@ -181,19 +169,22 @@ def _proposal(found: Extracted) -> dict[str, Any]:
     }
 
 
-def operation(operation: Operation) -> dict[str, Any]:
-    from memctl.history import past
-
+def reflected(done: Reflected, dry_run: bool) -> dict[str, Any]:
     return {
-        "op": operation.op,
-        "at": operation.at,
-        "command": operation.command,
-        "records": [step.memory_id for step in operation.records],
-        "messages": past.messages(operation),
-        "files": [path_of(text.name) for text in operation.texts],
-        "undoes": operation.undoes,
-        "redoes": operation.redoes,
+        "outcome": done.outcome, "dry_run": dry_run, "path": done.path, "memory_id": done.memory.memory_id,
+        "notes": list(done.notes), "body": done.body,
+    }  # fmt: skip
+
+
+def written(outcome: str, path: str, memory_id: str) -> str:
+    """What became of a reflection or a report, in a sentence."""
+    sentences = {
+        "written": f"wrote {path} ({memory_id})",
+        "refreshed": f"refreshed {path} ({memory_id})",
+        "unchanged": f"{path} is up to date ({memory_id})",
+        "proposed": f"the reflection was edited by hand, so it was left alone; the new text is in {path}",
     }
+    return sentences[outcome]
 
 
 def session(info: SessionInfo) -> dict[str, Any]:
@@ -232,10 +223,10 @@ def flushed(done: Flushed) -> dict[str, Any]:
     }
 
 
-def adopted(found: Adopted) -> dict[str, Any]:
+def adopted(state: Adopted) -> dict[str, Any]:
     return {
-        "entries": [_entry(entry) for entry in found.entries],
-        "left": [{**_entry(entry), "reason": reason} for entry, reason in found.left],
+        "entries": [_entry(entry) for entry in state.entries],
+        "left": [{**_entry(entry), "reason": reason} for entry, reason in state.left],
     }
 
 
@@ -280,6 +271,13 @@ def warned(warned: Warned) -> dict[str, Any]:
     }  # fmt: skip
 
 
+def shared_fix(fix: Shared) -> dict[str, Any]:
+    return {
+        "error_type": fix.error_type, "tools": list(fix.tools), "fix": fix.words,
+        "memory_ids": [strategy.memory.memory_id for strategy in fix.strategies],
+    }  # fmt: skip
+
+
 def closed(done: Closed) -> dict[str, Any]:
     return {
         "task": done.task.id,
@@ -287,20 +285,20 @@ def closed(done: Closed) -> dict[str, Any]:
         "episode": memory_json(done.episode) if done.episode else None,
         "strategy": memory_json(done.strategy) if done.strategy else None,
         "reflection": done.reflection,
-        "recoveries": [memory_json(found.memory) for found in done.recoveries],
+        "recoveries": [memory_json(recovery.memory) for recovery in done.recoveries],
         "knowledge": [memory_json(candidate) for candidate in done.knowledge],
         "notes": list(done.notes),
     }
 
 
-def transcripts(found: Summary) -> dict[str, Any]:
-    firsts = [run.first for run in found.runs if run.first]
-    lasts = [run.last for run in found.runs if run.last]
+def transcripts(summary: Summary) -> dict[str, Any]:
+    firsts = [run.first for run in summary.runs if run.first]
+    lasts = [run.last for run in summary.runs if run.last]
     return {
-        "messages": found.messages, "since": min(firsts, default=None), "last": max(lasts, default=None),
-        "bytes": found.size, "privacy": found.privacy, "keep_messages": found.keeping,
-        "paused": {"everything": found.paused.everything, "sessions": list(found.paused.sessions)},
-        "transcript_days": found.days,
-        "due": {"messages": len(found.plan.due), "soon": found.plan.soon, "from": found.plan.begins},
-        "runs": [vars(run) for run in found.runs],
+        "messages": summary.messages, "since": min(firsts, default=None), "last": max(lasts, default=None),
+        "bytes": summary.size, "privacy": summary.privacy, "keep_messages": summary.keeping,
+        "paused": {"everything": summary.paused.everything, "sessions": list(summary.paused.sessions)},
+        "transcript_days": summary.days,
+        "due": {"messages": len(summary.plan.due), "soon": summary.plan.soon, "from": summary.plan.begins},
+        "runs": [vars(run) for run in summary.runs],
     }  # fmt: skip

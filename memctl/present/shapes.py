@@ -1,15 +1,16 @@
-"""What `--json` prints: the shapes of documents, which stay as they are from version to version."""
+"""The JSON documents that `--json` prints. Their shapes stay the same from version to version."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from memctl.present.plain import safe_json
 
 if TYPE_CHECKING:
+    from memctl.core.formats.trash import Trashed
     from memctl.core.kept import KeptMessage
-    from memctl.core.models import Hit, Memory, QueryResult, Reranking
+    from memctl.core.models import Hit, Memory, Owned, QueryResult, Reranking
 
 
 def dumped(value: Any) -> str:
@@ -34,24 +35,33 @@ def _plain(value: Any) -> Any:
 
 
 def memory_json(memory: Memory) -> dict[str, Any]:
-    """A record as JSON shows it: all that is set, in the file's order."""
+    """A record: all fields that are set, in the file's order."""
     from memctl.core.formats import codec
 
     return {"status": memory.status, **codec.encode(memory)}
 
 
 def message_json(message: KeptMessage) -> dict[str, Any]:
-    """A message as JSON shows it: as in its file, with its whole text."""
+    """A message as in its file, with its whole text."""
     import json
 
     from memctl.core import kept
 
-    found: dict[str, Any] = json.loads(kept.encode(message))
-    return {**found, "text": message.text}
+    return {**json.loads(kept.encode(message)), "text": message.text}
+
+
+def list_json(page: Sequence[Owned], *, total: int, offset: int, origin: str = "") -> dict[str, Any]:
+    """A page of a list of memories; `origin`: the past state that they are from."""
+    memories = [{**memory_json(each.memory), **({"user": each.owner} if each.owner else {})} for each in page]
+    return {"total": total, "offset": offset, **({"as_of": origin} if origin else {}), "memories": memories}
+
+
+def trashed_json(trashed: Trashed) -> dict[str, Any]:
+    return {"memory": memory_json(trashed.memory), "trashed_at": trashed.trashed_at, "reason": trashed.reason}
 
 
 def query_json(result: QueryResult) -> dict[str, Any]:
-    """The answer as `--json` prints it."""
+    """The answer to a query."""
     return {
         "query": result.query.text,
         "hits": [hit_json(hit) for hit in result.hits],
@@ -66,7 +76,7 @@ def query_json(result: QueryResult) -> dict[str, Any]:
 
 
 def reranked_json(done: Reranking | None) -> dict[str, Any]:
-    """The same as a field of a document; nothing where there was no reranker."""
+    """What a reranker did and cost, as a field of a document; no field without a reranker."""
     if done is None:
         return {}
     return {"rerank": {"model": done.model, "candidates": done.candidates, "ms": round(done.milliseconds, 1)}}

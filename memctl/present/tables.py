@@ -1,4 +1,4 @@
-"""Tables for a terminal of any width: nothing is squeezed beyond reading, what does not fit goes on a line below."""
+"""Tables for a terminal of any width: columns stay readable, and what does not fit goes on a line below."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 GAP, INDENT = "  ", "    "
 LEAST = 40
-"""Columns of the terminal that the last column, which holds texts, needs to be read on the line of the others."""
+"""Least width of the last column, which holds texts, on the line of the others."""
 
 Cells = Sequence[str]
 
@@ -15,10 +15,10 @@ Cells = Sequence[str]
 def drawn(
     columns: Cells, rows: Sequence[Cells], width: int, *, right: Collection[int] = (), wrap: bool = False
 ) -> tuple[list[str], list[str]]:
-    """The lines of a table's head, and of its rows. Columns that are empty in every row are left out.
+    """The lines of a table's head and of its rows. Columns that are empty in every row are left out.
 
     Args:
-        right: numbers of the columns that are set to the right.
+        right: numbers of the columns that are aligned right.
         wrap: show the last column whole, on several lines; it is cut to one otherwise.
     """
     kept = [at for at in range(len(columns)) if any(row[at] for row in rows)]
@@ -35,14 +35,14 @@ class _Column(NamedTuple):
     right: bool
 
     def cell(self, text: str) -> str:
-        """The text with the space that fills the column."""
+        """The text, padded to the width of the column."""
         text = cut(text, self.width)
         space = " " * (self.width - _width(text))
         return space + text if self.right else text + space
 
 
 def _row(cells: Cells, columns: Sequence[_Column], width: int, wrap: bool) -> list[str]:
-    """A row on one line, if that leaves the last column its room; else with that, or all but the first, below."""
+    """A row on one line, if there is room for the last column; else with that, or all but the first column, below."""
     *others, last = columns
     room = width - sum(column.width + len(GAP) for column in others)
     if not others or room >= min(last.width, LEAST):
@@ -59,7 +59,7 @@ def _joined(cells: Cells, columns: Sequence[_Column]) -> str:
 
 
 def _fitted(columns: Sequence[_Column], spare: int) -> Sequence[_Column]:
-    """The columns, the last of them narrower where there is too little space; none where that does not help."""
+    """The columns, with the last one narrower if there is too little space; none if that does not help."""
     *others, last = columns
     if spare >= 0:
         return columns
@@ -79,7 +79,7 @@ def cut(text: str, width: int) -> str:
 
 
 def wrapped(text: str, width: int) -> list[str]:
-    """The text on lines of this width; words that are wider are parted."""
+    """The text on lines of this width; wider words are split."""
     from rich.cells import chop_cells
 
     lines = [""]

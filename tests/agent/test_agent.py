@@ -14,7 +14,8 @@ from conftest import same_as_rebuilt
 from failing.nursery import die, in_a_fork
 
 from memctl import MemoryStore, open_store
-from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory, AsyncAgentMemory
+from memctl.agent.asynchronous import AsyncAgentMemory
+from memctl.agent.memory import AGENT, BOTH, STATIC, AgentMemory
 from memctl.errors import ConflictError, UsageError
 
 ROOT = Path(__file__).resolve().parents[2]

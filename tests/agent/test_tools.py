@@ -16,12 +16,13 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 from memctl import MemoryStore
-from memctl.agent import answers, arguments
+from memctl.agent import arguments
 from memctl.agent.schemas import CORE, TOOLS, Tool, as_anthropic, as_openai, listed
 from memctl.agent.tools import Toolbox
 from memctl.context.tokens import estimate
 from memctl.core.recalled import without_recalled
 from memctl.errors import MemctlError, NotFoundError, RefusedError, UsageError
+from memctl.present import tool_answers
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
 names = pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -140,8 +141,8 @@ def test_saved_is_found_and_has_its_source(box: Toolbox, store: MemoryStore):
 def test_the_same_and_the_nearly_same_are_told(box: Toolbox):
     first = saved(box, "Alice drinks Assam tea with oat milk every morning")[0]
     told = box.record_to_memory("", ["Alice drinks Assam tea with oat milk every morning"])
-    assert told == f"known already, counted again: {first}; fact in life"
-    assert f"much like {first}" in box.record_to_memory("", ["Every morning Alice drinks Assam tea with oat milk"])
+    assert told == f"already known, counted again: {first}; fact in life"
+    assert f"similar to {first}" in box.record_to_memory("", ["Every morning Alice drinks Assam tea with oat milk"])
 
 
 def test_what_memory_said_is_not_learned_again(box: Toolbox, store: MemoryStore):
@@ -149,7 +150,7 @@ def test_what_memory_said_is_not_learned_again(box: Toolbox, store: MemoryStore)
     recalled = box.retrieve_from_memory(["tea"])
     answer = box.answer("record_to_memory", {"thinking": "", "content": [recalled]})
     assert answer.failed
-    assert "memory itself told you that" in answer.text
+    assert "it came from memory" in answer.text
     assert [m.content for m in store.all()] == ["Alice likes tea"]
     assert without_recalled(recalled) == ""
     box.record_to_memory("", [f"{recalled}\nAlice also likes coffee"])
@@ -224,7 +225,7 @@ def test_an_answer_is_small_unless_asked(box: Toolbox, store: MemoryStore, text:
 
 @given(st.text(), st.integers(1, 50))
 def test_a_short_text_is_short(text: str, limit: int):
-    cut = answers.short(text, limit)
+    cut = tool_answers.short(text, limit)
     assert estimate(cut) <= limit + 1
     assert cut == text or cut.endswith("…")
 
@@ -269,13 +270,13 @@ def test_forgetting_goes_to_the_trash_and_all_or_nothing(box: Toolbox, store: Me
 
 def test_strategies(box: Toolbox, store: MemoryStore):
     call = {"tool": "search", "error": "ValueError", "message": "empty query"}
-    assert "Nothing is known" in box.call("suggest_strategy", call | {"arguments": {"q": ""}})
+    assert "No known strategy" in box.call("suggest_strategy", call | {"arguments": {"q": ""}})
     made = box.call("record_strategy", call | {"original": {"q": ""}, "fixed": '{"q": "cats"}'})
     memory_id = made.split(": ")[1].split(",")[0]
     answer = box.call("suggest_strategy", call | {"arguments": {"q": ""}})
     assert memory_id in answer
     assert 'arguments: {"q": "cats"}' in answer
-    assert "used 1 times" in box.call("strategy_outcome", {"id": memory_id, "success": "true"})
+    assert "used once" in box.call("strategy_outcome", {"id": memory_id, "success": "true"})
     assert store.get(memory_id).confidence > 0.7
 
 
@@ -458,10 +459,10 @@ def test_a_task_from_start_to_end(box: Toolbox, store: MemoryStore):
     assert "the feed is at /atom" in box.call("task", {"action": "note", "text": "the feed is at /atom"})
     assert "Move the blog" in Toolbox(store).call("task", {"action": "show"}), "it survives"
     over = box.call("task", {"action": "complete", "text": "All posts moved", "lessons": ["Export drafts too"]})
-    assert over.startswith("The task is over: success.")
+    assert over.startswith("The task has ended: success.")
     episode = over.partition("kept as ")[2].split()[0]
     assert "Move the blog" in box.call("show_memory", {"id": episode})
-    assert box.call("task", {"action": "show"}) == "There is no task at hand."
+    assert box.call("task", {"action": "show"}) == "There is no current task."
     same_as_rebuilt(store)
 
 
@@ -469,7 +470,7 @@ def test_tasks_of_two_sessions(box: Toolbox):
     box.call("task", {"action": "start", "text": "One", "session": "a"})
     assert not box.answer("task", {"action": "start", "text": "Two", "session": "b"}).failed
     assert box.call("task", {"action": "fail", "text": "No time", "session": "a"}).startswith(
-        "The task is over: failure."
+        "The task has ended: failure."
     )
     assert "Two" in box.call("task", {"action": "show", "session": "b"})
 

@@ -161,10 +161,10 @@ def test_pictures_only_on_a_terminal(memctl: Memctl) -> None:
 def test_help_on_a_terminal_shows_every_character() -> None:
     """Rich takes `[mcp]` for a style and leaves it out; a help text is shown as it is written."""
     program = (
-        "import typer; from memctl.cli import options\n"
+        "import typer; from memctl.cli import commands\n"
         "def shown(one: str = typer.Option('', help='Needs [mcp] and [1].')) -> None:\n"
         "    'First [mcp].\\n\\n    Then [documents] and \\\\[llm].'\n"
-        "group = options.made_group('group', options.Commands('All [mcp].', {'shown': shown}))\n"
+        "group = commands.group('group', commands.Commands('All [mcp].', {'shown': shown}))\n"
         "for words in (['--help'], ['shown', '--help']):\n"
         "    group.main(words, 'memctl', standalone_mode=False)\n"
     )

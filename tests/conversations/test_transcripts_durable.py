@@ -124,7 +124,7 @@ def test_a_line_that_was_cut_off(store: MemoryStore) -> None:
         file.write_bytes(whole + torn)
         found = [problem for problem in doctor.examine(store) if problem.path == PATH]
         assert [(problem.line, problem.fix) for problem in found] == [(len(whole.splitlines()) + 1, "remove it")]
-        doctor.mend(store, found, NOW)
+        doctor.repair(store, found, NOW)
         assert file.read_bytes() == whole
         file.write_bytes(whole + torn)
         store.sessions.conversation().add("More.", now=NOW)
@@ -269,7 +269,7 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     assert sorted(text for text in set(said(store))) == sorted(
         {"One.", LONG[:2000], "Three.", "Four.", (LONG + "More.")[:2000]}
     )
-    doctor.mend(store, doctor.examine(store), NOW)
+    doctor.repair(store, doctor.examine(store), NOW)
     left = [p for p in doctor.examine(store) if p.path.startswith("transcripts")]
     assert not [problem for problem in left if problem.fix]
     assert {p.code for p in left} == {"attachment", "versions", "bad-record", "misplaced"}
@@ -321,7 +321,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
             lambda: store.sessions.conversation().add("Another one.", now=NOW),
             lambda: store.conversations.delete(ids[:1], now=NOW),
             lambda: store.undo(now=NOW),
-            lambda: doctor.mend(store, doctor.examine(store), NOW),
+            lambda: doctor.repair(store, doctor.examine(store), NOW),
             lambda: store.maintain(now=NOW),
         ):
             with suppress(MemctlError):

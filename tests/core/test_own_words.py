@@ -72,7 +72,7 @@ def each_written(store: MemoryStore) -> None:
     store.consolidation.run(now=NOW)
     store.maintain(now=NOW)
     store.add("Clara sings.", now=NOW)
-    doctor.mend(store, doctor.examine(store), NOW)
+    doctor.repair(store, doctor.examine(store), NOW)
     store.reindex()
 
 
@@ -127,8 +127,8 @@ def test_a_kind_of_ones_own_is_treated_as_a_fact(tmp_path: Path) -> None:
         assert [m.known_kind for m in store.all()] == ["fact"] * 2
         told = [(p.line, p.message) for p in doctor.examine(store) if p.code == codes.OWN_WORD]
         assert told == [
-            (3, "kind 'note' is not one memctl knows; it is treated as a fact (2 records)"),
-            (10, "layer 'L9' is not one memctl knows; it is treated as L2"),
+            (3, "kind 'note' is unknown to memctl; it is treated as a fact (2 records)"),
+            (10, "layer 'L9' is unknown to memctl; it is treated as L2"),
         ]
         assert {m.memory_id for m in store.all()} == {"m0", "m1"}
         with pytest.raises(UsageError, match="no kind 'note'"):

@@ -168,7 +168,7 @@ def test_doctor_reports_the_other_program(tmp_path: Path):
     assert shown.returncode == 0
     assert "another distribution, memctl 9.8.7, is installed" in shown.stdout
     assert f"install {distribution.NAME} again" in shown.stdout
-    assert alone.stdout == "nothing is wrong\n"
+    assert alone.stdout == "no problems\n"
 
 
 def test_clients_are_told_the_command_that_runs(tmp_path: Path):

@@ -118,7 +118,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "query": lambda store: store.query("tea", now=NOW),
     "settle": lambda store: settling.settle(store.folder),
     "reindex": lambda store: store.reindex(),
-    "mend": lambda store: doctor.mend(store, doctor.examine(store, deep=True), NOW),
+    "mend": lambda store: doctor.repair(store, doctor.examine(store, deep=True), NOW),
     "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),
 }
 """Operations on the opened store."""

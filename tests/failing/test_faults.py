@@ -1344,7 +1344,7 @@ def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
     told = [problem for problem in doctor.examine(filled) if problem.code == codes.PERMISSION]
     assert [problem.path for problem in told] == [".", "memory.json"]
     assert f"mode {mode:o}" in told[1].message
-    doctor.mend(filled, told)
+    doctor.repair(filled, told)
     assert filled.folder.memory_file.stat().st_mode & 0o777 == 0o600
 
 
@@ -1357,7 +1357,7 @@ def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
     assert [problem for problem in doctor.examine(filled) if problem.code == codes.INDEX] == []
     (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX)
     assert problem.message.startswith("1 entries differ from the files")
-    doctor.mend(filled, [problem])
+    doctor.repair(filled, [problem])
     assert [problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX] == []
     same_as_rebuilt(filled)
 

@@ -221,7 +221,7 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
     assert found(store, "litterword").count("litterword") == 0
     with fresh(store) as other:
         problems = doctor.examine(other)
-        assert doctor.mend(other, problems, NOW) == []
+        assert doctor.repair(other, problems, NOW) == []
         assert [str(problem) for problem in problems if problem.code in doctor.BROKEN] == []
         other.add("Alice keeps bees", now=NOW)
         other.maintain(now=NOW)
@@ -240,11 +240,11 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
 
 def mended(store: MemoryStore, *, deep: bool = True) -> list[Problem]:
     """`doctor --fix`, after which a second one has nothing to do and changes nothing."""
-    done = doctor.mend(store, doctor.examine(store, deep=deep), NOW)
+    done = doctor.repair(store, doctor.examine(store, deep=deep), NOW)
     before = tracked(store.folder.root)
     left = doctor.examine(store, deep=deep)
     assert [str(problem) for problem in left if problem.fix] == []
-    assert doctor.mend(store, left, NOW) == []
+    assert doctor.repair(store, left, NOW) == []
     assert tracked(store.folder.root) == before
     same_as_rebuilt(store)
     return done
@@ -321,7 +321,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     path = store.folder.sessions / "talk.json"
     path.rename(store.folder.sessions / "chat.json")
     [problem] = doctor.examine(store)
-    assert str(problem) == "sessions/chat.json: holds the session 'talk', and is called chat (left as it is)"
+    assert str(problem) == "sessions/chat.json: holds the session 'talk', but the file is named chat (left as it is)"
     mended(store)
     assert [message.text for message in store.sessions.conversation("chat").get()] == ["Good morning"]
     kept = backups.listed(store.folder)[-1] / "sessions/chat.json"
@@ -336,7 +336,7 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     aside = store.folder.sessions / "talk.d"
     aside.rename(store.folder.sessions / "old.d")
     [problem] = doctor.examine(store)
-    assert str(problem) == "sessions/old.d: was renamed: session talk refers to what it holds"
+    assert str(problem) == "sessions/old.d: was renamed: session talk refers to its contents"
     mended(store)
     assert store.sessions.read_offloaded(reference) == "a long output"
 
@@ -344,7 +344,7 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     aside.rename(store.folder.sessions / "old.d")
     (store.folder.sessions / "talk.json").unlink()
     [problem] = doctor.examine(store)
-    assert (problem.fix, "is gone; delete it" in problem.message) == ("", True)
+    assert (problem.fix, "no longer exists; delete it" in problem.message) == ("", True)
 
 
 def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
@@ -385,7 +385,7 @@ def test_a_reflection_that_was_copied_is_told_and_left(store: MemoryStore) -> No
     assert (problem.path, problem.fix) == ("reflections/copy.md", "")
     assert held.memory_id in problem.message
     assert held.summary_md_ref in problem.message
-    assert doctor.mend(store, [problem], NOW) == []
+    assert doctor.repair(store, [problem], NOW) == []
     assert tracked(store.folder.root) == before
     # Without the file that the record refers to, nobody can know which of two others is the one.
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "other.md")
@@ -410,7 +410,7 @@ def test_a_copy_of_what_was_forgotten_is_told_and_left(
     assert (problem.fix, held.memory_id in problem.message) == ("", True)
     assert ("purged" if purged else "trash") in problem.message
     assert main(["--store", str(store.folder.root.parent), "--user", "alice", "doctor", "--fix"]) == 0
-    assert "mended" not in capsys.readouterr().out
+    assert "repaired" not in capsys.readouterr().out
     assert held.memory_id not in {memory.memory_id for memory in store.all()}
 
 
@@ -470,7 +470,9 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     changed_file(store.folder.memory_file, f'"memory_id": "{held.memory_id}"', '"memory_id": "climbing"')
     told = [str(problem) for problem in doctor.examine(store)]
     line = store.folder.memory_file.read_text().split('"climbing"')[0].count("\n")
-    assert told == [f"memory.json:{line}: climbing was called {held.memory_id} before, and something still names it so"]
+    assert told == [
+        f"memory.json:{line}: the id climbing was {held.memory_id} before, and something still refers to the old one"
+    ]
     mended(store)
     assert store.get(other.memory_id).supersedes == ("climbing",)
     assert store.get(over.memory.memory_id).sources == ("climbing", other.memory_id)
@@ -485,7 +487,7 @@ def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
     path = store.folder.root / held.summary_md_ref
     changed_file(path, f"memory_id: {held.memory_id}", f"memory_id: {other.memory_id}")
     [problem] = doctor.examine(store)
-    told = f"{held.summary_md_ref}: names {other.memory_id}, but it is {held.memory_id} that refers to it"
+    told = f"{held.summary_md_ref}: names {other.memory_id}, but {held.memory_id} refers to it"
     assert str(problem) == told
     mended(store)
     assert store.engine.readable_reflection(store.get(held.memory_id))[0].memory_id == held.memory_id
@@ -496,7 +498,7 @@ def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store:
     first = store.add("Alice drinks tea", now=NOW).memory
     second = store.add("Alice drinks green tea", supersedes=(first.memory_id,), now=NOW).memory
     changed_file(store.folder.memory_file, f'"memory_id": "{first.memory_id}"', '"memory_id": "tea"')
-    assert "was called" in str(doctor.examine(store)[0])
+    assert "still refers to the old one" in str(doctor.examine(store)[0])
     mended(store)
     assert store.get(second.memory_id).supersedes == ("tea",)
 
@@ -560,7 +562,7 @@ def test_a_record_that_was_pasted(store: MemoryStore) -> None:
         number for number, line in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if line == "    {"
     ]
     assert told == [
-        f"memory.json:{line}: {first.memory_id} stands twice (first in line {lines[0]})" for line in lines[1:4]
+        f"memory.json:{line}: {first.memory_id} occurs twice (first in line {lines[0]})" for line in lines[1:4]
     ]
     mended(store)
     contents = {memory.content: memory.memory_id for memory in store.all()}
@@ -700,10 +702,10 @@ def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
     file.unlink()
     assert store.query("tea").index.state == "stale"
     (found,) = [each for each in doctor.examine(store) if each.code == codes.GONE]
-    assert found.message == "is gone; the index still knows its 1 memory"
-    assert found in doctor.mend(store, doctor.examine(store))
+    assert found.message == "is missing; the index still has its 1 memory"
+    assert found in doctor.repair(store, doctor.examine(store))
     assert file.read_bytes() == good
-    assert doctor.mend(store, doctor.examine(store)) == []
+    assert doctor.repair(store, doctor.examine(store)) == []
     assert store.query("tea").index.state == "fresh"
     same_as_rebuilt(store)
 
@@ -746,7 +748,7 @@ def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
     store.add("Alice drinks tea", now=NOW)
     saved(store.folder.memory_file, store.folder.memory_file.read_bytes()[:-5])
     before = tracked(store.folder.root)
-    assert doctor.mend(store, doctor.examine(store), NOW) == []
+    assert doctor.repair(store, doctor.examine(store), NOW) == []
     assert tracked(store.folder.root) == before
 
 
@@ -758,14 +760,14 @@ def test_what_looks_like_an_accident_is_not_mended_around(store: MemoryStore) ->
     problems = doctor.examine(store)
     assert codes.UNREADABLE in {problem.code for problem in problems}
     assert [problem for problem in problems if problem.fix]
-    assert doctor.mend(store, problems, NOW) == []
+    assert doctor.repair(store, problems, NOW) == []
     assert tracked(store.folder.root) == before
 
 
 def test_of_old_backups_a_few_stay(store: MemoryStore) -> None:
     for number in range(backups.MOST + 4):
         saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
-        doctor.mend(store, doctor.examine(store), NOW.replace(minute=number // 2))
+        doctor.repair(store, doctor.examine(store), NOW.replace(minute=number // 2))
     assert len(list(store.folder.displaced.glob("doctor-*"))) == backups.MOST
 
 
@@ -786,7 +788,7 @@ def test_the_command_says_where_it_keeps_what_was(store: MemoryStore, capsys: py
     assert kept
     assert (store.folder.root / kept[1] / "memory.json").exists()
     assert main([*where, "doctor", "--fix"]) == 0
-    assert capsys.readouterr().out == "nothing is wrong\n"
+    assert capsys.readouterr().out == "no problems\n"
 
 
 # Front matter

@@ -27,7 +27,7 @@ from langgraph.prebuilt import InjectedStore, ToolNode
 from langgraph.store.base import BaseStore, GetOp, ListNamespacesOp, MatchCondition, PutOp, SearchOp
 from langgraph.store.memory import InMemoryStore
 
-from memctl.agent import langgraph as adapter
+from memctl.agent import langgraph_filters, langgraph_items
 from memctl.agent.langgraph import MemctlStore
 
 ALICE = ("users", "alice")
@@ -149,9 +149,9 @@ def test_a_filter_reads_as_theirs(value, wanted):
     try:
         expected = _compare_values(value, wanted)
     except (TypeError, ValueError):
-        adapter.fits(value, wanted)  # no error: a missing field is no reason to lose the search
+        langgraph_filters.fits(value, wanted)  # no error: a missing field is no reason to lose the search
         return
-    assert adapter.fits(value, wanted) == expected
+    assert langgraph_filters.fits(value, wanted) == expected
 
 
 @given(st.sampled_from(["prefix", "suffix"]), _PATHS, _NAMESPACES)
@@ -159,7 +159,7 @@ def test_a_namespace_matches_as_theirs(kind, path, namespace):
     from langgraph.store.memory import _does_match
 
     condition = MatchCondition(kind, path)
-    assert adapter.matches(condition, namespace) == _does_match(condition, namespace)
+    assert langgraph_filters.matches(condition, namespace) == _does_match(condition, namespace)
 
 
 def test_what_langgraph_does_not_know_is_refused_as_there(items):
@@ -268,14 +268,14 @@ def test_index_says_what_is_searched(store, clock):
 
 
 def test_the_text_of_a_value():
-    assert adapter.text_of({"memory": "Likes tea", "empty": None}, ["$"]) == "Likes tea"
-    assert adapter.text_of({"who": "Alice", "likes": ["tea", "rain"], "n": 3}, ["$"]).splitlines() == [
+    assert langgraph_items.text_of({"memory": "Likes tea", "empty": None}, ["$"]) == "Likes tea"
+    assert langgraph_items.text_of({"who": "Alice", "likes": ["tea", "rain"], "n": 3}, ["$"]).splitlines() == [
         "who: Alice",
         "likes: tea",
         "likes: rain",
         "n: 3",
     ]
-    assert adapter.text_of({}, ["$"]) == adapter.text_of({"a": " "}, ["$"]) == ""
+    assert langgraph_items.text_of({}, ["$"]) == langgraph_items.text_of({"a": " "}, ["$"]) == ""
 
 
 # Life and death

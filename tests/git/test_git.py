@@ -229,7 +229,7 @@ def test_a_broken_side_is_never_taken_for_the_other(tmp_path: Path) -> None:
     committed(desktop)
     said = pulled(laptop, desktop, fails=True)
 
-    assert "merged by lines, for a side cannot be read" in said
+    assert "merged by lines, because a side is unreadable" in said
     assert b"On the desktop" in laptop.memory_file.read_bytes()
 
 
@@ -411,7 +411,7 @@ def test_init_makes_everything_and_again_changes_nothing(tmp_path: Path) -> None
     (folder.root / ".gitattributes").write_text("*.png binary")
     said = memctl(folder.root, "git", "init", "--hooks")
 
-    assert "made the repository" in said
+    assert "created the repository" in said
     assert (folder.root / ".gitattributes").read_text() == "*.png binary\n" + layout.GITATTRIBUTES
     assert all(finding.ok for finding in installation.check(folder))
     before = tracked(folder.root)
@@ -427,7 +427,7 @@ def test_hooks_of_others_are_never_overwritten(tmp_path: Path) -> None:
     hook = folder.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.write_text("#!/bin/sh\nexit 0\n")
-    with pytest.raises(RefusedError, match="a pre-commit hook already"):
+    with pytest.raises(RefusedError, match="already a pre-commit hook"):
         installation.install(folder.root, hooks=True)
 
     assert hook.read_text() == "#!/bin/sh\nexit 0\n"
@@ -446,7 +446,7 @@ def test_check_tells_what_is_missing(tmp_path: Path) -> None:
     missing = {finding.name for finding in installation.check(folder) if finding.wanted and not finding.ok}
 
     assert missing == {"attributes", "merge driver", "diff driver"}
-    assert "3 things are missing" in memctl(folder.root, "git", "check", code=3)
+    assert "3 things missing" in memctl(folder.root, "git", "check", code=3)
     memctl(folder.root, "git", "init")
     assert "missing" not in memctl(folder.root, "git", "check")
 
@@ -607,7 +607,7 @@ def test_a_git_that_speaks_another_language(tmp_path: Path, monkeypatch: pytest.
         folder = store.folder
 
     assert "in no git repository" in memctl(folder.root, "git", "status", code=1)
-    assert "made the repository" in memctl(folder.root, "git", "init")
+    assert "created the repository" in memctl(folder.root, "git", "init")
     (folder.root / ".git" / "index.lock").touch()
     told = memctl(folder.root, "git", "commit", code=6)
     assert "index.lock': File exists" in told
@@ -718,7 +718,7 @@ def test_nothing_is_left_of_what_git_waits_for(tmp_path: Path) -> None:
 
     told = memctl(folder.root, "git", "commit", code=7)
     assert "git waits in a revert" in told
-    assert "`git revert --skip` goes on" in told
+    assert "`git revert --skip` continues" in told
     run(folder.root, "revert", "--skip")
     assert "nothing to commit" in memctl(folder.root, "git", "commit")
 
@@ -732,7 +732,7 @@ def test_a_commit_while_a_rebase_stops_for_it(tmp_path: Path, monkeypatch: pytes
     run(folder.root, "rebase", "--interactive", "HEAD~2")
     added(folder, "between")
 
-    assert "`git rebase --continue` goes on" in memctl(folder.root, "git", "commit")
+    assert "next: `git rebase --continue`" in memctl(folder.root, "git", "commit")
     run(folder.root, "rebase", "--continue")
     assert run(folder.root, "log", "--format=%s").split("\n")[:4] == ["three", "Memories: 1 added", "two", "one"]
     assert texts(folder) == {"one", "two", "between", "three"}
@@ -791,7 +791,7 @@ def test_hooks_that_other_repositories_run_are_not_set(tmp_path: Path) -> None:
     folder = repository(tmp_path / "store")
     shared = tmp_path / "hooks of all"
     run(folder.root, "config", "core.hooksPath", str(shared))
-    with pytest.raises(RefusedError, match="other repositories, too") as refused:
+    with pytest.raises(RefusedError, match="shared with other repositories") as refused:
         installation.install(folder.root, hooks=True)
     assert not shared.exists()
     assert str(folder.root / ".git" / "hooks") in refused.value.hint
@@ -805,7 +805,7 @@ def test_a_hook_that_git_passes_over(tmp_path: Path) -> None:
     hook = folder.root / ".git" / "hooks" / "pre-commit"
     hook.parent.mkdir(exist_ok=True)
     hook.symlink_to(tmp_path / "gone")
-    with pytest.raises(RefusedError, match="pre-commit hook already"):
+    with pytest.raises(RefusedError, match="already a pre-commit hook"):
         installation.install(folder.root, hooks=True)
     assert not (tmp_path / "gone").exists()
     hook.unlink()
@@ -821,7 +821,7 @@ def test_a_hook_that_cannot_ask_git_does_not_let_pass(tmp_path: Path) -> None:
     with open_store(tmp_path / "store", "alice", create=True) as store:
         root = store.folder.root
 
-    assert "does not tell what is to be committed" in memctl(root, "git", "hook", "pre-commit", code=6)
+    assert "did not list the staged files" in memctl(root, "git", "hook", "pre-commit", code=6)
 
 
 def test_differences_are_shown_where_memctl_is_gone(tmp_path: Path) -> None:

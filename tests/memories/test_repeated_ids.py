@@ -54,7 +54,7 @@ def test_removing_one_is_refused_and_loses_none(store: MemoryStore, how: str) ->
 
 def test_after_doctor_has_parted_them_each_goes_by_itself(store: MemoryStore) -> None:
     written(store, *TWINS)
-    doctor.mend(store, doctor.examine(store))
+    doctor.repair(store, doctor.examine(store))
     store.forget(["note"], now=NOW)
     assert sorted(texts(store)) == ["keep", "second"]
     store.undo(now=NOW)

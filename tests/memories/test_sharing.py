@@ -175,7 +175,7 @@ def test_nobody_elses_memories_are_changed(shared: Shared):
     ):
         answer = box.answer(tool, given_)
         assert answer.failed
-        assert "can be read, not changed" in answer.text
+        assert "are read-only" in answer.text
     box.call("record_to_memory", {"thinking": "", "content": ["team/ is a prefix like any other"]})
     assert tracked(team.folder.root) == before
     assert len(shared.own.all()) == 2
@@ -339,7 +339,7 @@ def test_at_the_command_line(offices: Shared, tmp_path: Path):
     assert "of another user] Never push" in run("context", "may I push the payments service?", "--with", "team")
     shown = run("conflicts", "--with", "team")
     assert "team/mem_" in shown
-    assert "can be read, not changed" in shown
+    assert "are read-only" in shown
     call = ("strategy", "suggest", "--tool", "pay", "--error", "ValueError", "--args", '{"q": ""}', "--with", "team")
     assert "history: team/mem_" in run(*call)
     assert json.loads(run(*call, "--json"))["user"] == "team"

@@ -24,7 +24,8 @@ import pytest
 from conftest import same_as_rebuilt
 
 from memctl import MemoryStore, open_store
-from memctl.agent.memory import AgentMemory, AsyncAgentMemory
+from memctl.agent.asynchronous import AsyncAgentMemory
+from memctl.agent.memory import AgentMemory
 from memctl.agent.shared import Shared
 from memctl.agent.tools import Toolbox
 from memctl.core.models import Filters

@@ -136,7 +136,7 @@ def test_a_dry_run_shows_what_will_be_left(store: MemoryStore, capsys: pytest.Ca
     assert (quick.files, quick.still_mentioned, quick.git_advice) == (shown.files, (), ())
     main(["--store", str(store.folder.root.parent), "--user", "alice", "forget", "m1", "--purge", "--dry-run"])
     told = capsys.readouterr().out
-    assert "look yourself: knowledge/a.md:3 holds" in told
+    assert "check by hand: knowledge/a.md:3 holds" in told
     assert "git still holds it in 1 commit of" in told
     done = store.purge(["m1"], expected=shown, now=NOW)
     assert shown.still_mentioned == ("knowledge/a.md:3",)

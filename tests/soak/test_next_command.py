@@ -256,7 +256,7 @@ def test_a_file_that_is_gone_comes_back_as_the_last_operation_left_it(undone: Pa
     (undone / "alice" / "memory.json").unlink()
     with opened(undone) as store:
         assert "memory.json is gone" in str(store.refresh().blocked)
-        doctor.mend(store, doctor.examine(store))
+        doctor.repair(store, doctor.examine(store))
         assert there(undone) == {m.memory_id for m in store.all()} == kept(KEPT)
 
 

@@ -1,4 +1,4 @@
-"""Mending what is safe to mend."""
+"""Repairing what is safe to repair."""
 
 from __future__ import annotations
 
@@ -11,23 +11,7 @@ from memctl.core import times
 from memctl.core.formats import document, reflections
 from memctl.core.formats.document import tombstones
 from memctl.core.models import Change, Memory, Problem
-from memctl.doctor import hand_edits, transcripts
-from memctl.doctor.codes import (
-    CHANGED_ID,
-    FORM,
-    GONE,
-    INCOMPLETE,
-    INDEX,
-    LEFTOVER,
-    MISSING_REFLECTION,
-    NAME,
-    ORPHAN,
-    PERMISSION,
-    PURGED,
-    REPEATED,
-    SESSION,
-    UNREADABLE,
-)
+from memctl.doctor import codes, dates, record_ids, session_files, transcripts, user_name
 from memctl.doctor.examining import examine
 from memctl.doctor.memory_file import trashed_ids
 from memctl.storage.files import atomic, backups, layout
@@ -37,60 +21,61 @@ from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 _ROUNDS = 5
-"""What is mended can make clear what was not, such as which record a changed id belongs to; so `mend` looks again."""
+"""A repair can reveal another problem, such as the record that a changed id belongs to; so `repair` looks again."""
 
 
-def mend(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
-    """Mend what has a `fix`, and what turns out to have one then.
+def repair(store: MemoryStore, problems: Sequence[Problem], now: datetime | None = None) -> list[Problem]:
+    """Repair the problems that have a `fix`, and those that a repair reveals.
 
-    What it changes of the user's files is first copied to a backup (`files.backups`). Every change is an operation that
-    `undo` takes back, but for sessions, which have no log.
+    The user's files are first copied to a backup (`files.backups`). Every change is an operation that `undo` takes
+    back, except for sessions, which have no log.
 
     Returns:
-        the problems that were mended.
+        the repaired problems.
     """
     now = now or times.utc_now()
     keep = backups.keeper(store.folder, now)
-    done: list[Problem] = []
+    repaired: list[Problem] = []
     for _ in range(_ROUNDS):
-        mended = _mend_once(store, problems, keep, now)
-        if not mended:
+        fixed = _repair_once(store, problems, keep, now)
+        if not fixed:
             break
-        done += mended
-        known = set(done)
-        problems = [problem for problem in examine(store) if problem not in known]
-    return done
+        repaired += fixed
+        problems = [problem for problem in examine(store) if problem not in repaired]
+    return repaired
 
 
-def _mend_once(store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime) -> Sequence[Problem]:
-    if gone := [problem for problem in problems if problem.code == GONE]:
-        _bring_back(store)
+def _repair_once(
+    store: MemoryStore, problems: Sequence[Problem], keep: backups.Keep, now: datetime
+) -> Sequence[Problem]:
+    if gone := [problem for problem in problems if problem.code == codes.GONE]:
+        _restore(store)
         return gone
     fixable = [problem for problem in problems if problem.fix]
-    if any(problem.code == UNREADABLE for problem in problems):
+    if any(problem.code == codes.UNREADABLE for problem in problems):
         fixable = [problem for problem in fixable if problem.code in _APART]
-    codes = {problem.code for problem in fixable}
+    kinds = {problem.code for problem in fixable}
     for concerned, decide in _CHANGES:
-        if codes & concerned:
+        if kinds & concerned:
             store.engine.files.gateway.apply(_keeping(decide, keep, now), now)
-    if codes & transcripts.REPAIRED:
-        transcripts.repair(store.folder, codes, timeout=store.settings.lock_timeout)
+    if kinds & transcripts.REPAIRED:
+        transcripts.repair(store.folder, kinds, timeout=store.settings.lock_timeout)
     for problem in fixable:
-        if problem.code == SESSION:
-            hand_edits.mend_session(store.folder, problem, keep, timeout=store.settings.lock_timeout)
+        if problem.code == codes.SESSION:
+            session_files.repair(store.folder, problem, keep, timeout=store.settings.lock_timeout)
         elif action := _SMALL_FIXES.get(problem.code):
             action(store, problem)
     return fixable
 
 
-_APART = {PERMISSION, LEFTOVER, INDEX, SESSION, *transcripts.REPAIRED}
-"""Findings that can be repaired while `memory.json` cannot be read."""
+_APART = {codes.PERMISSION, codes.LEFTOVER, codes.INDEX, codes.SESSION, *transcripts.REPAIRED}
+"""Problems that can be repaired while `memory.json` is unreadable."""
 
 
 def _keeping(
     decide: Callable[[FolderView, datetime], Change], keep: backups.Keep, now: datetime
 ) -> Callable[[FolderView], tuple[Change, None]]:
-    """The decision, and copies of the files it concerns."""
+    """The decision, which backs up the files it changes."""
 
     def kept(view: FolderView) -> tuple[Change, None]:
         change = decide(view, now)
@@ -108,11 +93,11 @@ def _keeping(
 def _followed(view: FolderView, now: datetime) -> Change:
     parsed = document.parse(view.read(document.FILE_NAME) or b"")
     gone = tombstones(parsed.header) | trashed_ids(view.folder)
-    return hand_edits.followed(view, hand_edits.changed_ids(view, parsed, gone))
+    return record_ids.followed(view, record_ids.changed_ids(view, parsed, gone))
 
 
 def _completed(view: FolderView, now: datetime) -> Change:
-    """Write down ids and dates left out, take out references to files that are gone, make records of reflections."""
+    """Write missing ids and dates, remove references to missing files, create records of reflections."""
     adopted, files = housekeeping.adoptions(view, now)
     moved, moves = housekeeping.followings(view, set())
     references = housekeeping.relinks(view) | {memory.memory_id: memory.summary_md_ref for memory in moved}
@@ -120,30 +105,25 @@ def _completed(view: FolderView, now: datetime) -> Change:
     dated = datetime.fromtimestamp(int(path.stat().st_mtime), UTC) if path.exists() else now
     puts = []
     for memory in view.all():
-        found = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
         whole = _complete(view, memory, dated)
         whole = replace(whole, summary_md_ref=references.get(memory.memory_id, whole.summary_md_ref))
-        if whole != memory or hand_edits.has_no_id(found):
+        if whole != memory or record_ids.has_no_id(raw):
             puts.append(whole)
     return Change("doctor --fix", (*puts, *adopted), texts=(*files, *moves))
 
 
-def _plain_dates(view: FolderView, now: datetime) -> Change:
-    memories, raws = hand_edits.plain_dates(view)
-    return Change("doctor --fix", tuple(memories), raws=raws)
-
-
 def _complete(view: FolderView, memory: Memory, dated: datetime) -> Memory:
-    there = reflections.is_reference(memory.summary_md_ref) and (view.folder.root / memory.summary_md_ref).exists()
+    exists = reflections.is_reference(memory.summary_md_ref) and (view.folder.root / memory.summary_md_ref).exists()
     return replace(
         memory,
         created_at=memory.created_at or dated,
-        summary_md_ref=memory.summary_md_ref if there else "",
+        summary_md_ref=memory.summary_md_ref if exists else "",
     )
 
 
-def _bring_back(store: MemoryStore) -> None:
-    """Write `memory.json` from what the index knows of it, unless somebody brings it back in this moment."""
+def _restore(store: MemoryStore) -> None:
+    """Write `memory.json` from the index, unless another process has just restored it."""
     with store.engine.files.gateway.locked():
         atomic.create(store.folder.memory_file, sync.last_good(store.folder, store.engine.files.index))
 
@@ -165,16 +145,16 @@ def _delete(store: MemoryStore, problem: Problem) -> None:
 
 
 _SMALL_FIXES: Mapping[str, Callable[[MemoryStore, Problem], object]] = {
-    PERMISSION: _make_private,
-    LEFTOVER: _delete,
-    INDEX: lambda store, problem: store.reindex(),
+    codes.PERMISSION: _make_private,
+    codes.LEFTOVER: _delete,
+    codes.INDEX: lambda store, problem: store.reindex(),
 }
 
 _CHANGES: tuple[tuple[set[str], Callable[[FolderView, datetime], Change]], ...] = (
-    ({REPEATED, PURGED}, hand_edits.without_repeats),
-    ({CHANGED_ID}, _followed),
-    ({FORM}, _plain_dates),
-    ({INCOMPLETE, MISSING_REFLECTION, ORPHAN}, _completed),
-    ({NAME}, lambda view, now: hand_edits.renamed_user(view)),
+    ({codes.REPEATED, codes.PURGED}, record_ids.without_repeats),
+    ({codes.CHANGED_ID}, _followed),
+    ({codes.FORM}, lambda view, now: dates.repaired(view)),
+    ({codes.INCOMPLETE, codes.MISSING_REFLECTION, codes.ORPHAN}, _completed),
+    ({codes.NAME}, lambda view, now: user_name.repaired(view)),
 )
-"""What mends which findings, in this order: an id must be one record's before it can be followed."""
+"""The repairs of problems, in order: an id must be unique before references to it can be repaired."""

@@ -1,45 +1,42 @@
-"""What a tool answers: short texts, memories fenced as data, and where to get more."""
+"""The answers of an agent's tools: short texts, memories fenced as data, and how to get more."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from memctl.agent.shared import Shared
 from memctl.context import fence, tokens
 from memctl.context.shown import text_of
-from memctl.core.models import Hit, Memory, QueryResult
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.retrieval import rank
-from memctl.store import MemoryStore
-from memctl.tasks.closing import Closed
 
 if TYPE_CHECKING:
     from memctl.context.service import ContextPack
     from memctl.core.kept import KeptMessage
+    from memctl.core.models import Memory, QueryResult, Reflection
     from memctl.memories.assistant import Saved
+    from memctl.strategies.advice import Advice
+    from memctl.tasks.closing import Closed
 
 ANSWER_TOKENS = 650
-"""The most that memories may take in an answer, so that all of it stays below 800 by stricter counts too."""
+"""Tokens of the memories in an answer at most; the whole then stays below 800 by stricter counts too."""
 
 FULL_TOKENS = 8_000
-"""The same where the whole was asked for."""
+"""The same for `full`."""
 
 CONTEXT_TOKENS = 1_500
-"""The most of a context that nobody gave another size for."""
+"""Tokens of a context without a given size."""
 
 ITEM_TOKENS = 75
-"""How much of one memory a list shows: about 300 Latin or 110 Chinese characters."""
-
+"""Tokens of one memory in a list: about 300 Latin or 110 Chinese characters."""
 
 BESIDE_TOKENS, PASSAGE_CHARACTERS = 125, 400
-"""How much of what was learned from it, or of the reflection that matched."""
+"""How much is shown of what was learned from a hit, or of the reflection that matched."""
 
 
 def short(text: str, limit: int) -> str:
-    """The text, cut so that it has at most so many tokens."""
+    """The text, cut to a number of tokens."""
     if tokens.estimate(text) <= limit:
         return text
     low, high = 0, len(text)
@@ -49,11 +46,14 @@ def short(text: str, limit: int) -> str:
     return f"{text[:low].rstrip()}…"
 
 
-def found(shared: Shared, result: QueryResult, *, full: bool = False) -> str:
-    """The answer to a question."""
-    if not result.hits:
-        return _lines("Nothing is known about this.", *_notes(result))
-    items = [(_label(shared, hit), *_text(shared, hit, result.query.text, full)) for hit in result.hits]
+def hits(result: QueryResult, items: Sequence[tuple[str, ...]], *, full: bool = False) -> str:
+    """The answer to a question.
+
+    Args:
+        items: for each hit its label, its text, and what was learned from it or matched.
+    """
+    if not items:
+        return _lines(NOTHING, *_notes(result))
     shown, cut = _fitting(items, full)
     left = len(items) - len(shown)
     return _lines(
@@ -65,23 +65,11 @@ def found(shared: Shared, result: QueryResult, *, full: bool = False) -> str:
     )
 
 
-def _label(shared: Shared, hit: Hit) -> str:
-    store = shared.stores[hit.owner] if hit.owner else shared.own
-    return fence.label(_named(shared, store, hit.memory))
-
-
-def _text(shared: Shared, hit: Hit, question: str, full: bool) -> tuple[str, str]:
-    """The text of a hit, and what was learned or matched beside it."""
-    store = shared.stores[hit.owner] if hit.owner else shared.own
-    return store.context.shown(hit, question, *(() if full else (PASSAGE_CHARACTERS,)))
-
-
-def _named(shared: Shared, store: MemoryStore, memory: Memory) -> Memory:
-    return replace(memory, memory_id=shared.name_of(store, memory.memory_id))
+NOTHING = "Nothing is known about this."
 
 
 def _fitting(items: Sequence[tuple[str, ...]], full: bool) -> tuple[list[tuple[str, str]], bool]:
-    """As many items as an answer holds, each cut, and whether any was."""
+    """As many items as fit an answer, each shortened, and whether any was cut."""
     room = FULL_TOKENS if full else ANSWER_TOKENS
     shown: list[tuple[str, str]] = []
     cut = False
@@ -103,58 +91,72 @@ def _notes(result: QueryResult) -> Iterable[str]:
         yield fence.one_line(f"note: {short(note, 40)}")
 
 
-def page(shared: Shared, store: MemoryStore, memory: Memory, *, full: bool = False) -> str:
-    """One memory with what is kept about it, and its reflection."""
-    reflection, problem = store.engine.readable_reflection(memory)
+def page(memory: Memory, reflection: Reflection | None, problem: str, *, full: bool = False) -> str:
+    """One memory with its properties and its reflection; `problem`: why the reflection is unreadable."""
     room = FULL_TOKENS if full else ANSWER_TOKENS
     content = short(text_of(memory), room // 2 if reflection else room)
-    told = [(fence.label(_named(shared, store, memory)), content), *_facts(memory)]
+    items = [(fence.label(memory), content), *_properties(memory)]
     if reflection:
-        rest = max(room - tokens.estimate(fence.section("", told)), room // 4)
-        told.append((reflection.path, short(reflection.body.strip(), rest)))
-    cut = "" if full or "…" not in told[-1][1][-1:] + content[-1:] else "Cut: `full` gives the whole."
-    return _lines(fence.enclosed(fence.section("", told)), cut, problem and fence.one_line(f"note: {problem}"))
+        rest = max(room - tokens.estimate(fence.section("", items)), room // 4)
+        items.append((reflection.path, short(reflection.body.strip(), rest)))
+    cut = "" if full or "…" not in items[-1][1][-1:] + content[-1:] else "Cut: `full` gives the whole."
+    return _lines(fence.enclosed(fence.section("", items)), cut, problem and fence.one_line(f"note: {problem}"))
 
 
 def part(name: str, text: str, offset: int, *, full: bool = False) -> str:
-    """A piece of a long text, and where the rest begins."""
+    """A part of a long text, and where the rest starts."""
     piece = short(text[offset:], FULL_TOKENS if full else ANSWER_TOKENS)
     end = offset + len(piece) - 1 if text[offset:] != piece else len(text)
     more = f"{len(text) - end:,} more characters, from {end} on." if end < len(text) else ""
     return _lines(fence.enclosed(fence.section("", [(name, piece)])), more)
 
 
-def said_by(message: KeptMessage) -> str:
-    """What stands before a whole message: who said it, when, in which session."""
+def message_label(message: KeptMessage) -> str:
+    """The label of a whole message: its speaker, time and session."""
     day = f"{message.at:%Y-%m-%d %H:%M}" if message.at else ""
     about = (f"said by {message.name or message.role}", day, f"session {message.session}", message.message_id)
     return ", ".join(filter(None, about))
 
 
-def state(text: str) -> str:
-    """The task at hand."""
-    return (
-        fence.enclosed(fence.section("", [("", short(text, ANSWER_TOKENS))])) if text else "There is no task at hand."
-    )
+def task(text: str) -> str:
+    """The current task."""
+    if not text:
+        return "There is no current task."
+    return fence.enclosed(fence.section("", [("", short(text, ANSWER_TOKENS))]))
 
 
-def closed(found: Closed) -> str:
-    """What became of a task that is over."""
+def closed(done: Closed) -> str:
+    """The outcome of a task, and what was learned from it."""
     learned = [
-        f"kept as {found.episode.memory_id}" if found.episode else "",
-        f"what it taught: {found.strategy.memory_id}" if found.strategy else "",
-        *(f"a mended call: {each.memory.memory_id}" for each in found.recoveries),
-        *(f"kept apart as a candidate: {each.memory_id}" for each in found.knowledge),
+        f"kept as {done.episode.memory_id}" if done.episode else "",
+        f"what it taught: {done.strategy.memory_id}" if done.strategy else "",
+        *(f"a fixed call: {each.memory.memory_id}" for each in done.recoveries),
+        *(f"kept as a candidate: {each.memory_id}" for each in done.knowledge),
     ]
-    notes = (f"note: {note}" for note in found.notes)
-    return _lines(f"The task is over: {found.task.outcome}.", *map(fence.one_line, (*learned, *notes)))
+    notes = (f"note: {note}" for note in done.notes)
+    return _lines(f"The task has ended: {done.task.outcome}.", *map(fence.one_line, (*learned, *notes)))
 
 
-def _facts(memory: Memory) -> Iterable[tuple[str, str]]:
-    """What is kept about a memory, labelled; anybody's words for themselves, or at the end."""
+def advice(given: Advice, owner: str) -> str:
+    """What to do about a failed call; `owner`: the other user whose strategy it is."""
+    if given.origin == "none":
+        return _lines("No known strategy fixes this.", *map(fence.one_line, given.notes))
+    source = given.match.strategy.memory.memory_id if given.match else "a language model"
+    whose = f", of {owner}, another user" if owner else ""
+    texts = [given.reason, *given.lines]
+    if given.arguments is not None:
+        texts.append(f"arguments: {json.dumps(given.arguments, ensure_ascii=False, default=str)}")
+    item = (f"strategy, {source}{whose}", short(_lines(*texts), ANSWER_TOKENS))
+    own = given.match and not owner
+    after = "Tell `strategy_outcome` whether it helped." if own else "If it helps, `record_strategy`."
+    return _lines(fence.enclosed(fence.section("", [item])), after)
+
+
+def _properties(memory: Memory) -> Iterable[tuple[str, str]]:
+    """The properties of a memory, labelled. Free text is an item of its own, or at the end of one."""
     marks = [mark for mark, on in (("marked for revision", memory.needs_revision), ("pinned", memory.pinned)) if on]
-    known = (memory.kind, memory.status, f"confidence {memory.confidence:g}", *marks, f"source {memory.source}")
-    yield "about it", ", ".join(known)
+    properties = (memory.kind, memory.status, f"confidence {memory.confidence:g}", *marks, f"source {memory.source}")
+    yield "about it", ", ".join(properties)
     if memory.tags:
         yield "its tags", short(", ".join(memory.tags), 40)
     if memory.key:
@@ -163,23 +165,23 @@ def _facts(memory: Memory) -> Iterable[tuple[str, str]]:
 
 _OUTCOMES = {
     ADDED: "saved",
-    MENTIONED: "known already, counted again",
+    MENTIONED: "already known, counted again",
     UPDATED: "saved, replaces an earlier value",
-    CANDIDATE_KEPT: "kept apart as a candidate",
-    SKIPPED: "known already",
+    CANDIDATE_KEPT: "kept as a candidate",
+    SKIPPED: "already known",
     PURGED: "not saved: it was purged before",
 }
 
 
 def recorded(saved: Saved) -> str:
-    """What the store holds now of one text that was to be remembered."""
+    """What the store holds now of a text that was to be saved."""
     added = saved.added
     parts = [
         f"{_OUTCOMES[added.outcome]}: {added.memory.memory_id}",
-        *_held(added.memory),
+        *_fields(added.memory),
         f"replaces {_ids(saved.replaced)}" if saved.replaced else "",
-        f"much like {', '.join(added.near)}" if added.near else "",
-        f"{_ids(saved.pinned)} is pinned and stays: `update_memory` changes it, if the user says so"
+        f"similar to {', '.join(added.near)}" if added.near else "",
+        f"{_ids(saved.pinned)} is pinned and stays: `update_memory` changes it, if the user wants"
         if saved.pinned
         else "",
     ]
@@ -187,12 +189,12 @@ def recorded(saved: Saved) -> str:
 
 
 def amended(saved: Saved) -> str:
-    """What a memory is after it was corrected."""
+    """A memory after its correction."""
     memory = saved.added.memory
-    return fence.one_line("; ".join((f"changed: {memory.memory_id}", *_held(memory))))
+    return fence.one_line("; ".join((f"changed: {memory.memory_id}", *_fields(memory))))
 
 
-def _held(memory: Memory) -> Iterable[str]:
+def _fields(memory: Memory) -> Iterable[str]:
     yield f"{memory.kind} in {memory.category}"
     if memory.key:
         yield f"{memory.key} = {_value(memory)}"
@@ -213,41 +215,38 @@ def _ids(memories: Sequence[Memory]) -> str:
 
 
 def beside(saved: Sequence[Saved]) -> Iterable[str]:
-    """What was there before of what was just saved, fenced: replaced, pinned, or seeming to contradict it."""
-    told = [
+    """Memories that were replaced by what was saved, are pinned, or seem to contradict it; fenced."""
+    items = [
         (f"{word}, {fence.label(memory)}", memory.content)
         for each in saved
         for word, memories in (("replaced", each.replaced), ("pinned", each.pinned), ("contradicts", each.against))
         for memory in memories
     ]
-    if told:
-        yield fence.enclosed(fence.section("", _fitting(list(dict.fromkeys(told)), False)[0]))
+    if items:
+        yield fence.enclosed(fence.section("", _fitting(list(dict.fromkeys(items)), False)[0]))
     if any(each.against for each in saved):
         yield "Ask the user which is true; `update_memory` or `forget_memory` settles it."
 
 
 def to_choose(memories: Sequence[Memory]) -> str:
-    """What some words may mean, where they do not mean one memory."""
+    """The memories that some words may mean, if they do not mean one."""
     if not memories:
         return "Nothing is known about this; nothing was forgotten."
-    return _lines("Nothing was forgotten yet. Call again with the ids of what is meant:", _listed(memories))
-
-
-def _listed(memories: Sequence[Memory]) -> str:
     once = {memory.memory_id: memory for memory in memories}
     shown, _ = _fitting([(fence.label(memory), memory.content) for memory in once.values()], False)
-    return fence.enclosed(fence.section("", shown))
+    listed = fence.enclosed(fence.section("", shown))
+    return _lines("Nothing was forgotten yet. Call again with the ids of the right ones:", listed)
 
 
 def forgotten(memories: Sequence[Memory], messages: Mapping[str, str]) -> str:
-    """What was moved to the trash, and which messages were deleted: a model must see if these were the wrong ones."""
+    """What was moved to the trash, and which messages were deleted, so that a model can see a mistake."""
     lines = [f"moved to the trash: {_quoted(memory.memory_id, memory.content)}" for memory in memories]
-    lines += [f"deleted, with what was said in it: {_quoted(name, text)}" for name, text in messages.items()]
+    lines += [f"deleted message: {_quoted(name, text)}" for name, text in messages.items()]
     return "\n".join(lines)
 
 
 QUOTED = 25
-"""Tokens that are quoted of what was forgotten."""
+"""Tokens quoted of what was forgotten."""
 
 
 def _quoted(name: str, text: str) -> str:
@@ -258,7 +257,7 @@ def context(pack: ContextPack) -> str:
     """The recalled part of a context."""
     notes = (fence.one_line(f"note: {short(note, 40)}") for note in pack.notes)
     receipt = f"<!-- receipt {pack.receipt} -->" if pack.receipt and pack.text else ""
-    return _lines(pack.text or "Nothing is known about this.", receipt, *notes)
+    return _lines(pack.text or NOTHING, receipt, *notes)
 
 
 def _lines(*parts: str) -> str:

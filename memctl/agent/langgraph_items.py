@@ -1,0 +1,131 @@
+"""The items of a LangGraph store as records: namespace and key in `external_id`, the value in `value`."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from langgraph.store.base import get_text_at_path
+
+from memctl.core.models import Filters, Memory
+from memctl.errors import InvalidDataError
+
+SOURCE = "langgraph"
+"""The `source` of the records, and the name of the store's own field in their `metadata`."""
+
+ALL_TAG = "store:langgraph"
+NAMESPACE_TAG = "namespace:"
+"""Tags by which the index finds the items below a namespace. A tag with a colon is not searched as text."""
+
+WHOLE = "$"
+"""The path that means the whole value, as in LangGraph's `IndexConfig`."""
+
+Path = tuple[str, ...]
+"""A namespace and, as the last element, the key of an item in it."""
+
+
+def external_id(path: Path) -> str:
+    return f"{SOURCE}:{json.dumps(path, ensure_ascii=False)}"
+
+
+def path_of(memory: Memory) -> Path:
+    """The namespace and key of a record; empty if it is not an item."""
+    kind, _, written = memory.external_id.partition(":")
+    try:
+        path = json.loads(written) if kind == SOURCE and isinstance(memory.value, dict) else []
+    except ValueError:
+        return ()
+    return tuple(path) if isinstance(path, list) and all(isinstance(part, str) for part in path) else ()
+
+
+def tags_of(path: Path) -> tuple[str, ...]:
+    namespaces = (path[:depth] for depth in range(1, len(path)))
+    return (ALL_TAG, *dict.fromkeys(NAMESPACE_TAG + ".".join(namespace) for namespace in namespaces))
+
+
+def below(prefix: Path) -> Filters:
+    """Selects all items below a namespace, whatever their status: an item exists until it is deleted or expires."""
+    return Filters(tags=(tags_of((*prefix, ""))[-1],), statuses=())
+
+
+def own_fields(memory: Memory) -> Mapping[str, Any]:
+    """The store's own fields: `ttl` in minutes, `index` as given to `put`."""
+    own = memory.metadata.get(SOURCE)
+    return own if isinstance(own, dict) else {}
+
+
+def ttl_of(memory: Memory) -> float | None:
+    ttl = own_fields(memory).get("ttl")
+    return ttl if isinstance(ttl, int | float) else None
+
+
+def expiry(ttl: float | None, now: datetime) -> datetime | None:
+    """When an item expires that is read or written now; None also if that is beyond the calendar."""
+    try:
+        return None if ttl is None else now + timedelta(minutes=ttl)
+    except OverflowError:
+        return None
+
+
+def age(memory: Memory) -> tuple[float, str]:
+    written = memory.updated_at or memory.created_at
+    return (written.timestamp() if written else 0.0, memory.memory_id)
+
+
+def item_fields(memory: Memory) -> dict[str, Any]:
+    """The arguments of `Item` and `SearchItem`."""
+    created = memory.created_at or datetime.fromtimestamp(0, UTC)
+    *namespace, key = path_of(memory)
+    updated = memory.updated_at or created
+    return {
+        "namespace": tuple(namespace),
+        "key": key,
+        "value": copy.deepcopy(memory.value),  # the caller's to change
+        "created_at": created,
+        "updated_at": updated,
+    }
+
+
+def plain(value: Mapping[str, Any]) -> dict[str, Any]:
+    """A value after a round trip through JSON.
+
+    Raises:
+        InvalidDataError: it cannot be written as JSON.
+    """
+    try:
+        return dict(json.loads(json.dumps(dict(value), allow_nan=False, ensure_ascii=False)))
+    except (TypeError, ValueError, RecursionError) as problem:
+        hint = "An item's value holds text, numbers, true, false, null, lists and objects."
+        raise InvalidDataError(f"the value of an item cannot be written as JSON: {problem}", hint=hint) from None
+
+
+def text_of(value: Mapping[str, Any], paths: Sequence[str]) -> str:
+    """The searched text of a value, as lines; with several fields, each with its name."""
+    texts = [text for path in paths for text in (_lines(value) if path == WHOLE else get_text_at_path(value, path))]
+    return "\n".join(dict.fromkeys(text for text in texts if text.strip()))
+
+
+def _lines(value: Mapping[str, Any]) -> list[str]:
+    leaves = _leaves(value, ())
+    if len(leaves) == 1:
+        return [leaves[0].text]
+    return [f"{leaf.name}: {leaf.text}" if leaf.name else leaf.text for leaf in leaves]
+
+
+@dataclass(frozen=True)
+class _Leaf:
+    name: str
+    text: str
+
+
+def _leaves(value: Any, name: tuple[str, ...]) -> list[_Leaf]:
+    if isinstance(value, dict):
+        return [leaf for key, inner in value.items() for leaf in _leaves(inner, (*name, key))]
+    if isinstance(value, list):
+        return [leaf for inner in value for leaf in _leaves(inner, name)]
+    text = "" if value is None else value if isinstance(value, str) else json.dumps(value)
+    return [_Leaf(".".join(name), text)] if text.strip() else []

@@ -1,0 +1,115 @@
+"""The tools by which an agent learns from its work: feedback, strategies, tasks."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from memctl.agent import schemas
+from memctl.agent.tools_base import Tools
+from memctl.context import fence
+from memctl.errors import UsageError
+from memctl.present import tool_answers as answers
+from memctl.present.plain import times
+from memctl.sessions.windows import MAIN
+
+
+class LearningTools(Tools):
+    """Feedback, strategies and tasks."""
+
+    def give_feedback(self, ids: list[str], judgement: str, reason: str = "", receipt: str = "") -> str:
+        """Judge memories, or those of an answer.
+
+        Raises:
+            NotFoundError, UsageError: as `MemoryStore.feedback`.
+            RefusedError: a memory is another user's.
+        """
+        own = self.shared.own
+        own_ids = [own.get(self.shared.own_id(memory_id)).memory_id for memory_id in ids]
+        if receipt:
+            outcome = "good" if judgement == "up" else "bad"
+            judged = own.judgements.on_answer(receipt.strip(), outcome, used=own_ids, reason=reason).after
+        else:
+            judged = tuple(own.feedback(memory_id, judgement, reason=reason).after[0] for memory_id in own_ids)
+        lines = (f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
+        return "\n".join(map(fence.one_line, lines))
+
+    def suggest_strategy(
+        self,
+        tool: str,
+        error: str,
+        message: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        context: Mapping[str, Any] | None = None,
+    ) -> str:
+        """What to do about a failed call."""
+        advice, owner = self.shared.suggest_strategy(
+            tool, error, message=message, arguments=arguments or {}, context=context or {}
+        )
+        return answers.advice(advice, owner)
+
+    def record_strategy(
+        self,
+        tool: str,
+        error: str,
+        original: Mapping[str, Any],
+        fixed: Mapping[str, Any],
+        message: str = "",
+        context: Mapping[str, Any] | None = None,
+    ) -> str:
+        """Record how a failed call was fixed.
+
+        Raises:
+            UsageError: the name of the tool or the error is not usable.
+        """
+        done = self.shared.own.strategies.record(
+            tool, error, original=original, fixed=fixed, message=message, context=context or {}
+        )
+        return f"{done.outcome}: {done.memory.memory_id}, confidence {done.memory.confidence:.2f}"
+
+    def strategy_outcome(self, id: str, success: bool, reason: str = "") -> str:
+        """Record whether a strategy helped.
+
+        Raises:
+            NotFoundError, UsageError: there is no such strategy.
+            RefusedError: it is another user's.
+        """
+        memory = self.shared.own.strategies.outcome(self.shared.own_id(id), success, reason=reason)
+        used = times(memory.access_count)
+        return fence.one_line(f"{memory.memory_id}: confidence {memory.confidence:.2f}, used {used}")
+
+    def task(
+        self,
+        action: str,
+        text: str = "",
+        plan: list[str] | None = None,
+        tool: str = "",
+        arguments: Mapping[str, Any] | None = None,
+        result: str | None = None,
+        error: str | None = None,
+        lessons: list[str] | None = None,
+        session: str = MAIN,
+    ) -> str:
+        """Start, follow or end the task of a session; its state then.
+
+        Raises:
+            ConflictError: the session already has a task, and the action is `start`.
+            NotFoundError: the session has no task.
+            UsageError: there is no such action, or an argument is missing.
+        """
+        own = self.shared.own
+        if action == "start":
+            own.tasks.start(text, session_id=session, plan=plan or ())
+        elif action == "step":
+            done = own.tasks.step(text, session_id=session, tool_name=tool, args=arguments, result=result, error=error)
+            if done.closed:
+                return answers.closed(done.closed)
+        elif action == "note":
+            own.tasks.note(text, session_id=session)
+        elif action == "complete":
+            return answers.closed(own.tasks.complete(text, session_id=session, lessons=lessons or (), wait=False))
+        elif action == "fail":
+            return answers.closed(own.tasks.fail(text, session_id=session, lessons=lessons or (), wait=False))
+        elif action != "show":
+            raise UsageError(f"there is no action {action!r}", hint=f"Actions: {', '.join(schemas.TASK_ACTIONS)}.")
+        return answers.task(own.tasks.text(session))

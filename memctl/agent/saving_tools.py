@@ -1,0 +1,146 @@
+"""The tools that save, correct and forget memories."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from memctl.agent.tools_base import Tools
+from memctl.context import fence
+from memctl.core.formats.trash import FORGOTTEN
+from memctl.core.recalled import without_recalled
+from memctl.errors import LockedError, MemctlError, StorageError, UsageError
+from memctl.memories.assistant import Meant, Saved
+from memctl.present import tool_answers as answers
+
+SOURCE = "agent"
+"""Source of what an agent records."""
+
+THINKING_TOKENS = 150
+"""How much of an agent's reasons is kept with what it records."""
+
+
+@dataclass(frozen=True)
+class _Results:
+    """The results of one call: a line for each text, and what was saved."""
+
+    lines: list[str] = field(default_factory=list)
+    saved: list[Saved] = field(default_factory=list)
+
+
+class SavingTools(Tools):
+    """Saving, correcting and forgetting."""
+
+    def record_to_memory(
+        self,
+        thinking: str,
+        content: list[str],
+        kind: str = "",
+        category: str = "",
+        key: str = "",
+        value: Any = None,
+        tags: list[str] | None = None,
+        pin: bool | None = None,
+    ) -> str:
+        """Save texts, with `thinking` as the reason. Omitted arguments are inferred.
+
+        Returns:
+            what the store holds of each text now, what that replaced, and what it seems to contradict.
+
+        Raises:
+            UsageError: no text could be saved; a key was given for several texts; there is no such category.
+            LockedError, StorageError: as `MemoryStore.save`; the message says how many texts were processed before.
+        """
+        if key and len(content) > 1:
+            raise UsageError(
+                "a key belongs to one text", hint="Save the texts one by one, each with its key and value."
+            )
+        meant = self._meant(kind, category, key, value, tags, pin)
+        results = _Results()
+        why = {"thinking": answers.short(thinking.strip(), THINKING_TOKENS)} if thinking.strip() else {}
+        for number, item in enumerate(content, 1):
+            self._record(number, item, meant, why, results)
+        if not results.saved:
+            hint = "Give what the user said, or what you found out, as sentences of your own."
+            raise UsageError("; ".join(results.lines) or "there is nothing to save", hint=hint)
+        return "\n".join((*results.lines, *answers.beside(results.saved)))
+
+    def _meant(self, kind: str, category: str, key: str, value: Any, tags: list[str] | None, pin: bool | None) -> Meant:
+        known = self.shared.own.settings.categories
+        if category and category not in known:
+            raise UsageError(f"there is no category {category!r}", hint=f"Categories: {', '.join(known)}.")
+        value = None if value == "" else value
+        return Meant(kind, category, key.strip(), value, None if tags is None else tuple(tags), pin)
+
+    def _record(self, number: int, item: str, meant: Meant, why: Mapping[str, Any], results: _Results) -> None:
+        """Save one text. One that is not saved is named by its number: it may hold a secret."""
+        text = without_recalled(item).strip()
+        if not text:
+            problem = "it came from memory" if item.strip() else "it is empty"
+            results.lines.append(f"text {number} not saved: {problem}")
+            return
+        try:
+            saved = self.shared.own.assistant.save(text, meant, source=SOURCE, metadata=why)
+        except (LockedError, StorageError) as problem:
+            so_far = f" ({number - 1} texts were processed before)" if results.saved else ""
+            raise type(problem)(f"{problem.message}{so_far}", hint=problem.hint) from None
+        except MemctlError as problem:
+            results.lines.append(fence.one_line(f"text {number} not saved: {problem.message}"))
+            return
+        results.saved.extend(saved)
+        results.lines.extend(map(answers.recorded, saved))
+
+    def update_memory(
+        self,
+        id: str,
+        content: str = "",
+        kind: str = "",
+        category: str = "",
+        key: str = "",
+        value: Any = None,
+        tags: list[str] | None = None,
+        pin: bool | None = None,
+    ) -> str:
+        """Correct a memory; omitted fields stay.
+
+        Raises:
+            NotFoundError: there is no such memory.
+            RefusedError: it is another user's, or a part looks like a secret.
+            UsageError: as `MemoryStore.amend`.
+        """
+        meant = self._meant(kind, category, key, value, tags, pin)
+        text = without_recalled(content).strip()
+        if content.strip() and not text:
+            raise UsageError("that text came from memory", hint="Write what is true as a sentence of your own.")
+        saved = self.shared.own.assistant.amend(self.shared.own_id(id), meant, text, source=SOURCE)
+        return "\n".join((answers.amended(saved), *answers.beside([saved])))
+
+    def forget_memory(self, ids: list[str] | None = None, text: str = "", reason: str = "") -> str:
+        """Move memories to the trash, by ids or by words that mean one; delete messages.
+
+        Returns:
+            what was moved; if the words fit several memories, these, and nothing is moved.
+
+        Raises:
+            NotFoundError: there is no such memory; none was moved.
+            RefusedError: a memory is another user's.
+            UsageError: neither ids nor words are given, or both.
+        """
+        if bool(ids) == bool(text.strip()):
+            raise UsageError("nothing says what to forget", hint="Give either `ids` or `text`.")
+        own = self.shared.own
+        if not ids:
+            meant = own.assistant.meant_by(text)
+            if meant.one is None:
+                return answers.to_choose(meant.likely)
+            ids = [meant.one.memory_id]
+        why = answers.short(" ".join(reason.split()), 50) or FORGOTTEN
+        known = own.conversations.known(ids)
+        messages = [each for each in ids if each in known]
+        memories = [self.shared.own_id(memory_id) for memory_id in ids if memory_id not in known]
+        containing = own.messages_saying([*memories, *messages])
+        texts = {name: own.conversations.message(name).text for name in (*messages, *containing)}
+        gone = own.forget([*memories, *messages], reason=why, about=text)
+        self.forgotten += [text, *(memory.content for memory in gone), *texts.values()]
+        return answers.forgotten(gone, texts)

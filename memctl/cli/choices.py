@@ -1,0 +1,105 @@
+"""What a shell offers for an argument or an option."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING, Any
+
+from memctl.cli.invocation import store_root
+from memctl.cli.opening import opened
+
+if TYPE_CHECKING:
+    from memctl.store import MemoryStore
+
+Completer = Callable[[str], list[Any]]
+
+
+def starting(names: Callable[[], Iterable[str]]) -> Completer:
+    """Completes to the names that start with what was typed; to none on an error, which a prompt cannot show."""
+
+    def complete(incomplete: str) -> list[str]:
+        try:
+            return [name for name in names() if name.startswith(incomplete)]
+        except Exception:
+            return []
+
+    return complete
+
+
+def of(*names: str) -> Completer:
+    """Completes to fixed names."""
+    return starting(lambda: names)
+
+
+def constant(module: str, name: str) -> Completer:
+    """Completes to the names in a constant of a module, which is imported when needed."""
+    from importlib import import_module
+
+    return starting(lambda: getattr(import_module(module), name))
+
+
+def from_store(names: Callable[[MemoryStore], Iterable[str]]) -> Completer:
+    """Completes to names that a store holds."""
+
+    def listed() -> Iterable[str]:
+        with opened(quiet=True) as store:
+            store.refresh()
+            return names(store)
+
+    return starting(listed)
+
+
+def _users() -> list[str]:
+    from memctl.storage.files import layout
+
+    return layout.users(store_root())
+
+
+def _categories() -> Iterable[str]:
+    from memctl import config
+
+    return config.load(store_root()).categories
+
+
+def _settings() -> list[str]:
+    from dataclasses import fields
+
+    from memctl.config import Settings
+
+    return [field.name for field in fields(Settings)]
+
+
+def _settings_to_trust() -> list[str]:
+    from dataclasses import fields
+
+    from memctl.config import Settings
+
+    return [field.name for field in fields(Settings) if field.name.endswith("_url") or field.metadata["risk"]]
+
+
+def _import_formats() -> list[str]:
+    from memctl.transfer.formats import FORMS
+
+    return ["auto", *FORMS]
+
+
+user = starting(_users)
+category = starting(_categories)
+setting = starting(_settings)
+setting_to_trust = starting(_settings_to_trust)
+tag = from_store(lambda store: store.engine.view().tag_counts())
+session = from_store(lambda store: store.sessions.ids())
+kept_session = from_store(lambda store: dict.fromkeys(run.session for run in store.conversations.runs()))
+run = from_store(lambda store: [run.run for run in store.conversations.runs()])
+document = from_store(lambda store: [each.path.removeprefix("knowledge/") for each in store.documents.all()])
+client = constant("memctl.agent.clients", "CLIENTS")
+import_format = starting(_import_formats)
+kind = constant("memctl.core.kinds", "KINDS")
+mode = constant("memctl.facts.rules", "MODES")
+part = constant("memctl.core.models", "PARTS")
+decay_policy = constant("memctl.core.limits", "DECAY_POLICIES")
+window_policy = constant("memctl.core.limits", "POLICIES")
+role = constant("memctl.core.messages", "ROLES")
+sort = constant("memctl.core.selection", "SORTS")
+step = constant("memctl.maintenance", "STEPS")
+trigger = constant("memctl.tasks.rules", "TRIGGERS")

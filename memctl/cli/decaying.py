@@ -1,0 +1,49 @@
+"""`decay`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memctl.cli import choices, inputs, render
+from memctl.cli.ids import shown_ids
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun, Now
+
+
+def decay(
+    dry_run: DryRun = False,
+    now: Now = None,
+    policy: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--policy", help="half-life, age, gate, capacity or strategies, instead of the settings'; may be repeated.",
+            autocompletion=choices.decay_policy, metavar="NAME",
+        ),
+    ] = None,
+    allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Archive even a large share.")] = False,
+) -> None:  # fmt: skip
+    """Archive what has faded.
+
+    By default the importance of an episode halves every 90 days, from 30 days of age; below 0.1 the episode is left out
+    of answers but stays in the file. The setting decay_policies turns on other rules. Pinned memories, facts and
+    preferences never fade.
+
+    Example: memctl decay --dry-run
+    """
+    from memctl.core import times
+    from memctl.present import decay as shapes
+
+    moment = inputs.moment(now) or times.utc_now()
+    with opened() as store:
+        report = store.decay.run(
+            policies=policy or (), dry_run=dry_run, now=moment, allow_mass_change=allow_mass_change
+        )
+        shown = report.forecasts if dry_run else report.faded
+        if shown and not current.json:
+            ids = shown_ids(store, [forecast.memory.memory_id for forecast in shown], remember=not dry_run)
+            render.numbered_table(shapes.COLUMNS, shapes.rows(shown, ids, moment), right=(2, 3, 4))
+    render.document(shapes.report_json(report, moment, dry_run=dry_run))
+    render.lines(shapes.summary(report, dry_run=dry_run))

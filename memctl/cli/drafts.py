@@ -1,0 +1,112 @@
+"""Drafts of edits: kept below `.memctl/` until they are applied, and opened in the user's editor."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, TypeVar
+
+from memctl.cli import progress, render
+from memctl.core.formats import reflections
+from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, UsageError
+from memctl.storage.files import atomic, local_state
+
+if TYPE_CHECKING:
+    from memctl.core.models import Memory
+    from memctl.storage.files.layout import UserFolder
+    from memctl.store import MemoryStore
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Draft:
+    """An unfinished edit, and the text that it started from."""
+
+    folder: UserFolder
+    path: Path
+
+    @staticmethod
+    def of(store: MemoryStore, memory: Memory, suffix: str) -> Draft:
+        name = reflections.path_for(memory.memory_id).removeprefix(reflections.FOLDER).removesuffix(".md")
+        return Draft(store.folder, store.folder.drafts / f"{name}{suffix}")
+
+    @property
+    def base(self) -> Path:
+        return self.path.with_name(self.path.name + ".base")
+
+    def start(self, text: str) -> None:
+        """Start from a text, or continue a kept draft and say so."""
+        if self.path.exists() and self.base_text() is not None:
+            started = datetime.fromtimestamp(self.base.stat().st_mtime, UTC)
+            render.warn(f"continuing your draft of {started:%Y-%m-%d %H:%M} UTC")
+            return
+        local_state.set_draft_aside(self.folder, self.path.name)
+        signed = self.folder.signer.signed(self._kind, local_state.begun(text))
+        atomic.replace(self.base, signed, root=self.folder.root)
+        atomic.replace(self.path, text.encode(), root=self.folder.root)
+
+    @property
+    def _kind(self) -> str:
+        return local_state.DRAFTS + self.base.name
+
+    def base_text(self) -> str | None:
+        """The text it started from; None if no draft was started by this user on this machine."""
+        data = atomic.read(self.base, self.folder.root)
+        return str(json.loads(data)["text"]) if data and self.folder.signer.verifies(self._kind, data) else None
+
+    def open(self) -> None:
+        """Run the editor. If it fails, an unchanged draft is discarded."""
+        try:
+            _run_editor(self.path)
+        except MemctlError as problem:
+            if self.path.exists() and self.path.read_bytes() == (self.base_text() or "").encode():
+                self.discard()
+                raise
+            raise UsageError(f"{problem.message}; your draft is kept in {self.path}") from None
+        if not self.path.exists():
+            self.discard()
+            raise UsageError("the editor left no file; nothing was changed")
+
+    def keeping(self, action: Callable[[], T]) -> T:
+        """Do something with the draft; an error says where the draft is kept."""
+        hint = f"Your draft is kept in {self.path}; run the command again to continue it."
+        try:
+            return action()
+        except InvalidDataError as problem:
+            place = {"path": problem.path, "line": problem.line, "column": problem.column}
+            raise InvalidDataError(problem.reason, hint=hint, **place) from None  # type: ignore[arg-type]
+        except (UsageError, ConflictError) as problem:
+            raise type(problem)(problem.message, hint=hint) from None
+        except RefusedError as problem:
+            raise RefusedError(problem.message, hint=f"{problem.hint} {hint}") from None
+
+    def discard(self) -> None:
+        self.path.unlink(missing_ok=True)
+        self.base.unlink(missing_ok=True)
+
+
+def _run_editor(path: Path) -> None:
+    command = os.environ.get("VISUAL") or os.environ.get("EDITOR") or _default_editor()
+    progress.clear()
+    try:
+        code = subprocess.run([*shlex.split(command), str(path)], check=False).returncode
+    except (OSError, ValueError) as problem:
+        hint = "Set EDITOR, for instance EDITOR=nano, or use --set."
+        reason = getattr(problem, "strerror", None) or str(problem)
+        raise UsageError(f"the editor {command!r} cannot be run: {reason}", hint=hint) from None
+    if code != 0:
+        raise UsageError(f"the editor exited with code {code}; nothing was changed")
+
+
+def _default_editor() -> str:
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        raise UsageError("there is no terminal to edit on", hint="Use --set FIELD=VALUE, or set EDITOR.")
+    return "vi"

@@ -1,0 +1,127 @@
+"""`export`."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memctl.cli import choices, inputs, render
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
+from memctl.cli.options import Category, Kind, Tag
+from memctl.present import plain, shapes
+
+
+def export(
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="The file to write; standard output otherwise.")
+    ] = None,
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format", autocompletion=choices.of("jsonl", "records"), help="jsonl, or records (one memory.json)."
+        ),
+    ] = "jsonl",
+    category: Category = None,
+    kind: Kind = None,
+    tag: Tag = None,
+    every: Annotated[bool, typer.Option("--all", help="Also archived, superseded and candidate ones.")] = False,
+    dpo: Annotated[
+        bool, typer.Option("--dpo", help="Preference pairs for training instead: prompt, chosen, rejected.")
+    ] = False,
+    archive: Annotated[
+        Path | None, typer.Option("--archive", help="Write a backup of all the user's files into this file instead.")
+    ] = None,
+    with_log: Annotated[
+        bool, typer.Option("--with-log", help="With --archive: also the operation log (undo, history).")
+    ] = False,
+) -> None:
+    """Write memories as JSONL or as one record file; with --dpo, preference pairs learned from feedback.
+
+    With --archive it writes all files of the user, unchanged, into one file that `import --archive` restores.
+
+    Example: memctl export --all -o backup.jsonl
+    """
+    from memctl.cli import archiving
+    from memctl.core.formats import reflections
+    from memctl.core.selection import Selection
+    from memctl.errors import UsageError
+    from memctl.transfer import writing
+
+    if archive is not None or with_log:
+        if archive is None or dpo or category or kind or tag or every or output or form != "jsonl":
+            raise UsageError("--archive takes no other option but --with-log")
+        archiving.export(archive, with_log)
+        return
+    if dpo:
+        if category or kind or tag or every or form != "jsonl":
+            raise UsageError("--dpo takes no other option but --output")
+        _export_pairs(output)
+        return
+    inputs.check_choice("format", form, ("jsonl", "records"))
+    statuses = () if every else ("active",)
+    with opened() as store:
+        if blocked := store.refresh().blocked:
+            raise blocked
+        inputs.check_filters([store], category, kind)
+        filters = inputs.filters(category, kind, tag, None, None, statuses=statuses, expired=every)
+        memories = store.select(Selection(filters, ascending=True))
+        reflected = {m.memory_id: one for m in memories if (one := store.engine.readable_reflection(m)[0])}
+        user = store.user
+    if current.json and _is_standard_output(output):
+        render.print_json({"memories": [shapes.memory_json(memory) for memory in memories]})
+        return
+    if form == "records":
+        text = writing.to_documents_form(memories, user)
+    else:
+        texts = {name: one.body for name, one in reflected.items()}
+        fronts = {name: one.front for name, one in reflected.items() if reflections.has_more(one)}
+        text = "".join(f"{line}\n" for line in writing.to_jsonl(memories, texts, fronts))
+    _write(output, text)
+    if not _is_standard_output(output):
+        render.document({"written": str(output), "memories": len(memories)})
+        render.say(f"wrote {len(memories)} memories to {output}")
+
+
+def _export_pairs(output: Path | None) -> None:
+    import json
+    from collections import Counter
+
+    with opened() as store:
+        if blocked := store.refresh().blocked:
+            raise blocked
+        pairs = store.judgements.preference_pairs()
+        broken = store.judgements.all()[1]
+    rows = [{"prompt": pair.prompt, "chosen": pair.chosen, "rejected": pair.rejected} for pair in pairs]
+    counts = Counter(pair.source for pair in pairs)
+    if broken:
+        render.warn(f"feedback.jsonl:{broken[0]}: not a judgement memctl can read; {len(broken)} such lines left out")
+    if current.json and _is_standard_output(output):
+        render.print_json({"pairs": rows, "counts": dict(counts)})
+        return
+    _write(output, "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows))
+    render.document({"written": str(output), "pairs": len(pairs), "counts": dict(counts)})
+    sources = ", ".join(f"{count} from {source}" for source, count in counts.most_common())
+    render.warn(f"{len(pairs)} preference pairs{': ' if sources else ''}{sources}")
+
+
+def _write(output: Path | None, text: str) -> None:
+    """Write to standard output, or replace a file."""
+    from memctl.errors import NotFoundError
+    from memctl.storage.files import atomic
+
+    if output is None or _is_standard_output(output):
+        sys.stdout.buffer.write(plain.safe_json(text).encode())
+        sys.stdout.buffer.flush()
+        return
+    path = output.expanduser().absolute()
+    if not path.parent.is_dir():
+        raise NotFoundError(f"no folder {path.parent}")
+    atomic.replace(path, text.encode())
+
+
+def _is_standard_output(output: Path | None) -> bool:
+    return output is None or str(output) == "-"

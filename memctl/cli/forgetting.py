@@ -1,0 +1,130 @@
+"""`forget` and `restore`."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from memctl.cli import render
+from memctl.cli.ids import ShownIds, complete_trashed, of_rows
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun
+from memctl.present import plain
+
+if TYPE_CHECKING:
+    from memctl.store import MemoryStore
+
+
+def forget(
+    ids: ShownIds,
+    purge: Annotated[bool, typer.Option("--purge", help="Remove it from every file; cannot be undone.")] = False,
+    yes: Annotated[bool, typer.Option("--yes", help="Do not ask before a purge.")] = False,
+    reason: Annotated[str, typer.Option(help="The reason, kept in the trash.")] = "forgotten",
+    dry_run: DryRun = False,
+) -> None:
+    """Move memories to the trash, and delete the messages that contain them.
+
+    The id of a message deletes it, with what was learned from it alone. `undo` brings everything back, `restore` the
+    memories; --purge removes them for good.
+
+    Example: memctl forget mem_20251214_1a2b
+    """
+    with opened() as store:
+        named = [_full_id(store, typed, purge=purge) for typed in ids]
+        if purge:
+            _purge(store, named, yes, dry_run)
+            return
+        messages = [name for name in named if store.conversations.known([name])]
+        memories = [name for name in named if name not in messages]
+        containing = store.messages_saying(named)
+        gone = [store.get(name) for name in memories] if dry_run else store.forget(named, reason=reason)
+    deleted = [*messages, *containing]
+    render.document({"forgotten": [m.memory_id for m in gone], "messages": deleted, "dry_run": dry_run})
+    delete, forget = ("would delete", "would forget") if dry_run else ("deleted", "forgot")
+    for name in messages:
+        render.say(f"{delete} {name}, and what was learned from it alone")
+    for memory in gone:
+        render.say(f"{forget} {memory.memory_id}: {plain.one_line(memory.content, 80)}")
+    for name in containing:
+        render.say(f"{delete} {name}, which contains it")
+    if not dry_run:
+        render.say(f"bring back with `memctl undo`{', or `memctl restore ID`' if gone else ''}")
+
+
+_MESSAGE_ID = re.compile(r"msg_[0-9a-f]{16}")
+
+
+def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
+    """The whole id of a memory or a message; for a purge also of one in the trash, or of a deleted message.
+
+    Raises:
+        NotFoundError: there is neither.
+    """
+    from memctl.errors import NotFoundError
+
+    try:
+        return store.engine.findable(typed) if purge else store.get(typed).memory_id
+    except NotFoundError:
+        if message_id := store.conversations.full_id(typed):
+            return message_id
+        if purge and _MESSAGE_ID.fullmatch(typed):  # the index no longer knows a deleted message
+            return typed
+        raise
+
+
+def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
+    """Show what a purge removes and what it cannot reach, ask, do it, and show what is left."""
+    from memctl.present.pages import purge_left, purge_plan, some_of
+
+    reason = "a purge cannot be undone"
+    if not (yes or dry_run):
+        render.need_terminal(reason)
+    report = store.purge(ids, dry_run=True, look=dry_run or not yes)
+    render.lines((*purge_plan(report, dry_run), *purge_left(report)))
+    if not dry_run:
+        files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
+        question = f"Remove {some_of(ids)} for good, from every file?{files}\nThis cannot be undone."
+        render.confirm(question, reason, yes=yes)
+        report = store.purge(ids, expected=report)
+        render.lines((f"purged {some_of(report.ids)}", *purge_left(report)))
+    render.document(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})
+
+
+def restore(
+    ids: Annotated[
+        list[str],
+        typer.Argument(
+            help="Ids of archived or forgotten memories.",
+            metavar="ID...",
+            autocompletion=complete_trashed,
+            callback=of_rows,
+        ),
+    ],
+    from_: Annotated[
+        str | None,
+        typer.Option(
+            "--from", help="The state to restore: of a time, after an operation, or of a git revision.", metavar="REV"
+        ),
+    ] = None,
+    dry_run: DryRun = False,
+) -> None:
+    """Bring back what was archived or forgotten.
+
+    With --from one memory, and its reflection, become what they were in a revision.
+
+    Example: memctl restore mem_20251214_1a2b; memctl restore mem_20251214_1a2b --from HEAD~3
+    """
+    if from_ is not None:
+        from memctl.cli import history
+
+        history.restore_from(ids, from_, dry_run)
+        return
+    with opened() as store:
+        restored = store.restore(ids, dry_run=dry_run)
+    render.document({"dry_run": dry_run, "restored": [memory.memory_id for memory in restored]})
+    for memory in restored:
+        verb = "would restore" if dry_run else "restored"
+        render.say(f"{verb} {memory.memory_id}: {plain.one_line(memory.content, 80)}")

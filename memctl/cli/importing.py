@@ -1,0 +1,65 @@
+"""`import`: what it reads, and what of it is stored."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from memctl.cli import choices
+from memctl.cli.options import AllowSecret, DryRun
+
+
+def import_(
+    path: Annotated[Path, typer.Argument(help="A file or folder; - reads standard input.", metavar="PATH")],
+    form: Annotated[
+        str,
+        typer.Option(
+            "--format",
+            autocompletion=choices.import_format,
+            help="auto, memctl, jsonl, records, mcp, basic-memory or mem0.",
+        ),
+    ] = "auto",
+    only_store: Annotated[str, typer.Option("--only-store", help="Only lines whose `store` is this.")] = "",
+    allow_duplicate: Annotated[
+        bool, typer.Option("--allow-duplicate", help="Store texts that are already there.")
+    ] = False,
+    skip_broken: Annotated[
+        bool, typer.Option("--skip-broken", help="Import the rest if some lines are broken.")
+    ] = False,
+    allow_secret: AllowSecret = False,
+    archive: Annotated[
+        bool, typer.Option("--archive", help="PATH is an archive of `export --archive`: restore it as a new user.")
+    ] = False,
+    with_settings: Annotated[
+        bool, typer.Option("--with-settings", help="With --archive: also take its memctl.yaml.")
+    ] = False,
+    dry_run: DryRun = False,
+) -> None:
+    """Import memories from a file or another tool.
+
+    Reads memctl's JSONL, plain JSONL (id, text, time, …), record files, the MCP memory server's graph, a folder of
+    basic-memory notes, and mem0 exports. With --archive it restores a backup, byte for byte.
+
+    Example: memctl import ~/backup/memories.jsonl
+    """
+    from memctl.cli import archiving, bulk
+    from memctl.errors import UsageError
+
+    if archive:
+        if form != "auto" or only_store or allow_duplicate or skip_broken or allow_secret:
+            raise UsageError("--archive takes no other option but --with-settings and --dry-run")
+        archiving.restore(path, with_settings, dry_run)
+        return
+    if with_settings:
+        raise UsageError("--with-settings goes with --archive")
+    bulk.bring_in(
+        path,
+        form,
+        only_store,
+        allow_duplicate=allow_duplicate,
+        allow_secret=allow_secret,
+        skip_broken=skip_broken,
+        dry_run=dry_run,
+    )

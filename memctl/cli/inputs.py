@@ -1,0 +1,203 @@
+"""What was typed or piped in, as values: texts, times, JSON, names that must be known."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from datetime import datetime
+    from pathlib import Path
+
+    from memctl.core.models import Filters
+    from memctl.store import MemoryStore
+
+
+def standard_bytes() -> bytes:
+    """All of standard input; at a terminal, a warning says that it is being read."""
+    import sys
+
+    from memctl.cli import render
+
+    if sys.stdin.isatty():
+        render.warn("reading from the terminal; end with Ctrl-D on a line of its own")
+    return sys.stdin.buffer.read()
+
+
+def standard_text() -> str:
+    """All of standard input, as text.
+
+    Raises:
+        InvalidDataError: it is not UTF-8.
+    """
+    from memctl.errors import InvalidDataError
+
+    try:
+        return standard_bytes().decode("utf-8-sig").strip("\n")
+    except UnicodeDecodeError as problem:
+        raise InvalidDataError(f"standard input is not valid UTF-8 (byte {problem.start})") from None
+
+
+def file_text(path: Path) -> str:
+    """The text of a file.
+
+    Raises:
+        NotFoundError: there is no such file.
+        InvalidDataError: it is not UTF-8.
+    """
+    from memctl.errors import InvalidDataError, NotFoundError
+    from memctl.storage.files import atomic
+
+    data = atomic.read_given(path)
+    if data is None:
+        raise NotFoundError(f"no file {path}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        raise InvalidDataError(f"is not valid UTF-8 (byte {problem.start})", path=str(path)) from None
+
+
+def text_of(words: Sequence[str]) -> str:
+    """The text that some words make; of `-`, standard input."""
+    return standard_text() if list(words) == ["-"] else " ".join(words)
+
+
+def tags(typed: Sequence[str] | None) -> tuple[str, ...]:
+    """The tags of all `--tag` options: `--tag a,b` are two."""
+    parts = (part.strip() for text in typed or () for part in text.split(","))
+    return tuple(dict.fromkeys(part for part in parts if part))
+
+
+def filters(
+    category: Sequence[str] | None,
+    kind: Sequence[str] | None,
+    tag: Sequence[str] | None,
+    since: str | None,
+    until: str | None,
+    **more: Any,
+) -> Filters:
+    """The filters that a command's options give."""
+    from memctl.core.models import Filters
+
+    return Filters(
+        tuple(category or ()), tuple(kind or ()), tags(tag), since=moment(since), until=moment(until), **more
+    )
+
+
+# Times
+
+
+def moment(text: str | None) -> datetime | None:
+    """An optional time."""
+    from memctl.core import times
+
+    return times.from_user(text, times.utc_now()) if text is not None else None
+
+
+def end_of_day(text: str | None) -> datetime | None:
+    """An optional time; a date alone means its last moment."""
+    from memctl.core import times
+
+    return times.end_of(text, times.utc_now()) if text is not None else None
+
+
+def time_or_revision(text: str | None) -> tuple[datetime | None, str]:
+    """What `--as-of` means: a time (a date alone: its last moment), else the name of a revision."""
+    from memctl.errors import UsageError
+
+    if text is not None and not text.strip():
+        raise UsageError("--as-of needs a time or a revision", hint="Leave it out to ask about the present.")
+    try:
+        return end_of_day(text), ""
+    except UsageError:
+        return None, text or ""
+
+
+def expiry(text: str | None) -> datetime | None:
+    """When something ends; a span such as 30d counts from now on.
+
+    Raises:
+        UsageError: the time is in the past.
+    """
+    from memctl.core import times
+    from memctl.errors import UsageError
+
+    if not text:
+        return None
+    now = times.utc_now()
+    ends = times.from_user(text, now, ahead=True)
+    if ends <= now:
+        raise UsageError(f"{text} is in the past; the memory would be in no answer", hint="Give a later time, or 30d.")
+    return ends
+
+
+# JSON
+
+
+def json_object(text: str, name: str) -> dict[str, Any]:
+    """The JSON object that an option or argument holds.
+
+    Raises:
+        UsageError: it is not one; with line and column.
+    """
+    import json
+
+    from memctl.core.formats.strict_json import DECODER
+    from memctl.errors import UsageError
+
+    hint = """Quote it for the shell: '{"query": "cats"}'."""
+    try:
+        value = DECODER.decode(text)
+    except json.JSONDecodeError as problem:
+        place = f"line {problem.lineno}, column {problem.colno}"
+        raise UsageError(f"{name} is not valid JSON ({place}): {problem.msg}", hint=hint) from None
+    except (ValueError, RecursionError) as problem:
+        reason = "nested too deep" if isinstance(problem, RecursionError) else str(problem)
+        raise UsageError(f"{name} is not valid JSON: {reason}", hint=hint) from None
+    if not isinstance(value, dict):
+        raise UsageError(f"{name} must be a JSON object", hint=hint)
+    return value
+
+
+# Names
+
+
+def check_filters(stores: Sequence[MemoryStore], categories: Sequence[str] | None, kinds: Sequence[str] | None) -> None:
+    """Refuse a category or kind that neither the settings nor any memory have: a typo must not look like "nothing
+    found".
+
+    Args:
+        stores: the user's own first; the hint names what it has.
+
+    Raises:
+        UsageError: with the known ones.
+    """
+    from memctl.core.kinds import KINDS
+
+    own = stores[0]
+    if unknown := set(categories or ()) - set(own.settings.categories):
+        held = set[str]().union(*(store.engine.categories() for store in stores))
+        _check_known("category", unknown - held, (*own.settings.categories, *sorted(own.engine.categories())))
+    if unknown := set(kinds or ()) - set(KINDS):
+        held = set[str]().union(*(store.engine.kinds() for store in stores))
+        _check_known("kind", unknown - held, (*KINDS, *sorted(own.engine.kinds())))
+
+
+def _check_known(what: str, unknown: set[str], known: Iterable[str]) -> None:
+    from memctl.errors import UsageError
+
+    if unknown:
+        hint = f"{'Categories' if what == 'category' else 'Kinds'}: {', '.join(dict.fromkeys(known))}."
+        raise UsageError(f"there is no {what} {', '.join(sorted(unknown))!r}", hint=hint)
+
+
+def check_choice(what: str, chosen: str, choices: Iterable[str]) -> None:
+    """Refuse a name that is not among the choices.
+
+    Raises:
+        UsageError: with the choices.
+    """
+    from memctl.errors import UsageError
+
+    if chosen not in choices:
+        raise UsageError(f"there is no {what} {chosen!r}", hint=f"{what.capitalize()}s: {', '.join(choices)}.")

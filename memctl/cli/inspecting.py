@@ -1,0 +1,46 @@
+"""`inspect`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memctl.cli import inputs, render
+from memctl.cli.ids import complete_id, of_rows
+from memctl.cli.opening import opened
+from memctl.cli.options import Now
+
+
+def inspect(
+    memory_id: Annotated[
+        str | None,
+        typer.Argument(
+            help="A memory's id; the whole store otherwise.",
+            autocompletion=complete_id,
+            callback=of_rows,
+            metavar="[ID]",
+        ),
+    ] = None,
+    now: Now = None,
+) -> None:
+    """Show the store at a glance, or one memory in full.
+
+    For one memory: its record, reflection, links, history, and when it will fade.
+
+    Example: memctl inspect; memctl inspect mem_20251214_1a2b
+    """
+    from memctl import overview
+    from memctl.core import times
+    from memctl.present import overview as shapes
+
+    moment, pictures = inputs.moment(now) or times.utc_now(), render.on_terminal()
+    with opened() as store:
+        if memory_id is None:
+            glance = overview.of_store(store, moment)
+            document, page = shapes.overview_json(glance), shapes.overview_page(glance, pictures=pictures)
+        else:
+            portrait = overview.of_memory(store, store.get(memory_id), moment)
+            document, page = shapes.portrait_json(portrait), shapes.portrait_page(portrait, pictures=pictures)
+    render.document(document)
+    render.lines(page)

@@ -1,0 +1,125 @@
+"""`list`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from memctl.cli import choices, inputs, options, render
+from memctl.cli.ids import shown_ids
+from memctl.cli.invocation import current
+from memctl.cli.opening import opened_with
+from memctl.cli.options import Category, Kind, Since, Tag, Until
+from memctl.present import pages, plain, shapes
+
+if TYPE_CHECKING:
+    from memctl.core.models import Owned
+    from memctl.core.selection import Selection
+    from memctl.store import MemoryStore
+
+
+def list_memories(
+    category: Category = None,
+    kind: Kind = None,
+    tag: Tag = None,
+    since: Since = None,
+    until: Until = None,
+    as_of: options.AsOf = None,
+    valid_at: options.ValidAt = None,
+    subcategory: Annotated[str, typer.Option(help="Only this subcategory.")] = "",
+    key: Annotated[str, typer.Option(help="Only facts with this key.")] = "",
+    source: Annotated[str, typer.Option(help="Only from this source.")] = "",
+    pinned: Annotated[bool, typer.Option("--pinned", help="Only pinned ones.")] = False,
+    needs_revision: Annotated[bool, typer.Option("--needs-revision", help="Only those marked for revision.")] = False,
+    archived: Annotated[bool, typer.Option("--archived", help="What has faded; `restore` brings it back.")] = False,
+    superseded: Annotated[bool, typer.Option("--superseded", help="Superseded values.")] = False,
+    candidates: Annotated[bool, typer.Option("--candidates", help="What is not confirmed yet.")] = False,
+    trash: Annotated[bool, typer.Option("--trash", help="What was forgotten or has expired.")] = False,
+    every: Annotated[bool, typer.Option("--all", help="Whatever the status.")] = False,
+    sort: Annotated[
+        str,
+        typer.Option(
+            autocompletion=choices.sort,
+            help="created, updated, occurred, importance, confidence, reward, used or text.",
+        ),
+    ] = "created",
+    ascending: Annotated[bool, typer.Option("--ascending", help="Smallest first.")] = False,
+    limit: Annotated[
+        int | None, typer.Option("--limit", "-n", help="How many; 0 for all. 50 on a terminal, else all.", min=0)
+    ] = None,
+    offset: Annotated[int, typer.Option(help="How many to skip.", min=0)] = 0,
+    with_: options.With = None,
+) -> None:
+    """List memories.
+
+    With --with it also lists those of other users, as USER/ID.
+
+    Example: memctl list --category preference --sort importance --limit 20
+    """
+    from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, SUPERSEDED
+    from memctl.core.selection import SORTS, Selection
+    from memctl.errors import UsageError
+
+    if sort not in SORTS:
+        raise UsageError(f"cannot sort by {sort!r}", hint=f"Sort by {', '.join(SORTS)}.")
+    chosen = tuple(s for s, on in ((ARCHIVED, archived), (SUPERSEDED, superseded), (CANDIDATE, candidates)) if on)
+    statuses = () if every else chosen or (ACTIVE,)
+    flags: dict[str, Any] = {"expired": every, "pinned": pinned or None, "needs_revision": needs_revision or None}
+    then, revision = inputs.time_or_revision(as_of)
+    flags |= {"as_of": then, "valid_at": inputs.end_of_day(valid_at), "statuses": statuses}
+    filters = inputs.filters(category, kind, tag, since, until, **flags)
+    selection = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
+    if with_ and (trash or revision):
+        raise UsageError("only the present memories of other users are listed", hint="Leave out --with.")
+    with opened_with(with_) as (store, shared):
+        if trash:
+            _print_trash(store)
+            return
+        inputs.check_filters(list(shared.stores.values()) if shared else [store], category, kind)
+        if shared:
+            memories, origin = shared.select(selection), ""
+        else:
+            memories, origin = _selected(store, selection, revision)
+        _print(store, memories, limit, offset, "the records" if then else origin)
+
+
+def _selected(store: MemoryStore, selection: Selection, revision: str) -> tuple[list[Owned], str]:
+    """The memories, and the revision that they are from."""
+    from memctl.core.models import Owned
+
+    if not revision:
+        return [Owned(memory) for memory in store.select(selection)], ""
+    memories, past = store.history.select(selection, revision)
+    render.degraded(past.warnings)
+    return [Owned(memory) for memory in memories], str(past)
+
+
+ON_A_TERMINAL = 50
+"""How many memories a terminal shows without --limit; a program gets all."""
+
+
+def _print(store: MemoryStore, memories: Sequence[Owned], limit: int | None, offset: int, origin: str) -> None:
+    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
+    page = memories[offset : offset + limit if limit else None]
+    if current.json:
+        render.print_json(shapes.list_json(page, total=len(memories), offset=offset, origin=origin))
+        return
+    if origin:
+        render.warn(f"as of: {origin}")
+    rows = pages.memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
+    render.numbered_table(pages.MEMORY_COLUMNS, rows, right=(4,))
+    end = offset + len(page)
+    if end < len(memories) and render.on_terminal():
+        render.say(f"{offset + 1}–{end} of {len(memories)}; more with --offset {end}")
+
+
+def _print_trash(store: MemoryStore) -> None:
+    trashed = store.engine.storage.trashed()
+    render.document([shapes.trashed_json(each) for each in trashed])
+    rows = [
+        (name, plain.day(each.trashed_at), each.reason, plain.one_line(each.memory.content, pages.LISTED))
+        for name, each in zip(shown_ids(store, [each.memory.memory_id for each in trashed]), trashed, strict=True)
+    ]
+    render.numbered_table(("id", "since", "why", "text"), rows)

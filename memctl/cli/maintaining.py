@@ -1,0 +1,53 @@
+"""`maintain`."""
+
+from __future__ import annotations
+
+from typing import Annotated
+
+import typer
+
+from memctl.cli import choices, inputs, render
+from memctl.cli.opening import opened
+from memctl.cli.options import DryRun, NoModel, Now
+from memctl.present import plain
+
+
+def maintain(
+    skip: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--skip", help="Leave out a step: sessions, expiry, decay, consolidate, trash, transcripts or compact.",
+            autocompletion=choices.step, metavar="STEP",
+        ),
+    ] = None,
+    no_model: NoModel = False,
+    allow_mass_change: Annotated[bool, typer.Option("--allow-mass-change", help="Change even a large share.")] = False,
+    dry_run: DryRun = False,
+    now: Now = None,
+) -> None:  # fmt: skip
+    """Do all regular maintenance; for a timer.
+
+    Idle sessions end and are learned from; expired memories go to the trash; what has faded is archived;
+    near-duplicates and episodes are consolidated; what was archived half a year ago goes to the trash; messages past
+    their time are deleted; the index is compacted. `undo` takes back each step; only messages deleted more than 30 days
+    ago are gone for good.
+
+    Example: memctl maintain --dry-run
+    """
+    from memctl.errors import RefusedError
+
+    with opened() as store:
+        steps = store.maintain(
+            skip=skip or (), use_model=not no_model, dry_run=dry_run, allow_mass_change=allow_mass_change,
+            now=inputs.moment(now),
+        )  # fmt: skip
+    documents = [{"step": step.name, "done": step.done, "notes": step.notes, "refused": step.refused} for step in steps]
+    render.document({"dry_run": dry_run, "steps": documents})
+    for step in steps:
+        count = f"{len(step.done)} {'to do' if dry_run else 'done'}" if step.done else "nothing to do"
+        render.say(f"{step.name}: {step.refused or count}")
+        for line in (*step.done, *step.notes):
+            render.say(f"  {plain.one_line(line, 160)}")
+    if not dry_run and (refused := [step.name for step in steps if step.refused]):
+        hint = "The reasons are listed above. --allow-mass-change permits changing a large share."
+        raise RefusedError(f"not done: {', '.join(refused)}", hint=hint)

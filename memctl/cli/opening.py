@@ -1,0 +1,62 @@
+"""Opening the store that the global options name."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import TYPE_CHECKING
+
+from memctl.cli.invocation import current
+
+if TYPE_CHECKING:
+    from memctl.agent.shared import Shared
+    from memctl.store import MemoryStore
+
+
+@contextmanager
+def opened(*, quiet: bool = False) -> Iterator[MemoryStore]:
+    """The store that the global options name.
+
+    Args:
+        quiet: do not report the state of the index at the end; the command does.
+    """
+    from memctl.bootstrap import open_store
+    from memctl.cli import render
+
+    with _progress_line(), open_store(current.store, current.user) as store:
+        for note in store.engine.untrusted:
+            render.warn(note)
+        yield store
+        if not quiet:
+            render.stale_notice(store)
+            if note := store.engine.storage.unbelieved():
+                render.warn(note)
+
+
+@contextmanager
+def opened_with(others: Sequence[str] | None) -> Iterator[tuple[MemoryStore, Shared | None]]:
+    """The store that the global options name, and with it those of other users, if any are named."""
+    if not others:
+        with opened() as store:
+            yield store, None
+        return
+    from memctl.agent.shared import open_shared
+    from memctl.cli import render
+
+    with _progress_line(), open_shared(current.store, current.user, others) as shared:
+        for note in shared.own.engine.untrusted:
+            render.warn(note)
+        yield shared.own, shared
+        for store in shared.stores.values():
+            render.stale_notice(store)
+
+
+@contextmanager
+def _progress_line() -> Iterator[None]:
+    from memctl.cli import progress
+
+    progress.working()
+    try:
+        yield
+    finally:
+        progress.clear()

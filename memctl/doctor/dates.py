@@ -1,0 +1,79 @@
+"""Dates that were edited by hand, in another form than memctl writes."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from memctl.core import times
+from memctl.core.formats import codec, document
+from memctl.core.formats.document import Document, RawRecord
+from memctl.core.models import Change, Memory, Problem
+from memctl.doctor.codes import FORM
+from memctl.storage.folder.view import FolderView
+
+_VALUE = r'(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)'
+
+
+def _loose(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
+    """Dates in another form than memctl writes: the field, the value, and the value as memctl writes it."""
+    for name in codec.TIMES:
+        if (written := record.get(name)) is not None:
+            plain = times.to_text(times.from_value(written))
+            if plain != written:
+                yield name, written, plain
+
+
+def problems(parsed: Document) -> Iterator[Problem]:
+    """One problem for all dates in other forms, at the first of them."""
+    readable = [record for record in parsed.records if record.memory is not None]
+    dates = [(record, *each) for record in readable for each in _loose(_with_id(record))]
+    if not dates:
+        return
+    record, name, written, plain = dates[0]
+    assert record.memory is not None
+    more = f" (and {len(dates) - 1} more dates are in other forms)" if len(dates) > 1 else ""
+    shown = written if isinstance(written, str) else json.dumps(written)
+    message = f"{record.memory.memory_id}: {name} is written {shown}, read as {plain}{more}"
+    fix = "write them as memctl does" if more else "write it as memctl does"
+    yield Problem(document.FILE_NAME, message, record.line, fix, FORM)
+
+
+def _with_id(record: RawRecord) -> Mapping[str, Any]:
+    """The fields of a record; none if it has no id, because it will be rewritten anyway."""
+    value: Mapping[str, Any] = json.loads(record.raw)
+    return value if value.get("memory_id") else {}
+
+
+def _with_plain_dates(raw: bytes) -> bytes:
+    """A record with its dates as memctl writes them, and every other byte unchanged if possible."""
+    value, text = json.loads(raw), raw.decode()
+    for name, _, plain in _loose(value):
+        pattern = rf'("{name}"\s*:\s*){_VALUE}'
+        text = re.sub(pattern, rf'\g<1>"{plain}"', text, count=1)
+    return _checked(text, codec.decode(value))
+
+
+def _checked(text: str, memory: Memory) -> bytes:
+    """The text, if it means the memory and has plain dates; else the memory as memctl writes it."""
+    try:
+        record = json.loads(text)
+        if codec.decode(record) == memory and not any(_loose(record)):
+            return text.encode()
+    except ValueError:
+        pass
+    return codec.dump(codec.encode(memory)).encode()
+
+
+def repaired(view: FolderView) -> Change:
+    """The change that writes all dates as memctl does."""
+    raws: dict[str, bytes] = {}
+    memories = []
+    for memory in view.all():
+        raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+        if any(_loose(json.loads(raw))):
+            memories.append(memory)
+            raws[memory.memory_id] = _with_plain_dates(raw)
+    return Change("doctor --fix", tuple(memories), raws=raws)

@@ -1,0 +1,179 @@
+"""Ids of records that were edited by hand: missing, used twice, or changed."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+
+from memctl.core.formats import codec, document, reflections
+from memctl.core.formats.document import Document, RawRecord, tombstones
+from memctl.core.models import Change, Memory, TextEdit
+from memctl.errors import MemctlError
+from memctl.storage.files import edit, journal
+from memctl.storage.files.merge_sides import header_with_ids, with_ids
+from memctl.storage.folder.view import FolderView
+
+_NO_ID = re.compile(rb'"memory_id"\s*:\s*(null|"")')
+_ID = re.compile(r'("memory_id"\s*:\s*)(?:"(?:[^"\\]|\\.)*"|-?\d[\d.eE+-]*)')
+
+
+def has_no_id(raw: bytes) -> bool:
+    """Whether a record has no id: the field is missing, `null` or empty."""
+    return b'"memory_id"' not in raw or (_NO_ID.search(raw) is not None and not json.loads(raw).get("memory_id"))
+
+
+# Used twice
+
+
+def without_repeats(view: FolderView, now: datetime) -> Change:
+    """Remove copies and purged records; give another record with a used id a new one."""
+    data = view.read(document.FILE_NAME) or b""
+    parsed = document.parse(data)
+    purged = tombstones(parsed.header)
+    kept: dict[str, Memory] = {}
+    removed: list[RawRecord] = []
+    reused: list[tuple[RawRecord, Memory]] = []
+    for record in parsed.records:
+        memory = record.memory
+        if memory is None:
+            continue
+        first = kept.setdefault(memory.memory_id, memory)
+        if memory.memory_id in purged or (first is not memory and first == memory):
+            removed.append(record)
+        elif first is not memory:
+            reused.append((record, memory))
+    renamed = [replace(memory, memory_id=view.ids(memory.created_at or now, datetime.now(UTC))) for _, memory in reused]
+    changed = [
+        (record, _with_own_id(record, new)) for (record, _), new in zip(reused, view.unused(renamed), strict=True)
+    ]
+    new = edit.without(data, parsed, removed, changed)
+    return Change("doctor --fix", texts=(TextEdit(document.FILE_NAME, data, new),) if new != data else ())
+
+
+def _with_own_id(record: RawRecord, memory: Memory) -> bytes:
+    """The record with its new id, every other byte unchanged."""
+    value = json.dumps(memory.memory_id, ensure_ascii=False)
+    return _checked(_ID.sub(lambda match: match[1] + value, record.raw.decode(), count=1), memory)
+
+
+def _checked(text: str, memory: Memory) -> bytes:
+    """The text, if it means the memory; else the memory as memctl writes it."""
+    try:
+        if codec.decode(json.loads(text)) == memory:
+            return text.encode()
+    except ValueError:
+        pass
+    return codec.dump(codec.encode(memory)).encode()
+
+
+# Changed
+
+
+@dataclass(frozen=True)
+class ChangedId:
+    """A record whose id was certainly changed by hand: what refers to it still names the old id."""
+
+    old: str
+    new: str
+    line: int
+
+
+def changed_ids(view: FolderView, parsed: Document, gone: set[str]) -> list[ChangedId]:
+    """Records whose id was changed, found by their reflection, else by what the log says about the old id.
+
+    Args:
+        gone: ids in the trash or purged, which were not changed.
+    """
+    memories = parsed.memories
+    named = _named_by_reflections(view, memories, gone)
+    missing = _missing(parsed, gone) - named.keys()
+    named |= _same_content(view, memories, missing) if missing else {}
+    certain = {old: new.pop() for old, new in named.items() if len(new) == 1}
+    lines = {record.memory.memory_id: record.line for record in parsed.records if record.memory}
+    once = [new for new in certain.values() if list(certain.values()).count(new) == 1]
+    return [ChangedId(old, new, lines[new]) for old, new in sorted(certain.items()) if new in once]
+
+
+def _named_by_reflections(view: FolderView, memories: Mapping[str, Memory], gone: set[str]) -> dict[str, set[str]]:
+    """Ids that only the front matter of a reflection has, with the records that refer to the reflection."""
+    named: dict[str, set[str]] = defaultdict(set)
+    for memory in memories.values():
+        owner = _owner(view, memory.summary_md_ref) if reflections.is_reference(memory.summary_md_ref) else ""
+        if owner and owner not in memories and owner not in gone:
+            named[owner].add(memory.memory_id)
+    return named
+
+
+def _owner(view: FolderView, path: str) -> str:
+    """The id in the front matter of a reflection; empty if there is none or it is unreadable."""
+    try:
+        reflection = view.reflection(path)
+    except MemctlError:
+        return ""
+    return reflection.memory_id if reflection else ""
+
+
+def _missing(parsed: Document, gone: set[str]) -> set[str]:
+    """Ids that records refer to and no record has."""
+    memories = parsed.memories
+    named = {
+        other
+        for memory in memories.values()
+        for other in (*memory.supersedes, *memory.conflicts_with, *memory.sources, memory.superseded_by)
+    }
+    return named - memories.keys() - gone - {""}
+
+
+def _same_content(view: FolderView, memories: Mapping[str, Memory], missing: set[str]) -> dict[str, set[str]]:
+    """For each missing id that the log has: the records that it does not have, with the same content and date."""
+    last: dict[str, str] = {}
+    for operation in journal.read(view.folder):
+        for step in operation.records:
+            last[step.memory_id] = step.after or step.before or ""
+    unlogged = [memory for memory in memories.values() if memory.memory_id not in last]
+    same: dict[str, set[str]] = {}
+    for old in missing & last.keys():
+        try:
+            known = codec.decode(json.loads(last[old]))
+        except ValueError:
+            continue
+        same[old] = {m.memory_id for m in unlogged if (m.content, m.created_at) == (known.content, known.created_at)}
+    return same
+
+
+def followed(view: FolderView, changed: Sequence[ChangedId]) -> Change:
+    """Replace the old ids in records, front matter and conflicts."""
+    ids = {each.old: each.new for each in changed}
+    puts, raws = [], {}
+    for memory in view.all():
+        if (renamed := with_ids(memory, ids)) != memory:
+            raw = view.index.raws(document.FILE_NAME, [memory.memory_id])[memory.memory_id]
+            puts.append(renamed)
+            raws[memory.memory_id] = _with_ids_in(raw, renamed, ids)
+    files = []
+    for path in sorted(path for path in view.index.files() if path.startswith(reflections.FOLDER)):
+        before = _read(view, path)
+        if before is not None and (after := reflections.with_ids(before, ids)) != before:
+            files.append(TextEdit(path, before, after))
+    header = header_with_ids(view.header, ids)
+    return Change(
+        "doctor --fix", tuple(puts), texts=tuple(files), raws=raws, header=header if header != view.header else None
+    )
+
+
+def _with_ids_in(raw: bytes, memory: Memory, ids: Mapping[str, str]) -> bytes:
+    text = raw.decode()
+    for old, new in ids.items():
+        text = text.replace(json.dumps(old, ensure_ascii=False), json.dumps(new, ensure_ascii=False))
+    return _checked(text, memory)
+
+
+def _read(view: FolderView, path: str) -> bytes | None:
+    try:
+        return view.read(path)
+    except MemctlError:
+        return None

@@ -1,0 +1,173 @@
+"""What `conflicts` shows: memories that contradict each other, what merges left, and how a conflict was settled."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import TYPE_CHECKING, Any
+
+from memctl.present import plain
+from memctl.present.shapes import memory_json
+
+if TYPE_CHECKING:
+    from memctl.conflicts.contradictions import Contradiction
+    from memctl.conflicts.service import MergeSettled, OpenConflicts, Resolved
+    from memctl.core.models import Memory
+    from memctl.storage.ports.messages import Differing
+
+TEXT_WIDTH, LINE_WIDTH = 110, 200
+"""Characters of a text, and of other lines; `memctl show` prints a memory whole."""
+
+DRY_RUN = "dry run: nothing was changed"
+
+
+def open_json(conflicts: OpenConflicts) -> dict[str, Any]:
+    return {
+        "conflicts": [_contradiction_json(each) for each in conflicts.found],
+        "noted": list(conflicts.noted),
+        "messages": [_message_json(each) for each in conflicts.messages],
+    }
+
+
+def _contradiction_json(contradiction: Contradiction) -> dict[str, Any]:
+    return {
+        "type": contradiction.kind,
+        "ids": list(contradiction.ids),
+        "score": contradiction.score,
+        "evidence": list(contradiction.evidence),
+        "memories": [memory_json(memory) for memory in (contradiction.first, contradiction.second)],
+    }
+
+
+def _message_json(message: Differing) -> dict[str, Any]:
+    versions = [{"path": place.path, "line": place.line, "text": place.text} for place in message.versions]
+    return {"message_id": message.message_id, "versions": versions}
+
+
+def open_page(conflicts: OpenConflicts) -> Iterator[str]:
+    """The open conflicts, and the commands that settle them."""
+    for each in conflicts.found:
+        yield f"{each.kind} {each.score:.2f}  {plain.one_line('; '.join(each.evidence), LINE_WIDTH)}"
+        for memory in (each.first, each.second):
+            yield f"  {memory.memory_id}  {plain.day(memory.when)}  {_marks(memory)}{_text(memory)}"
+    for entry in conflicts.noted:
+        yield from _merge(entry) if entry.get("type") == "merge" else _noted(entry)
+    for message in conflicts.messages:
+        yield f"message  {message.message_id} was changed on both sides of a merge"
+        for place in message.versions:
+            yield f"  {place.path}:{place.line}  {plain.one_line(place.text, TEXT_WIDTH)}"
+    yield from _next_steps(conflicts)
+
+
+def _next_steps(conflicts: OpenConflicts) -> Iterator[str]:
+    total = len(conflicts.found) + len(conflicts.noted) + len(conflicts.messages)
+    if not total:
+        yield "no conflicts"
+        return
+    yield f"{plain.counted(total, 'conflict')}; nothing was changed"
+    own = [each for each in conflicts.found if not any("/" in name for name in each.ids)]
+    merges = [entry for entry in conflicts.noted if entry.get("type") == "merge"]
+    if own or len(conflicts.noted) > len(merges):
+        yield "settle one with `memctl conflicts resolve ID ID` and --keep ID, --merge TEXT or --both"
+    if len(own) < len(conflicts.found):
+        yield "the memories of another user are read-only: correct your own with `memctl edit`, or ask the other user"
+    if merges:
+        yield "settle what a merge left with `memctl conflicts resolve ID` and --ours, --theirs or --text TEXT"
+    if conflicts.messages:
+        yield "answers use the last line of a message: delete the wrong line in an editor"
+
+
+def _marks(memory: Memory) -> str:
+    marks = ", ".join(mark for mark in ("candidate" * (memory.status == "candidate"), "pinned" * memory.pinned) if mark)
+    return f"[{marks}] " if marks else ""
+
+
+def _text(memory: Memory) -> str:
+    return plain.one_line(memory.content, TEXT_WIDTH)
+
+
+def _merge(entry: Mapping[str, Any]) -> Iterator[str]:
+    """A conflict that a merge left in `memory.json`, whatever its fields hold."""
+    field = entry.get("field") or "deleted on one side, changed on the other"
+    parts = (entry.get("id"), entry.get("memory_id") or "memory.json", field)
+    yield plain.one_line("  ".join(("merge", *map(plain.json_text, parts))), LINE_WIDTH)
+    for side in ("base", "ours", "theirs"):
+        value = entry.get(side)
+        value = value["content"] if isinstance(value, dict) and "content" in value else value
+        yield f"  {side:6}  {'-' if value is None else plain.one_line(plain.json_text(value), TEXT_WIDTH)}"
+
+
+def _noted(entry: Mapping[str, Any]) -> Iterator[str]:
+    """Another entry in the list of conflicts in `memory.json`, whatever it holds."""
+    ids = entry.get("ids") or ""
+    names = ", ".join(map(plain.json_text, ids)) if isinstance(ids, list) else plain.json_text(ids)
+    yield plain.one_line(f"{plain.json_text(entry.get('type') or 'noted')}  {names}", LINE_WIDTH)
+    for name, value in entry.items():
+        if name not in ("type", "ids"):
+            yield f"  {plain.one_line(f'{name}: {plain.json_text(value)}', LINE_WIDTH)}"
+
+
+def resolved_json(resolved: Resolved, *, dry_run: bool) -> dict[str, Any]:
+    changes = [
+        {"memory_id": after.memory_id, "new": before is None, "fields": _fields_json(before, after)}
+        for before, after in resolved.changes
+    ]
+    return {"dry_run": dry_run, "changes": changes}
+
+
+def resolved_page(resolved: Resolved, *, dry_run: bool) -> Iterator[str]:
+    """What settling a conflict of two memories changed."""
+    change, write = ("would change", "would write") if dry_run else ("changed", "wrote")
+    for before, after in resolved.changes:
+        yield f"{change if before else write} {after.memory_id}: {_text(after)}"
+        for name, old, new in _fields(before, after):
+            values = f"{_value(old)} → {_value(new)}" if before else _value(new)
+            yield f"  {name}: {plain.one_line(values, LINE_WIDTH)}"
+    yield DRY_RUN if dry_run else "take it back with `memctl undo`"
+
+
+def _value(value: Any) -> str:
+    import json
+
+    return "-" if value in (None, [], "") else json.dumps(value, ensure_ascii=False, default=str)
+
+
+def merge_json(settled: MergeSettled, *, dry_run: bool) -> dict[str, Any]:
+    changes = [
+        {
+            "memory_id": memory.memory_id, "new": before is None, "removed": after is None,
+            "fields": _fields_json(before, after) if after else {},
+        }
+        for before, after in settled.changes
+        if (memory := after or before)
+    ]  # fmt: skip
+    return {"dry_run": dry_run, "settled": list(settled.entries), "changes": changes, "left": settled.left}
+
+
+def merge_page(settled: MergeSettled, *, dry_run: bool) -> Iterator[str]:
+    """What settling a conflict of a merge changed."""
+    for before, after in settled.changes:
+        if after:
+            yield f"{'would change' if dry_run else 'changed'} {after.memory_id}: {_text(after)}"
+        elif before:
+            yield f"{'would move' if dry_run else 'moved'} {before.memory_id} to the trash: {_text(before)}"
+    if not settled.changes:
+        yield "it already has that value"
+    if dry_run:
+        yield DRY_RUN
+    elif settled.left:
+        yield f"{settled.left} more to settle"
+    else:
+        yield "all is settled; if git is waiting for it, run `memctl git commit`"
+
+
+def _fields_json(before: Memory | None, after: Memory) -> dict[str, Any]:
+    return {name: {"before": old, "after": new} for name, old, new in _fields(before, after)}
+
+
+def _fields(before: Memory | None, after: Memory) -> list[tuple[str, Any, Any]]:
+    """Each field that differs, in the file's order."""
+    from memctl.core.formats import codec
+
+    old, new = (memory_json(memory) if memory else {} for memory in (before, after))
+    names = [name for name in codec.FIELD_ORDER if old.get(name) != new.get(name) and name != "memory_id"]
+    return [(name, old.get(name), new.get(name)) for name in names]
