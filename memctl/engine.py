@@ -24,7 +24,7 @@ from memctl.storage.ports.view import Decision, View
 
 if TYPE_CHECKING:
     from memctl.conversations.service import Conversations
-    from memctl.providers.asking import Answer
+    from memctl.providers.answers import Answer
 
 T = TypeVar("T")
 P = ParamSpec("P")
@@ -124,7 +124,7 @@ class Engine:
         attempts: int = 3,
     ) -> Answer[T]:
         """What the language model answers, as `asking.ask` gives it; without one, or where it fails, rules answer."""
-        from memctl.providers.asking import Answer, ask
+        from memctl.providers.answers import Answer, ask
 
         try:
             return ask(self.llm, messages, check, schema, attempts) if self.llm is not None else Answer()

@@ -5,7 +5,7 @@ from __future__ import annotations
 from memctl.core import times
 from memctl.engine import Engine
 from memctl.sessions.service import Sessions
-from memctl.storage.files import adopting, recovery
+from memctl.storage.files import adopting, replay
 from memctl.storage.files.adopting import Adopted
 
 
@@ -30,7 +30,7 @@ class LocalState:
         """
         with self._engine.storage.locked():
             done = adopting.adopt(self._engine.files.folder, session_timeout=self._engine.settings.lock_timeout)
-            recovery.recover(self._engine.files.folder)
+            replay.replay(self._engine.files.folder)
         Sessions(self._engine).keep_earlier(times.utc_now())
         self._engine.refresh()
         return done

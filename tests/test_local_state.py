@@ -26,7 +26,7 @@ from memctl.core.models import LogLine, Memory
 from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.session import Queued, Session
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError, StorageError
-from memctl.storage.files import atomic, journal, local_state, queue, receipts, recovery, signing, watermark
+from memctl.storage.files import atomic, journal, local_state, queue, receipts, replay, signing, watermark
 from memctl.storage.files import sessions as session_files
 from memctl.storage.files.layout import COUNTED, TRASH, path_of
 from memctl.storage.index import database
@@ -244,7 +244,7 @@ def _interrupted(store: MemoryStore) -> None:
     raw = next(raw for record, raw in elements(folder.memory_file.read_bytes()) if record["memory_id"] == "m3")
     records = (RecordStep("m3", raw.decode(), None),)
     journal.write_intent(folder, Operation("op_20261121090000_b", "2026-11-21T09:00:00Z", "forget", records, (step,)))
-    recovery.write_text(folder, name, step.after, None)
+    replay.write_text(folder, name, step.after, None)
 
 
 @pytest.mark.parametrize("how", ["moved", "copied"])

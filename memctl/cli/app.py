@@ -24,7 +24,7 @@ PANELS: Mapping[str, Mapping[str, str]] = {
     "Everyday": {
         "init": "init:init",
         "add": "adding:add",
-        "query": "asking:query",
+        "query": "querying:query",
         "show": "showing:show",
         "list": "listing:list_memories",
         "edit": "editing:edit",

@@ -51,10 +51,10 @@ def install(hooks: Hooks = False) -> None:
 
     Example: memctl git install
     """
-    from memctl.git import asking, installation, settling
+    from memctl.git import installation, queries, settling
 
     folders = _folders()
-    where = asking.need(folders[0].root)
+    where = queries.need(folders[0].root)
     changed = installation.install(where, hooks=hooks)
     render.document({"repository": str(where), "changed": changed})
     for line in changed or ["everything is already set"]:
@@ -70,11 +70,11 @@ def status() -> None:
 
     Example: memctl git status
     """
-    from memctl.git import asking, commits, installation
+    from memctl.git import commits, installation, queries
 
     statuses = []
     for folder in _folders():
-        asking.need(folder.root)
+        queries.need(folder.root)
         statuses.append((folder.name, commits.status(folder), commits.uncommitted(folder), installation.merges(folder)))
     render.document(
         [
@@ -110,10 +110,10 @@ def commit(
 
     Example: memctl git commit -m "Notes from Monday"
     """
-    from memctl.git import asking, commits, installation
+    from memctl.git import commits, installation, queries
 
     folders = _folders()
-    asking.need(folders[0].root)
+    queries.need(folders[0].root)
     written = installation.complete(folders)
     name, subject = commits.commit(
         folders, message, allow_unsettled=unsettled, verify=not no_verify, sign=not no_gpg_sign
@@ -122,7 +122,7 @@ def commit(
     if written:
         render.say(f"wrote {', '.join(written)}")
     render.say(f"committed {name}: {plain.one_line(subject)}" if name else "nothing to commit")
-    if name and (pending := asking.under_way(folders[0].root)):
+    if name and (pending := queries.under_way(folders[0].root)):
         render.say(f"next: `git {pending} --continue`")
 
 
@@ -142,12 +142,12 @@ def log(
 
     Example: memctl git log -n 5
     """
-    from memctl.git import asking, commits
+    from memctl.git import commits, queries
 
     number = number or (ON_A_TERMINAL if render.on_terminal() else sys.maxsize)
     listed: list[dict[str, str]] = []
     for folder in _folders():
-        asking.need(folder.root)
+        queries.need(folder.root)
         listed += [commit for commit in commits.history(folder, number) if commit not in listed]
     render.document(listed)
     columns = ("commit", "date", "author", "subject")
@@ -295,9 +295,9 @@ def _sync_all() -> None:
     """Bring every index in this working tree up to date; a failure does not stop git."""
     from memctl.bootstrap import open_store
     from memctl.errors import MemctlError
-    from memctl.git import asking, hooks
+    from memctl.git import hooks, queries
 
-    where = asking.top(Path.cwd())
+    where = queries.top(Path.cwd())
     for folder in hooks.folders_in(where) if where else ():
         try:
             with open_store(folder.parent, folder.name) as store:

@@ -15,7 +15,7 @@ from memctl.consolidation.made import KNOWLEDGE, MOST_POINTS, Made, Written, tex
 from memctl.context.fence import fenced
 from memctl.core.models import Memory
 from memctl.core.text.shortening import one_line
-from memctl.providers.asking import Answer, ask, conversation
+from memctl.providers.answers import Answer, ask, conversation
 from memctl.providers.base import LLM
 from memctl.reflections.extractive import Point
 from memctl.sessions.summary import NUMBER

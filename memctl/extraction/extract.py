@@ -24,7 +24,7 @@ from memctl.extraction import clauses, corrections, phrases
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial, replaced_value
 from memctl.extraction.corrections import Change
-from memctl.providers import asking
+from memctl.providers import answers
 
 RULES, MODEL = "rules", "model"
 """Where proposals come from."""
@@ -675,7 +675,7 @@ def prompt(conversation: Sequence[Utterance], user: str, now: datetime) -> list[
         for number, utterance in enumerate(conversation)
     ]
     data = "\n".join(["<conversation>", *lines, "</conversation>"])
-    return asking.conversation(_TASK, data)
+    return answers.conversation(_TASK, data)
 
 
 def from_model(answer: Any, conversation: Sequence[Utterance], user: str, now: datetime) -> tuple[Proposal, ...]:

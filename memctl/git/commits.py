@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import asking, hooks, process, programs, settling
+from memctl.git import hooks, process, programs, queries, settling
 from memctl.storage.files import atomic
 from memctl.storage.files.layout import UserFolder
 
@@ -40,12 +40,12 @@ def changes(before: bytes | None, after: bytes | None) -> Changes:
 
 def uncommitted(folder: UserFolder) -> Changes:
     """The differences from the last commit."""
-    return changes(asking.content(folder.root, "HEAD", document.FILE_NAME), atomic.read(folder.memory_file))
+    return changes(queries.content(folder.root, "HEAD", document.FILE_NAME), atomic.read(folder.memory_file))
 
 
 def status(folder: UserFolder) -> list[str]:
     """The branch and the changed files of the folder, as git lists them."""
-    return asking.ask(folder.root, "status", "--short", "--branch", "--", ".").split("\n")
+    return queries.ask(folder.root, "status", "--short", "--branch", "--", ".").split("\n")
 
 
 def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
@@ -54,7 +54,7 @@ def history(folder: UserFolder, most: int) -> list[dict[str, str]]:
     form = "--format=%h%x00%ad%x00%an%x00%s"  # no field can hold a zero, and a subject may hold any line end
     if process.run(folder.root, "rev-parse", "--verify", "--quiet", "HEAD").returncode:
         return []
-    output = asking.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
+    output = queries.ask(folder.root, "log", "-z", f"--max-count={most}", "--date=short", form, "--", ".")
     fields = output.split("\0")
     return [dict(zip(names, commit, strict=True)) for commit in zip(*[iter(fields)] * len(names), strict=False)]
 
@@ -81,21 +81,21 @@ def commit(
         InvalidDataError: a `memory.json` is unreadable.
         RefusedError: a merge is not settled, git would run a program that matters, or git refused.
     """
-    where = asking.need(folders[0].root)
+    where = queries.need(folders[0].root)
     for folder in folders:
         _check_committable(folder, allow_unsettled=allow_unsettled)
     places = [f":(literal){folder.root}" for folder in folders]
     programs.check_commit(where, places, verify=verify, sign=sign)
     text = message or _counts(folders)
-    asking.ask(where, "add", "--all", "--", *places)
-    pending = asking.under_way(where)
-    if asking.git_path(where, "rebase-apply").exists():
+    queries.ask(where, "add", "--all", "--", *places)
+    pending = queries.under_way(where)
+    if queries.git_path(where, "rebase-apply").exists():
         hint = f"Everything is staged: `git {pending} --continue` commits it, with its original message and author."
         raise RefusedError(f"git commits this itself, in a {pending}", hint=hint)
     if pending != "merge" and process.run(where, "diff", "--cached", "--quiet", "--", *places).returncode == 0:
         return _nothing(pending)
     # During a merge git commits everything or nothing, and has made up a message.
-    prepared = bool(pending) and asking.git_path(where, "MERGE_MSG").exists()
+    prepared = bool(pending) and queries.git_path(where, "MERGE_MSG").exists()
     if verify and hooks.is_set(where):
         hooks.check(hooks.Tree(where), [] if prepared else places)
     option = "--no-edit" if prepared and not message else f"--message={text}"
@@ -103,7 +103,7 @@ def commit(
     if done.returncode:
         output = (done.stderr.strip() or done.stdout.strip()).decode("utf-8", "replace")
         raise RefusedError("git did not commit", hint=output)
-    name, _, subject = asking.ask(where, "log", "--max-count=1", "--format=%h %s").partition(" ")
+    name, _, subject = queries.ask(where, "log", "--max-count=1", "--format=%h %s").partition(" ")
     return name, subject
 
 
@@ -130,7 +130,7 @@ def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
     waiting = settling.unsettled(atomic.read(folder.memory_file) or document.empty(folder.name))
     if allow_unsettled:
         return
-    if waiting and (asking.under_way(folder.root) or document.FILE_NAME in _unmerged(folder)):
+    if waiting and (queries.under_way(folder.root) or document.FILE_NAME in _unmerged(folder)):
         many = "1 conflict is" if len(waiting) == 1 else f"{len(waiting)} conflicts are"
         hint = "`memctl conflicts` lists them; --unsettled commits the merge as it is, to settle later."
         raise RefusedError(f"{many} not settled in {folder.name}/{document.FILE_NAME}", hint=hint)
@@ -141,11 +141,11 @@ def _check_committable(folder: UserFolder, *, allow_unsettled: bool) -> None:
 
 def _unmerged(folder: UserFolder) -> list[str]:
     """Files of the folder with unmerged versions, after a merge or a stash with conflicts."""
-    return asking.names(process.run(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
+    return queries.names(process.run(folder.root, "diff", "--name-only", "--relative", "-z", "--diff-filter=U").stdout)
 
 
 def _changed_texts(folder: UserFolder) -> list[str]:
     """Reflections that differ from the last commit."""
-    return asking.names(
+    return queries.names(
         process.run(folder.root, "diff", "--name-only", "--relative", "-z", "HEAD", "--", reflections.FOLDER).stdout
     )

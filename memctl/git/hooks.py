@@ -10,7 +10,7 @@ from pathlib import Path, PurePosixPath
 from memctl.core import sensitive
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError, StorageError
-from memctl.git import asking, process
+from memctl.git import process, queries
 from memctl.git.installation import CHECK, DRIVER, is_own_hook
 from memctl.storage.files import layout
 
@@ -28,7 +28,7 @@ class Tree:
 
 def is_set(where: Path) -> bool:
     """Whether git would run memctl's own check before a commit."""
-    path = asking.git_path(where, f"hooks/{CHECK}")
+    path = queries.git_path(where, f"hooks/{CHECK}")
     return os.access(path, os.X_OK) and is_own_hook(path)
 
 
@@ -51,8 +51,8 @@ def staged(tree: Tree, places: Sequence[str] = ()) -> tuple[list[str], list[str]
     """What would be committed: memory files, by their attributes; and users' other files, such as documents."""
     done = tree.git("diff", "--cached", "--name-only", "-z", "--diff-filter=ACMRT", "--", *places)
     if done.returncode:
-        raise StorageError("git did not list the staged files", hint=asking.complaint(done.stderr)[0])
-    names = asking.names(done.stdout)
+        raise StorageError("git did not list the staged files", hint=queries.complaint(done.stderr)[0])
+    names = queries.names(done.stdout)
     ours = [name for name in names if _is_ours(tree, name)]
     users = [name.removesuffix(document.FILE_NAME) for name in _memory_files(tree)]
     settings = {str(PurePosixPath(user).parent / layout.CONFIG_NAME) for user in users}
@@ -113,4 +113,4 @@ def folders_in(where: Path) -> list[Path]:
 
 def _memory_files(tree: Tree) -> list[str]:
     output = tree.git("ls-files", "-z", "--", document.FILE_NAME, f"*/{document.FILE_NAME}").stdout
-    return [name for name in dict.fromkeys(asking.names(output)) if _is_ours(tree, name)]
+    return [name for name in dict.fromkeys(queries.names(output)) if _is_ours(tree, name)]

@@ -15,7 +15,7 @@ from pathlib import Path
 from memctl import distribution
 from memctl.core.formats import document, reflections
 from memctl.errors import InvalidDataError, RefusedError
-from memctl.git import asking, process, settling
+from memctl.git import process, queries, settling
 from memctl.git import transcripts as shared_transcripts
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -53,15 +53,15 @@ def install(folder: Path, *, hooks: bool = False) -> list[str]:
     Raises:
         RefusedError: there is another hook; nothing was changed.
     """
-    where = asking.need(folder)
-    scripts = {name: asking.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
+    where = queries.need(folder)
+    scripts = {name: queries.git_path(where, f"hooks/{name}") for name in HOOKS} if hooks else {}
     for name, path in scripts.items():
         _check_hook(where, name, path)
     changed = []
     for name, value in settings().items():
         current = process.run(where, "config", "--local", "--get", name).stdout.decode("utf-8", "replace")
         if current.rstrip("\n") != value:
-            asking.ask(where, "config", "--local", name, value)
+            queries.ask(where, "config", "--local", name, value)
             changed.append(name)
     done = [f"set {', '.join(changed)}"] if changed else []
     written = [name for name, path in scripts.items() if not _runs_memctl(path) and _write_hook(path, name)]
@@ -79,7 +79,7 @@ def _check_hook(where: Path, name: str, path: Path) -> None:
     if os.path.lexists(path):
         hint = f"Add this line to it: `memctl git hook {name} || exit 1`"
         raise RefusedError(f"there is already a {name} hook: {path}", hint=hint)
-    common = (where / asking.ask(where, "rev-parse", "--git-common-dir")).resolve()
+    common = (where / queries.ask(where, "rev-parse", "--git-common-dir")).resolve()
     if not any(path.resolve().is_relative_to(own) for own in (where.resolve(), common)):
         own_place = shlex.quote(str(common / "hooks"))
         hint = f"Give this repository its own hooks: `git config --local core.hooksPath {own_place}`. Then try again."
@@ -155,18 +155,18 @@ def initialise(root: Path, folders: Sequence[UserFolder]) -> tuple[Path, bool, l
     Raises:
         RefusedError: `.git` or `.memctl` is not a folder: git or memctl would write elsewhere.
     """
-    where = asking.top(root)
+    where = queries.top(root)
     if where is None:
         _check_free(root / ".git")
-        asking.ask(root, "init", "--quiet")
+        queries.ask(root, "init", "--quiet")
         if process.run(root, "config", "init.defaultBranch").returncode:
-            asking.ask(root, "symbolic-ref", "HEAD", "refs/heads/main")
+            queries.ask(root, "symbolic-ref", "HEAD", "refs/heads/main")
     written = []
     for folder in folders:
         layout.ensure_private(folder)
         _keep_private([folder])
         written += [f"{folder.name}/{name}" for name in _prepare(folder)]
-    return where or asking.need(root), where is None, written
+    return where or queries.need(root), where is None, written
 
 
 def initialise_one(folder: UserFolder) -> tuple[Path | None, bool, list[str]]:
@@ -211,13 +211,13 @@ class Finding:
 
 def check(folder: UserFolder) -> Iterator[Finding]:
     """What git needs to merge and show this user's files, and whether it is there."""
-    where = asking.need(folder.root)
+    where = queries.need(folder.root)
     yield Finding("repository", True, str(where))
     yield _attributes(folder)
     for name, what in ((f"merge.{DRIVER}.driver", "merge driver"), (f"diff.{DRIVER}.textconv", "diff driver")):
         set_ = process.run(where, "config", "--get", name).returncode == 0
         yield Finding(what, set_, "set" if set_ else "not set in this clone", "memctl git install")
-    hooked = [name for name in HOOKS if _runs_memctl(asking.git_path(where, f"hooks/{name}"))]
+    hooked = [name for name in HOOKS if _runs_memctl(queries.git_path(where, f"hooks/{name}"))]
     names = ", ".join(hooked) or "none (optional)"
     yield Finding("hooks", len(hooked) == len(HOOKS), names, "memctl git install --hooks", wanted=False)
     seen = process.run(folder.root, "check-ignore", "--quiet", document.FILE_NAME).returncode != 0
@@ -255,7 +255,7 @@ def _ignores_private(folder: UserFolder) -> bool:
 def _attributes(folder: UserFolder) -> Finding:
     names = [document.FILE_NAME, f"{reflections.FOLDER}a/b.md", folder.feedback_log.name]
     names += [f"{transcripts.FOLDER}2026-01.jsonl"] if transcripts.is_shared(folder) else []
-    output = asking.ask(folder.root, "check-attr", "merge", "--", *names)
+    output = queries.ask(folder.root, "check-attr", "merge", "--", *names)
     missing = [name for name in names if f"{name}: merge: {DRIVER}" not in output]
     state = f"missing for {', '.join(missing)}" if missing else "name the driver"
     return Finding("attributes", not missing, state, "memctl git init")

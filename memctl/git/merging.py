@@ -11,7 +11,7 @@ from memctl.core import kept
 from memctl.core.formats import document
 from memctl.core.models import ACTIVE
 from memctl.errors import InvalidDataError, StorageError
-from memctl.git import asking, process
+from memctl.git import process, queries
 from memctl.storage.files import merge, merge_texts, merge_transcripts
 
 
@@ -90,5 +90,5 @@ def by_lines(base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bool]:
         labels = [word for path in paths for word in ("-L", path.name)]
         done = process.run(Path(directory), "merge-file", "-p", *labels, *map(str, paths))
     if done.returncode > 127:
-        raise StorageError(f"git merge-file: {asking.complaint(done.stderr)[0]}")
+        raise StorageError(f"git merge-file: {queries.complaint(done.stderr)[0]}")
     return done.stdout, done.returncode > 0

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from memctl.errors import RefusedError
-from memctl.git import asking, process
+from memctl.git import process, queries
 from memctl.git.installation import Finding, is_own_hook, settings
 from memctl.storage.files.layout import UserFolder
 
@@ -30,11 +30,11 @@ _NAMES_A_PROGRAM = re.compile(
 
 def named_here(folder: UserFolder) -> Finding:
     """Programs, other than memctl's, that a repository's own settings and hooks name."""
-    where = asking.need(folder.root)
+    where = queries.need(folder.root)
     own = settings()
     local = [(key, value) for scope, key, value in process.configuration(where) if scope in ("local", "worktree")]
     keys = {key for key, value in local if _NAMES_A_PROGRAM.fullmatch(key) and own.get(key) != value}
-    programs = ", ".join([*sorted(keys), *_foreign_hooks(asking.git_path(where, "hooks"))])
+    programs = ", ".join([*sorted(keys), *_foreign_hooks(queries.git_path(where, "hooks"))])
     fix = "git runs them, memctl does not; if they are not yours: `git config --unset KEY`, delete the hook"
     return Finding("programs", not programs, programs or "none but memctl's", fix, wanted=False)
 
@@ -73,7 +73,7 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
         more = f" and {len(filtered) - 3} more" if len(filtered) > 3 else ""
         hint = f"Commit it with git itself: `git add`, then `{with_git}`; or remove the filter from .gitattributes."
         raise RefusedError(f"memctl does not run the filter for {', '.join(filtered[:3])}{more}", hint=hint)
-    if asking.git_path(where, "MERGE_AUTOSTASH").exists():
+    if queries.git_path(where, "MERGE_AUTOSTASH").exists():
         hint = f"Conclude it with git itself: `git add`, then `{with_git}`."
         raise RefusedError("git applies a stash after this merge, memctl does not", hint=hint)
 
@@ -81,7 +81,7 @@ def check_commit(where: Path, places: Sequence[str], *, verify: bool, sign: bool
 def _hooks(where: Path) -> Iterator[str]:
     """Hooks, other than memctl's, that git would run for a commit; in files and in the configuration (git 2.54)."""
     for name in CHECKS:
-        path = asking.git_path(where, f"hooks/{name}")
+        path = queries.git_path(where, f"hooks/{name}")
         if _runs(path) and not is_own_hook(path):
             yield name
     for _, key, value in process.configuration(where):
@@ -95,10 +95,10 @@ def _signs(where: Path) -> bool:
 
 def _nested(where: Path, places: Iterable[str]) -> Iterator[str]:
     """Repositories within the places, in which git would run itself."""
-    staged = asking.names(process.run(where, "ls-files", "-z", "--stage", "--", *places).stdout)
+    staged = queries.names(process.run(where, "ls-files", "-z", "--stage", "--", *places).stdout)
     yield from (line.partition("\t")[2] for line in staged if line.startswith(_LINKED))
     others = process.run(where, "ls-files", "-z", "--others", "--exclude-standard", "--", *places).stdout
-    yield from (name for name in asking.names(others) if name.endswith("/"))
+    yield from (name for name in queries.names(others) if name.endswith("/"))
 
 
 _LINKED = "160000 "
@@ -112,5 +112,5 @@ def _filtered(where: Path, places: Iterable[str]) -> Iterator[str]:
     if not filters:
         return
     files = process.run(where, "ls-files", "-z", "--cached", "--others", "--exclude-standard", "--", *places).stdout
-    output = asking.names(process.run(where, "check-attr", "-z", "--stdin", "filter", given=files).stdout)
+    output = queries.names(process.run(where, "check-attr", "-z", "--stdin", "filter", given=files).stdout)
     yield from (path for path, name in zip(output[::3], output[2::3], strict=False) if name in filters)

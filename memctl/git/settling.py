@@ -10,7 +10,7 @@ from memctl.core import json_merge as merge_values
 from memctl.core import kept
 from memctl.core.formats import codec, document
 from memctl.errors import InvalidDataError
-from memctl.git import asking, merging, process
+from memctl.git import merging, process, queries
 from memctl.storage.files import atomic, layout, lock, merge, merge_texts, merge_transcripts, transcripts
 from memctl.storage.files.layout import UserFolder
 
@@ -124,8 +124,8 @@ def _staged(folder: Path, name: str) -> tuple[bytes | None, bytes | None, bytes 
     """Base, ours and theirs as git keeps them during a merge; None for those it does not have."""
     if not _in_repository(folder):
         return None, None, None
-    return asking.content(folder, ":1", name), asking.content(folder, ":2", name), asking.content(folder, ":3", name)
+    return queries.content(folder, ":1", name), queries.content(folder, ":2", name), queries.content(folder, ":3", name)
 
 
 def _in_repository(folder: Path) -> bool:
-    return process.installed() and asking.top(folder) is not None
+    return process.installed() and queries.top(folder) is not None

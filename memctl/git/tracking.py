@@ -44,10 +44,13 @@ def tracks_transcripts(folder: UserFolder) -> bool:
 
 def tracked(root: Path, place: str) -> list[str]:
     """The files below a place that git tracks; none if git fails."""
-    from memctl.git import asking, process  # needed only if the index of git has changed
+    from memctl.git import (
+        process,
+        queries,  # needed only if the index of git has changed
+    )
 
     try:
-        return asking.names(process.run(root, "ls-files", "-z", "--", f":(icase){place}").stdout)
+        return queries.names(process.run(root, "ls-files", "-z", "--", f":(icase){place}").stdout)
     except MemctlError:
         return []  # no git, or a repository it is not run in: state that arrives by it is not trusted anyway
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from memctl.git import asking, tracking
+from memctl.git import queries, tracking
 from memctl.storage.files import atomic, layout, transcripts
 from memctl.storage.files.layout import UserFolder
 
@@ -60,7 +60,7 @@ def put(folder: UserFolder, wanted: bool, *, timeout: float = 5.0) -> State:
         NotFoundError: the folder is in no repository.
         RefusedError: `.memctl` is a link.
     """
-    asking.need(folder.root)
+    queries.need(folder.root)
     layout.check_private(folder)
     with transcripts.locked(folder, timeout=timeout):
         if wanted:

@@ -25,7 +25,7 @@ from memctl.purge.telling import marks, passages, unescaped
 from memctl.storage.files import atomic, erase, layout, local_state, sessions, transcripts
 from memctl.storage.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure, FileChange
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.files.recovery import displaced_name
+from memctl.storage.files.replay import displaced_name
 from memctl.storage.folder.view import FolderView
 
 _LARGEST_SCANNED = 64 * 1024 * 1024
@@ -543,11 +543,11 @@ _IDS_AT_ONCE = 100
 
 def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
     """What git's history of the folder still holds; empty outside of git."""
-    from memctl.git import asking, process
+    from memctl.git import process, queries
 
     starts = range(0, len(ids), _IDS_AT_ONCE)
     try:
-        top = asking.top(folder.root) if process.installed() else None
+        top = queries.top(folder.root) if process.installed() else None
         holding = (_commits_with(folder.root, ids[at : at + _IDS_AT_ONCE]) for at in starts) if top else ()
         commits = {commit for each in holding for commit in each}
     except MemctlError as problem:
@@ -565,8 +565,8 @@ def git_advice(folder: UserFolder, ids: Sequence[str]) -> list[str]:
 
 def _commits_with(folder: Path, ids: Iterable[str]) -> list[str]:
     """Commits that brought or took a record, or a reflection, of one of the ids."""
-    from memctl.git import asking
+    from memctl.git import queries
 
     any_of = "|".join(re.sub(r"([][\\.^$*+?(){}|])", r"\\\1", each) for each in ids)
     held = rf'memory_id"?: *"?({any_of})("|,|[]}}[:space:]]|$)'
-    return asking.ask(folder, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()
+    return queries.ask(folder, "log", "--all", "--format=%h", "--pickaxe-regex", f"-S{held}").split()

@@ -14,7 +14,7 @@ from memctl.context.fence import fenced
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import one_line
-from memctl.providers.asking import conversation
+from memctl.providers.answers import conversation
 from memctl.reflections.extractive import Draft, Point, assembled
 
 MOST_MEMORIES = 60

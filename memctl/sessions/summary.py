@@ -19,7 +19,7 @@ from memctl.core.text.sentences import sentences
 from memctl.core.text.shortening import shortened
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import terms
-from memctl.providers.asking import conversation
+from memctl.providers.answers import conversation
 
 LEAST_SHARE = 0.2
 """A summary by rules fills at least this share of its budget, with a shortened line if need be."""

@@ -15,7 +15,7 @@ from memctl.core.plain_json import TOO_LONG, plain
 from memctl.core.redaction import REDACTED, redacted
 from memctl.core.tagged import as_json
 from memctl.core.text.language import language_of
-from memctl.providers.asking import conversation
+from memctl.providers.answers import conversation
 from memctl.strategies import wording
 from memctl.strategies.advice import LLM, Advice
 from memctl.strategies.failures import Failure

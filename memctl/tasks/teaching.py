@@ -18,7 +18,7 @@ from memctl.storage.ports.view import View
 from memctl.tasks.closing import Closing
 
 if TYPE_CHECKING:  # imported here, the rules of tasks would slow down the start of every command
-    from memctl.providers.asking import Answer
+    from memctl.providers.answers import Answer
     from memctl.tasks.episodes import Explanation
 
 
@@ -69,7 +69,7 @@ class Teaching(Closing):
     def _explanation(self, about: Mapping[str, Any]) -> Answer[Explanation]:
         """The model's explanation of a task."""
         from memctl.core.tagged import as_json
-        from memctl.providers.asking import conversation
+        from memctl.providers.answers import conversation
         from memctl.tasks import episodes
 
         shown = {name: value for name, value in about.items() if name != episodes.UNEXPLAINED}

@@ -25,7 +25,7 @@ from memctl.core import recalled
 from memctl.core.formats import codec
 from memctl.core.models import ACTIVE, STATUSES, SUPERSEDED, Change, Memory
 from memctl.errors import NotFoundError, ProviderError, RefusedError, UsageError
-from memctl.providers import asking
+from memctl.providers import answers
 from memctl.storage.files import merge
 
 NOW = datetime(2026, 6, 1, tzinfo=UTC)
@@ -684,7 +684,7 @@ def test_a_poor_answer_is_asked_for_again_then_rules_write(
 
     report = with_model(opener, model).consolidation.run(now=NOW)
 
-    assert len(model.asked) == asking.ATTEMPTS
+    assert len(model.asked) == answers.ATTEMPTS
     assert report.made[0][0].by == ""
     assert report.made[0][1].content.startswith("ci, 3 episodes")
     assert "no good" in report.notes[0]

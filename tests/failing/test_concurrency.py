@@ -24,7 +24,7 @@ from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, document
 from memctl.core.models import Change, Memory, TextEdit
 from memctl.errors import ConflictError, LockedError, MemctlError, NotFoundError
-from memctl.storage.files import atomic, journal, layout, receipts, recovery
+from memctl.storage.files import atomic, journal, layout, receipts, replay
 from memctl.storage.index import database
 from memctl.storage.ports.view import View
 
@@ -440,7 +440,7 @@ def test_a_hand_edit_is_laid_aside_durably(store: MemoryStore, monkeypatch: pyte
     store.folder.displaced.mkdir(exist_ok=True)
     saved.write_bytes(b"by hand")
     monkeypatch.setattr(os, "fsync", watched)
-    recovery.keep_hand_edit(saved)
+    replay.keep_hand_edit(saved)
     (kept,) = store.folder.displaced.glob("hand-edit-*")
     assert synced[-2:] == [kept.stat().st_ino, kept.parent.stat().st_ino]
 

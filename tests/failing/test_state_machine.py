@@ -22,7 +22,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition,
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import codec, reflections, trash
-from memctl.core.models import ACTIVE, ARCHIVED, STATUSES, SUPERSEDED, Memory, QueryResult
+from memctl.core.models import ACTIVE, ARCHIVED, STATUSES, SUPERSEDED, Memory, QueryResult, Reflection
 from memctl.core.naming import unlinked
 from memctl.errors import ConflictError, InvalidDataError, NotFoundError, RefusedError
 from memctl.reflections.scope import made_from_others
@@ -216,7 +216,7 @@ class StoreMachine(RuleBasedStateMachine):
             records[owner] = lambda m, new=new: m is not None and m.summary_md_ref == new
 
     @staticmethod
-    def _same_text_as(before: reflections.Reflection) -> Check:
+    def _same_text_as(before: Reflection) -> Check:
         def check(data: bytes | None) -> bool:
             after = reflections.parse(data or b"", before.path)
             kept = {name: value for name, value in after.fields.items() if name != "memory_id"}

@@ -23,7 +23,7 @@ from memctl.core.formats import document
 from memctl.core.models import Memory
 from memctl.doctor import codes
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
-from memctl.git import asking, commits, installation, settling
+from memctl.git import commits, installation, queries, settling
 from memctl.storage.files import layout
 from memctl.storage.files.layout import UserFolder
 
@@ -594,7 +594,7 @@ def test_a_hook_of_another_repository_does_not_lead_astray(tmp_path: Path, monke
     memctl(folder.root, "git", "commit")
 
     assert len(commits.history(folder, 5)) == 1
-    assert asking.top(folder.root) == folder.root
+    assert queries.top(folder.root) == folder.root
 
 
 # What people do with git
@@ -1103,7 +1103,7 @@ class History:
 
     def state(self, revision: str = "") -> dict[str, dict]:
         """Records by id, by a reader of its own."""
-        data = asking.content(self.root, revision, "memory.json") if revision else self.folder.memory_file.read_bytes()
+        data = queries.content(self.root, revision, "memory.json") if revision else self.folder.memory_file.read_bytes()
         return {record["memory_id"]: record for record, _ in elements(data or b"[]")}
 
     def brought_together(

@@ -14,7 +14,7 @@ from memctl import MemoryStore, open_store
 from memctl.core.formats import reflections
 from memctl.core.models import Memory
 from memctl.errors import NotFoundError, ProviderError
-from memctl.providers.asking import ask
+from memctl.providers.answers import ask
 from memctl.reflections import drafting
 from memctl.reflections.scope import Scope, scope_of
 

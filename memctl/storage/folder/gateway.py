@@ -23,7 +23,7 @@ from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.core.records import IdMaker
 from memctl.errors import ConflictError, InvalidDataError, MemctlError, RefusedError, StorageError
 from memctl.providers.base import Embedder
-from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, recovery
+from memctl.storage.files import atomic, edit, journal, layout, local_state, lock, replay
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import sync
 from memctl.storage.folder.entries import record_entry
@@ -82,7 +82,7 @@ class Gateway:
             if before is not None and not before(self.view())[0].empty:
                 decide(self.view())  # what is going to be refused must change nothing, not even this
                 self._apply_one(before, now)
-                recovery.recover(self.folder)  # the log may not have taken that it was done
+                replay.replay(self.folder)  # the log may not have taken that it was done
             return self._apply_one(decide, now)
 
     def _apply_one(self, decide: FolderDecision[T], now: datetime) -> T:
@@ -215,8 +215,8 @@ class Gateway:
 
     def _write(self, prepared: _Prepared) -> None:
         for file in prepared.change.texts:
-            recovery.write_text(self.folder, file.name, file.after, file.before)
-        recovery.write_lines(self.folder, prepared.change.lines)
+            replay.write_text(self.folder, file.name, file.after, file.before)
+        replay.write_lines(self.folder, prepared.change.lines)
         if prepared.content is not None:
             with atomic.writing(self.folder.memory_file):
                 self._write_memory(prepared, prepared.content)
@@ -226,7 +226,7 @@ class Gateway:
         atomic.make_directory(keep.parent, self.folder.root)
         atomic.replace(self.folder.memory_file, content, keep=keep, root=self.folder.root)
         if prepared.base is not None and keep.exists() and not _same_file(keep.stat(), prepared.base):
-            recovery.keep_hand_edit(keep)
+            replay.keep_hand_edit(keep)
 
     def _confirm_or_take_back(self, prepared: _Prepared, problem: MemctlError) -> None:
         """The system refused something half-way.
@@ -252,9 +252,9 @@ class Gateway:
         if prepared.content is not None and atomic.read(self.folder.memory_file) == prepared.content:
             return True
         for file in prepared.change.texts:
-            if recovery.read_text(self.folder, file.name) == file.after and file.before != file.after:
-                recovery.write_text(self.folder, file.name, file.before, file.after)
-        recovery.write_lines(self.folder, [replace(line, added=not line.added) for line in prepared.change.lines])
+            if replay.read_text(self.folder, file.name) == file.after and file.before != file.after:
+                replay.write_text(self.folder, file.name, file.before, file.after)
+        replay.write_lines(self.folder, [replace(line, added=not line.added) for line in prepared.change.lines])
         journal.finish(self.folder, prepared.operation, journal.DROPPED)
         return False
 
@@ -339,7 +339,7 @@ class _Locked:
             if local_state.suspicious(self._gateway.folder):
                 self._gateway.moved_aside += local_state.set_aside(self._gateway.folder)
                 _take_back(self._gateway)
-            recovery.recover(self._gateway.folder)
+            replay.replay(self._gateway.folder)
         except BaseException as problem:
             self._lock.__exit__(type(problem), problem, problem.__traceback__)
             raise
@@ -348,14 +348,14 @@ class _Locked:
         self._lock.__exit__(*error)
 
 
-def recover_if_free(gateway: Gateway) -> None:
+def replay_if_free(gateway: Gateway) -> None:
     """Mend after a crash where nobody else is at work; readers call this and never wait."""
     try:
         if journal.unfinished(gateway.folder) is None:
             return
         _refuse_tracked(gateway.folder)
         with lock.exclusive(gateway.folder.lock, timeout=0):
-            recovery.recover(gateway.folder)
+            replay.replay(gateway.folder)
     except MemctlError:
         return
 
@@ -435,7 +435,7 @@ def _same_file(stat: os.stat_result, known: FileState) -> bool:
 def _check_files(folder: UserFolder, files: Sequence[TextEdit]) -> None:
     """Each file must still be what the decision saw."""
     for file in files:
-        if recovery.read_text(folder, file.name) != file.before:
+        if replay.read_text(folder, file.name) != file.before:
             raise ConflictError(
                 f"{file.name} was changed by someone else in the meantime", hint="Run the command again."
             )

@@ -24,7 +24,7 @@ from memctl.providers.base import Embedder
 from memctl.storage.files import journal, local_state, receipts
 from memctl.storage.files.layout import UserFolder
 from memctl.storage.folder import housekeeping, sync
-from memctl.storage.folder.gateway import Gateway, recover_if_free
+from memctl.storage.folder.gateway import Gateway, replay_if_free
 from memctl.storage.folder.view import FolderView
 from memctl.storage.index.database import DAMAGE, HINDRANCE
 from memctl.storage.index.sqlite import SqliteIndex
@@ -151,7 +151,7 @@ class FolderStorage:
             ) from None
 
     def refresh(self, *, vectors: bool = False) -> SyncReport:
-        recover_if_free(self.gateway)
+        replay_if_free(self.gateway)
 
         def look() -> SyncReport:
             report = sync.sync(self.folder, self.index, self.embedder)
@@ -169,7 +169,7 @@ class FolderStorage:
     def sync(
         self, *, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:
-        recover_if_free(self.gateway)
+        replay_if_free(self.gateway)
         with waiting.at_most(math.inf):
             return self.healed(lambda: self._synced(deep, allow_mass_change, progress))
 

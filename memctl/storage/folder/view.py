@@ -14,7 +14,7 @@ from memctl.core.models import MEMORIES, Filters, LogLine, Memory, Reflection
 from memctl.core.names import FEEDBACK
 from memctl.core.records import IdMaker
 from memctl.errors import NotFoundError, UsageError
-from memctl.storage.files import atomic, local_state, recovery
+from memctl.storage.files import atomic, local_state, replay
 from memctl.storage.files.layout import PRIVATE, UserFolder, path_of
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.ports.search import Search
@@ -157,7 +157,7 @@ class FolderView:
         return data if not path.startswith(PRIVATE) or local_state.is_own(self.folder, path, data) else None
 
     def has_line(self, line: LogLine) -> bool:
-        return recovery.has_line(self.folder, line)
+        return replay.has_line(self.folder, line)
 
     def reflection(self, name: str) -> Reflection | None:
         data = self.read(name)

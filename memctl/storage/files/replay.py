@@ -24,7 +24,7 @@ _LONGEST_NAME = 200
 """Bytes; systems allow 255, and `hand-edit-…-` may be put before it."""
 
 
-def recover(folder: UserFolder) -> None:
+def replay(folder: UserFolder) -> None:
     """Complete the operation that was under way when a process died, or find that it had not begun."""
     operation = journal.unfinished(folder)
     with atomic.writing(folder.root):
