@@ -53,11 +53,11 @@ def _extra_hint() -> str:
     return f"`{distribution.add_extra('documents')}` adds PDF, DOCX and HTML."
 
 
-def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
+def gather(path: Path, avoid: Path | None) -> tuple[list[Source], list[Skipped]]:
     """The documents that a file or a folder holds, in the order of their names.
 
     Args:
-        avoid: the user's own folder, which must not be in what is added.
+        avoid: the user's own folder, which must not be in what is added; None where there is none.
 
     Raises:
         NotFoundError, StorageError: it is not there, or cannot be read.
@@ -68,11 +68,14 @@ def gather(path: Path, avoid: Path) -> tuple[list[Source], list[Skipped]]:
         return [_source(path, path.name)], []
     if not stat.S_ISDIR(status.st_mode):
         raise UsageError(f"{path} is neither a file nor a folder", hint="Name a Markdown or text file, or a folder.")
-    root, own = path.resolve(), avoid.resolve()
-    if own.is_relative_to(root) or root.is_relative_to(own):
+    if avoid is not None and _overlap(path.resolve(), avoid.resolve()):
         hint = "Files below the user's folder `knowledge/` are read as they are; name one from elsewhere."
         raise UsageError(f"{path} holds, or is in, the memory store itself", hint=hint)
     return _tree(path)
+
+
+def _overlap(one: Path, other: Path) -> bool:
+    return one.is_relative_to(other) or other.is_relative_to(one)
 
 
 def _status(path: Path) -> os.stat_result:

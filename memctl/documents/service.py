@@ -100,7 +100,7 @@ class Documents:
             raise UsageError("no file is named")
         given = Path(path).expanduser()
         self._engine.refresh()
-        sources, skipped = conversion.gather(given, self._engine.files.folder.root)
+        sources, skipped = conversion.gather(given, self._engine.storage.root)
         placed, unfit = _placed(sources, _base(given, as_name))
         if not placed:
             raise UsageError(f"{unfit[0].name!r} {unfit[0].reason}", hint="Give it another name with --as.")

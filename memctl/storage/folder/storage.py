@@ -72,6 +72,10 @@ class FolderStorage:
         return self.folder.name
 
     @property
+    def root(self) -> Path:
+        return self.folder.root
+
+    @property
     def ids(self) -> IdMaker:
         return self.gateway.ids
 

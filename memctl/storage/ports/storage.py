@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from datetime import datetime
+from pathlib import Path
 from typing import Protocol, Self, TypeVar
 
 from memctl.core.formats.document import RawRecord
@@ -112,6 +113,10 @@ class Storage(Protocol):
 
     @property
     def user(self) -> str: ...
+
+    @property
+    def root(self) -> Path | None:
+        """The folder it is in; None where it is not in a folder."""
 
     @property
     def ids(self) -> IdMaker:
