@@ -421,9 +421,9 @@ def test_maintain_finishes_what_was_closed(store):
     store.tasks.start("Upgrade Postgres", now=NOW)
     task = store.tasks.get()
     over = rules.closed(task, "success", NOW, approach="Dump first")
-    store.sessions.change("main", lambda session: with_task(session, over), NOW)
+    store.sessions.change("main", lambda session: (with_task(session, over), None), NOW)
     steps = store.maintain(now=NOW)
-    assert steps[0].done == (f"task {task.id} is over: archived",)
+    assert steps[0].done == (f"task {task.id} has ended: archived",)
     assert len(episodes(store)) == 1
 
 
