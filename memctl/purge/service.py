@@ -58,8 +58,7 @@ class Purging:
             if path != files.index.path:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
-        files.index.rebuild()
-        files.sync()
+        files.healed(files.renew_index)
         return self._purge_report(plan, ids, done=True)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:

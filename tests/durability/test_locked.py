@@ -44,9 +44,10 @@ OPERATIONS: dict[str, Callable[[MemoryStore], Any]] = {
 def _refused(name: str, act: Callable[..., Any], root: Path, hold: Callable[..., Any]) -> None:
     with operations.opened(root) as store:
         operations.fixed_ids(store)
-        operations.BEFORE.get(name, lambda store: store.sync())(store)
+        files = store.engine.files
         store.engine.settings = replace(store.settings, lock_timeout=0.0)
-        store.engine.files.gateway.lock_timeout = 0.0
+        files.lock_timeout = files.gateway.lock_timeout = 0.0
+        operations.BEFORE.get(name, lambda store: store.sync())(store)
         before = operations.truth(root)
         with ExitStack() as held:
             hold(store.folder, held)

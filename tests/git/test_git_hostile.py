@@ -508,7 +508,7 @@ def test_only_one_module_runs_git() -> None:
     """Whatever starts a program is listed here: the one place for git, and the user's editor."""
     root = Path(memctl.__file__).parent
     found = {path.relative_to(root).as_posix() for path in root.rglob("*.py") if starts_programs(path)}
-    assert found == {"git/process.py", "cli/editing.py"}
+    assert found == {"git/process.py", "cli/drafts.py"}
 
 
 def starts_programs(path: Path) -> bool:
@@ -532,10 +532,10 @@ def starts_programs(path: Path) -> bool:
     ("build", "told", "insist"),
     [
         (hook_files("pre-commit", "commit-msg"), "pre-commit, commit-msg", "--no-verify"),
-        (hooks_elsewhere, "memctl runs no hooks", "--no-verify"),
+        (hooks_elsewhere, "memctl does not run the hooks", "--no-verify"),
         (keys(("hook.lint.command", "PROGRAM"), ("hook.lint.event", "pre-commit")), "hook.lint", "--no-verify"),
         (keys(("commit.gpgSign", "true")), "commit.gpgSign is set", "--no-gpg-sign"),
-        (attributes("*.json filter=x\n", ("filter.x.clean", "PROGRAM")), "runs no filters", ""),
+        (attributes("*.json filter=x\n", ("filter.x.clean", "PROGRAM")), "does not run the filter", ""),
         (stash_after_the_merge, "applies a stash", ""),
         (nested_repository, "knowledge/notes", ""),
     ],

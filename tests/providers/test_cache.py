@@ -10,6 +10,7 @@ import pytest
 from memctl import open_store
 from memctl.memories.asking import Asking
 from memctl.providers.cache import CachedEmbedder
+from memctl.storage.folder.storage import FolderStorage
 from memctl.store import MemoryStore
 
 
@@ -61,7 +62,9 @@ def test_a_rebuilt_index_embeds_nothing_twice(tmp_path: Path):
     inner = Counting()
     with open_store(tmp_path / "store", user="alice", create=True) as plain:
         cached = CachedEmbedder(inner, plain.folder.cache / "embeddings.sqlite")
-        store = MemoryStore(Asking(plain.folder, plain.engine.files.index, cached))
+        index = plain.engine.files.index
+        storage = FolderStorage(plain.folder, index, cached, lock_timeout=5, log_limit=1_000_000)
+        store = MemoryStore(Asking(storage, cached))
         store.add("Alice likes tea")
         store.sync()
         asked = list(inner.asked)

@@ -188,6 +188,15 @@ class FolderStorage:
         self.index.rebuild()
         return self.sync(progress=progress)
 
+    def renew_index(self) -> SyncReport:
+        """A new index file, without a trace of the old one's pages; vectors of what is the same are copied."""
+        model, vectors = self.index.meta("model"), self.index.all_vectors()
+        self.index.rebuild()
+        if model:
+            sync.sync(self.folder, self.index, None)
+            self.index.take_vectors(model, vectors)
+        return self.sync()
+
     def _synced(
         self, deep: bool = False, allow_mass_change: bool = False, progress: Progress | None = None
     ) -> SyncReport:

@@ -550,6 +550,22 @@ class SqliteIndex:
                 if db.row(self.connection, sql, (entry.key, entry.raw)):
                     self._put_vector(entry.key, vector)
 
+    def all_vectors(self) -> dict[tuple[str, str, str], Packed]:
+        """Every vector, by the path, the ref and the hash of its entry."""
+        sql = """SELECT e.path, e.ref, e.hash, v.vector, coalesce(s.sketch, x'') FROM vectors v
+        JOIN entries e ON e.rowid = v.entry LEFT JOIN sketches s ON s.entry = v.entry"""
+        return {(path, ref, digest): Packed(*packed) for path, ref, digest, *packed in db.rows(self.connection, sql)}
+
+    def take_vectors(self, identity: str, vectors: Mapping[tuple[str, str, str], Packed]) -> None:
+        """Take over vectors of this model, as `all_vectors` gave them, for the entries that are the same."""
+        self.forget_vectors(identity)
+        with db.transaction(self.connection):
+            for row, *entry in db.rows(
+                self.connection, "SELECT rowid, path, ref, hash FROM entries WHERE problem = ''"
+            ):
+                if packed := vectors.get((entry[0], entry[1], entry[2])):
+                    self._put_vector(row, packed)
+
     def forget_vectors(self, identity: str) -> None:
         """Drop all vectors and note whose will come: those of two models never mix."""
         with db.transaction(self.connection):

@@ -1,0 +1,126 @@
+"""A large store: `python -m bench.large`. Each command runs in a process of its own, beside reading every record.
+
+Seconds are of CPU, so that another program on the machine moves no ratio.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from bench.life import lived
+from bench.speed import Row, as_markdown, machine, write_table
+from memctl import open_store
+
+COUNT = 100_000
+MARK = "<!-- table: python -m bench.large --write -->"
+MEGABYTE = 1024 * 1024
+
+READ = "from memctl import open_store\nstore = open_store(sys.argv[1])\nsum(1 for _ in store.all())\n"
+COMMAND = "from memctl.cli.main import main\nassert main(sys.argv[2:]) == 0\n"
+MEASURED = """import os, resource, sys, time
+os.environ["MEMCTL_STORE"] = sys.argv[1]
+sys.stdout = open(os.devnull, "w")
+start = time.process_time()
+{}
+print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+
+
+@dataclass(frozen=True)
+class Taken:
+    """What a process took: seconds of CPU, and at its peak so many bytes."""
+
+    seconds: float
+    peak: int
+
+
+@dataclass(frozen=True)
+class Case:
+    """A command, and how many times as long as reading every record it may take, with how many megabytes."""
+
+    arguments: tuple[str, ...]
+    most: float
+    megabytes: int = 300
+
+
+CASES = (
+    Case(("doctor",), 4),
+    Case(("inspect",), 3),
+    Case(("conflicts",), 12),
+    Case(("consolidate", "--dry-run"), 10),
+)
+
+
+def taken(store: Path, code: str, arguments: Sequence[str] = ()) -> Taken:
+    """What a fresh process takes for some code, its imports included."""
+    root = str(Path(__file__).resolve().parent.parent)
+    command = [sys.executable, "-c", MEASURED.format(code), str(store), *arguments]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | {"PYTHONPATH": root})
+    if done.returncode:
+        raise RuntimeError(done.stderr)
+    seconds, kilobytes = done.stderr.splitlines()[-1].split()
+    return Taken(float(seconds), int(kilobytes) * 1024)
+
+
+def measure(root: Path, count: int) -> list[Row]:
+    store = root / "store"
+    with open_store(store, user="bench", create=True) as made:
+        start = time.process_time()
+        made.add_many(list(lived(count)), allow_duplicate=True)
+        rate = count / (time.process_time() - start)
+        last = made.all()[-1].memory_id
+    rows = [Row(f"import of {count:,} with embedding", f"{rate:,.0f}/s", "", "≥ 2,000/s", rate >= 2_000)]
+    base = min((taken(store, READ) for _ in range(3)), key=lambda one: one.seconds)
+    beside = f"reading every record: {base.seconds:.2f} s"
+    cases = (*CASES, Case(("forget", last, "--purge", "--yes"), 6))
+    rows += [_row(case, taken(store, COMMAND, case.arguments), base, beside) for case in cases]
+    return [*rows, *_few(store)]
+
+
+def _row(case: Case, took: Taken, base: Taken, beside: str) -> Row:
+    name = " ".join("ID" if word.startswith("mem_") else word for word in case.arguments)
+    times, peak = took.seconds / base.seconds, took.peak / MEGABYTE
+    value = f"{took.seconds:.1f} s = {times:.1f} x, {peak:.0f} MB"
+    return Row(
+        f"`{name}`",
+        value,
+        beside,
+        f"≤ {case.most:g} x, ≤ {case.megabytes} MB",
+        times <= case.most and peak <= case.megabytes,
+    )
+
+
+def _few(store: Path) -> list[Row]:
+    """Commands that need a few memories, beside a cold query."""
+    query = min(taken(store, COMMAND, ("query", "what needs a look?")).seconds for _ in range(5))
+    listed = min(taken(store, COMMAND, ("list", "--limit", "20")).seconds for _ in range(5))
+    ratio = listed / query
+    return [
+        Row("`list --limit 20`", f"{listed:.2f} s = {ratio:.1f} x", f"cold `query`: {query:.2f} s", "≤ 3 x", ratio <= 3)
+    ]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--count", type=int, default=COUNT, help="memories in the store")
+    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as directory:
+        rows = measure(Path(directory), options.count)
+    table = f"{machine()}\n\n{as_markdown(rows)}\n"
+    print(table)
+    if options.write:
+        write_table(MARK, table)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
