@@ -166,7 +166,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "suggest_strategy",
-        "After a tool call failed: what mended the same error before.",
+        "After a tool call failed: what fixed the same error before.",
         {
             "tool": _text("The tool that failed."),
             "error": _text("The error's type, such as ValueError."),
@@ -179,7 +179,7 @@ TOOLS: tuple[Tool, ...] = (
     ),
     Tool(
         "record_strategy",
-        "After you mended a failed tool call: remember how.",
+        "After you fixed a failed tool call: remember how.",
         {
             "tool": _text(),
             "error": _text("The error's type."),

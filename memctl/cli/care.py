@@ -60,16 +60,18 @@ def doctor(
 
     Example: memctl doctor --deep
     """
-    from memctl import doctor as checking
+    from memctl.doctor.codes import BROKEN
+    from memctl.doctor.examining import examine
+    from memctl.doctor.repairing import repair
     from memctl.errors import InvalidDataError
     from memctl.present.plain import counted
     from memctl.storage.files import backups
 
     with opened(quiet=True) as store:
-        problems = checking.examine(store, deep=deep)
+        problems = examine(store, deep=deep)
         before = backups.listed(store.folder)
-        repaired = checking.repair(store, problems) if fix else []
-        left = checking.examine(store, deep=deep) if repaired else problems
+        repaired = repair(store, problems) if fix else []
+        left = examine(store, deep=deep) if repaired else problems
         remaining = {(problem.path, problem.message) for problem in left}
         repaired = [problem for problem in repaired if (problem.path, problem.message) not in remaining]
         new = [path for path in backups.listed(store.folder) if path not in before]
@@ -84,6 +86,6 @@ def doctor(
         render.say(f"{problem}" + (f"  → --fix would {problem.fix}" if problem.fix else ""))
     if not left:
         render.say("no problems")
-    elif broken := [problem for problem in left if problem.code in checking.BROKEN]:
+    elif broken := [problem for problem in left if problem.code in BROKEN]:
         how = "by hand or with --fix" if any(problem.fix for problem in broken) else "by hand"
         raise InvalidDataError(f"{counted(len(broken), 'problem')} to repair {how}", hint="See the list above.")

@@ -21,8 +21,10 @@ from fuzz.spoiling import spoilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.core import kept
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import ConflictError, MemctlError, StorageError
 from memctl.storage.files import transcripts
 
@@ -93,7 +95,7 @@ def test_kills_while_messages_are_added(tmp_path: Path, seed: int) -> None:
         store.sessions.conversation().add(f"main {first}", now=NOW)
         assert said(store) == [f"main {number}" for number in range(first + 1)]
         same_as_rebuilt(store)
-        assert not [problem for problem in doctor.examine(store) if problem.path.startswith("transcripts")]
+        assert not [problem for problem in examine(store) if problem.path.startswith("transcripts")]
 
 
 def test_two_processes_add_to_one_session_and_to_two(tmp_path: Path) -> None:
@@ -122,14 +124,14 @@ def test_a_line_that_was_cut_off(store: MemoryStore) -> None:
     for torn in (b'{"id": "msg_1", "sess', b"\0\0\0", b'{"i'):
         whole = file.read_bytes()
         file.write_bytes(whole + torn)
-        found = [problem for problem in doctor.examine(store) if problem.path == PATH]
+        found = [problem for problem in examine(store) if problem.path == PATH]
         assert [(problem.line, problem.fix) for problem in found] == [(len(whole.splitlines()) + 1, "remove it")]
-        doctor.repair(store, found, NOW)
+        repair(store, found, NOW)
         assert file.read_bytes() == whole
         file.write_bytes(whole + torn)
         store.sessions.conversation().add("More.", now=NOW)
         assert file.read_bytes().startswith(whole)
-        assert not [problem for problem in doctor.examine(store) if problem.path == PATH]
+        assert not [problem for problem in examine(store) if problem.path == PATH]
 
 
 def test_what_a_person_wrote_without_a_line_end_stays(store: MemoryStore) -> None:
@@ -260,7 +262,7 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     (store.folder.root / transcripts.attachment(names[0])).unlink()
     (store.folder.root / transcripts.attachment(names[1])).write_text("something else")
     (store.folder.root / transcripts.attachment("0" * 32)).write_text("nobody's")
-    found = {(p.path, p.line): p for p in doctor.examine(store) if p.path.startswith("transcripts")}
+    found = {(p.path, p.line): p for p in examine(store) if p.path.startswith("transcripts")}
     told = {place: problem.code for place, problem in found.items()}
     assert told == {
         (PATH, 1): "copy", (PATH, 2): "attachment", (PATH, 3): "versions", (PATH, 5): "bad-record",
@@ -269,8 +271,8 @@ def test_doctor_on_lines_and_attachments(store: MemoryStore) -> None:
     assert sorted(text for text in set(said(store))) == sorted(
         {"One.", LONG[:2000], "Three.", "Four.", (LONG + "More.")[:2000]}
     )
-    doctor.repair(store, doctor.examine(store), NOW)
-    left = [p for p in doctor.examine(store) if p.path.startswith("transcripts")]
+    repair(store, examine(store), NOW)
+    left = [p for p in examine(store) if p.path.startswith("transcripts")]
     assert not [problem for problem in left if problem.fix]
     assert {p.code for p in left} == {"attachment", "versions", "bad-record", "misplaced"}
     assert b"{broken" in file.read_bytes(), "left as it is"
@@ -291,7 +293,7 @@ def test_an_attachment_that_is_being_added_is_not_removed(tmp_path: Path) -> Non
             store.maintain(now=NOW)
         process.kill()
         process.wait()
-        assert not [p for p in doctor.examine(store) if p.code == "attachment"]
+        assert not [p for p in examine(store) if p.code == "attachment"]
 
 
 # Spoilt lines
@@ -313,7 +315,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
         store.query("Where do I live?", now=NOW)
         store.conversations.runs()
         store.conflicts.open(now=NOW)
-        doctor.examine(store)
+        examine(store)
         store.history.differences()
         assert file.read_bytes() == before, "these only look"
         ids = [json.loads(found.raw)["id"] for found in store.engine.files.index.all_messages()]
@@ -321,7 +323,7 @@ def test_spoilt_transcripts_break_no_command(seed: int, tmp_path_factory: pytest
             lambda: store.sessions.conversation().add("Another one.", now=NOW),
             lambda: store.conversations.delete(ids[:1], now=NOW),
             lambda: store.undo(now=NOW),
-            lambda: doctor.repair(store, doctor.examine(store), NOW),
+            lambda: repair(store, examine(store), NOW),
             lambda: store.maintain(now=NOW),
         ):
             with suppress(MemctlError):

@@ -15,10 +15,12 @@ from conftest import cases, fast_folder, same_as_rebuilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, doctor, open_store, overview
+from memctl import MemoryStore, open_store, overview
 from memctl.cli.main import main
 from memctl.core.models import KINDS, Memory
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import UsageError
 
 NOW = datetime(2026, 6, 1, 12, tzinfo=UTC)
@@ -51,7 +53,7 @@ READ: tuple[Callable[[MemoryStore], object], ...] = (
     lambda store: overview.of_store(store, NOW),
     lambda store: store.decay.run(dry_run=True, now=NOW),
     lambda store: store.consolidation.run(dry_run=True, now=NOW),
-    lambda store: doctor.examine(store),
+    lambda store: examine(store),
 )
 
 
@@ -72,7 +74,7 @@ def each_written(store: MemoryStore) -> None:
     store.consolidation.run(now=NOW)
     store.maintain(now=NOW)
     store.add("Clara sings.", now=NOW)
-    doctor.repair(store, doctor.examine(store), NOW)
+    repair(store, examine(store), NOW)
     store.reindex()
 
 
@@ -86,7 +88,7 @@ def test_any_word_goes_through_every_command(found: list[dict[str, Any]]) -> Non
             before = {m.memory_id: m for m in store.all()}
             for read in READ:
                 read(store)
-            assert len(before) + len([p for p in doctor.examine(store) if p.code == codes.BAD_RECORD]) == len(found)
+            assert len(before) + len([p for p in examine(store) if p.code == codes.BAD_RECORD]) == len(found)
             each_written(store)
             after = {m.memory_id: m for m in store.all()} | {
                 t.memory.memory_id: t.memory for t in store.engine.storage.trashed()
@@ -125,7 +127,7 @@ def test_a_kind_of_ones_own_is_treated_as_a_fact(tmp_path: Path) -> None:
         context = store.build_context("what does Alice drink?", now=NOW)
         assert "Alice drinks tea" in str(context.messages)
         assert [m.known_kind for m in store.all()] == ["fact"] * 2
-        told = [(p.line, p.message) for p in doctor.examine(store) if p.code == codes.OWN_WORD]
+        told = [(p.line, p.message) for p in examine(store) if p.code == codes.OWN_WORD]
         assert told == [
             (3, "kind 'note' is unknown to memctl; it is treated as a fact (2 records)"),
             (10, "layer 'L9' is unknown to memctl; it is treated as L2"),
@@ -156,7 +158,7 @@ def test_what_only_a_few_words_may_be_is_reported_with_its_line(tmp_path: Path) 
     bad = ({"content": "Tea", "status": "done"}, {"content": "Coffee", "layer": "DOC"})
     with written(tmp_path / "store", *bad, {"content": "Cocoa"}) as store:
         assert [m.content for m in store.all() or (store.refresh() and store.all())] == ["Cocoa"]
-        told = [(p.line, p.message) for p in doctor.examine(store) if p.code == codes.BAD_RECORD]
+        told = [(p.line, p.message) for p in examine(store) if p.code == codes.BAD_RECORD]
         assert told == [
             (3, "field 'status' must be one of active, candidate, superseded, archived, found 'done'"),
             (9, "field 'layer' must not be DOC, which passages of documents have"),

@@ -14,12 +14,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from bench.secrets import FORMS, SAID, ordinary_texts, secret_texts
-from memctl import Memory, MemoryStore, config, doctor
+from memctl import Memory, MemoryStore, config
 from memctl.agent.memory import AgentMemory
 from memctl.core import sensitive
 from memctl.core.models import Change, LogLine, TextEdit
 from memctl.core.sensitive import ALLOW, MASK, REFUSE
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, RefusedError
 from memctl.extraction.extract import Utterance
 from memctl.memories.asking import Asking
@@ -246,7 +247,7 @@ def test_allowed_by_setting(store: MemoryStore) -> None:
     config.save(store.folder.root.parent, "secrets", ALLOW)
     with with_settings(store, config.load(store.folder.root.parent)) as allowing:
         allowing.add(f"The token is {TOKEN}")
-        assert [p for p in doctor.examine(allowing) if p.code == codes.SECRET] == []
+        assert [p for p in examine(allowing) if p.code == codes.SECRET] == []
 
 
 def other_words(store: MemoryStore, path: Path) -> dict[str, Callable[[], object]]:
@@ -388,7 +389,7 @@ def test_doctor_tells_of_hand_written_ones_with_file_and_line(store: MemoryStore
     store.add('She said "it\'s\nthe key"; '[:20] + f"\n{TOKEN}", allow_secret=True)
     (store.folder.knowledge).mkdir()
     (store.folder.knowledge / "a.md").write_text(f"# Deploying\n\nUse {TOKEN} and {OTHER}.\n")
-    found = {(p.path, p.line, p.message) for p in doctor.examine(store) if p.code == codes.SECRET}
+    found = {(p.path, p.line, p.message) for p in examine(store) if p.code == codes.SECRET}
 
     line = next(n for n, text in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if TOKEN in text)
     meant = "(leave it if it is meant)"

@@ -17,10 +17,11 @@ from conftest import cases, same_as_rebuilt, wait_for_tick, write_by_hand
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, distribution, doctor
+from memctl import MemoryStore, distribution
 from memctl.core.formats import knowledge
 from memctl.core.formats.knowledge import LARGE, SMALL, WHOLE, Chunk, chunks
 from memctl.core.models import Filters, Memory, Query
+from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.storage.files import receipts
 
@@ -433,7 +434,7 @@ def test_a_file_that_breaks_keeps_its_last_good_state_and_is_told(store: MemoryS
 
     assert result.hits
     assert any("knowledge/pump.md:26" in note and "UTF-8" in note for note in result.index.notes)
-    [problem] = [p for p in doctor.examine(store) if p.path == "knowledge/pump.md"]
+    [problem] = [p for p in examine(store) if p.path == "knowledge/pump.md"]
     assert (problem.line, problem.code) == (26, "bad-record")
     same_as_rebuilt(store)
     write_by_hand(path, "# Mended\n\nvalve\n")
@@ -460,7 +461,7 @@ def test_what_is_not_read(store: MemoryStore, tmp_path: Path) -> None:
     (Path(os.fsdecode(os.fsencode(folder) + b"/not-\xff-utf8.md"))).write_text("valve")
 
     assert places(store, "valve") == []
-    found = {problem.path: problem.message for problem in doctor.examine(store)}
+    found = {problem.path: problem.message for problem in examine(store)}
     assert "symbolic link" in found["knowledge/link.md"]
     assert "regular" in found["knowledge/pipe.md"]
     assert "16 MiB" in found["knowledge/huge.md"]

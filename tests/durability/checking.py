@@ -16,7 +16,7 @@ from durability import operations
 from durability.disk import Snapshot
 from durability.nursery import CHANGE, LOCK, LOOK, Nursery
 from durability.operations import LATER, NOW, PLAIN, opened
-from memctl import doctor
+from memctl.doctor.examining import examine
 from memctl.storage.files import journal
 from memctl.storage.files.layout import UserFolder
 
@@ -175,7 +175,7 @@ def check(
         if thorough and answer.index.state == "fresh" and is_new(store):
             same_as_rebuilt(store)
             store.put(replace(store.get(PLAIN), tags=("after",)), now=LATER)
-            explained = {problem.path for problem in doctor.examine(store)}
+            explained = {problem.path for problem in examine(store)}
             assert set(left_over(store.folder.root)) <= explained, "litter that doctor does not explain"
             store.sessions.flush(now=LATER)
             assert left_over(store.folder.root) == [], "litter that stays"

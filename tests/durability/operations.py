@@ -16,8 +16,10 @@ from failing.changes import OPERATIONS as CHANGES
 from failing.changes import SEVERAL as SEVERAL_CHANGES
 from failing.changes import new_ids as fixed_ids
 
-from memctl import MemoryStore, config, doctor, open_store
+from memctl import MemoryStore, config, open_store
 from memctl.core.models import Memory, Query
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.git import settling
 from memctl.history.undoing import Taken
 from memctl.storage.files import atomic, layout
@@ -118,7 +120,7 @@ IN_STORE: dict[str, Callable[[MemoryStore], Any]] = {
     "query": lambda store: store.query("tea", now=NOW),
     "settle": lambda store: settling.settle(store.folder),
     "reindex": lambda store: store.reindex(),
-    "mend": lambda store: doctor.repair(store, doctor.examine(store, deep=True), NOW),
+    "mend": lambda store: repair(store, examine(store, deep=True), NOW),
     "export": lambda store: store.export_archive(store.folder.root.parent / "again.tar.gz"),
 }
 """Operations on the opened store."""

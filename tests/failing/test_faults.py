@@ -36,12 +36,14 @@ from conftest import (
     write_by_hand,
 )
 
-from memctl import MemoryStore, bootstrap, doctor, open_store
+from memctl import MemoryStore, bootstrap, open_store
 from memctl.core import json_merge as merge_values
 from memctl.core import records
 from memctl.core.models import Change, Filters, Memory, Query, TextEdit
 from memctl.core.operations import Operation, RecordStep, TextStep
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.providers.cache import FILE_NAME as EMBEDDINGS
 from memctl.storage.files import atomic, journal, layout, lock
@@ -1341,10 +1343,10 @@ def test_whatever_is_made_is_private(opener: Opener) -> None:
 def test_doctor_tells_who_else_can_read(mode: int, filled: MemoryStore) -> None:
     filled.folder.root.chmod(0o755)
     filled.folder.memory_file.chmod(mode)
-    told = [problem for problem in doctor.examine(filled) if problem.code == codes.PERMISSION]
+    told = [problem for problem in examine(filled) if problem.code == codes.PERMISSION]
     assert [problem.path for problem in told] == [".", "memory.json"]
     assert f"mode {mode:o}" in told[1].message
-    doctor.repair(filled, told)
+    repair(filled, told)
     assert filled.folder.memory_file.stat().st_mode & 0o777 == 0o600
 
 
@@ -1354,11 +1356,11 @@ def test_doctor_looks_deep_where_it_is_asked_to(filled: MemoryStore) -> None:
     filled.engine.files.index.connection.execute(
         "UPDATE entries SET hash = 'x' WHERE ref = (SELECT min(ref) FROM entries)"
     )
-    assert [problem for problem in doctor.examine(filled) if problem.code == codes.INDEX] == []
-    (problem,) = (problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX)
+    assert [problem for problem in examine(filled) if problem.code == codes.INDEX] == []
+    (problem,) = (problem for problem in examine(filled, deep=True) if problem.code == codes.INDEX)
     assert problem.message.startswith("1 entries differ from the files")
-    doctor.repair(filled, [problem])
-    assert [problem for problem in doctor.examine(filled, deep=True) if problem.code == codes.INDEX] == []
+    repair(filled, [problem])
+    assert [problem for problem in examine(filled, deep=True) if problem.code == codes.INDEX] == []
     same_as_rebuilt(filled)
 
 

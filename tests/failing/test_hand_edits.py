@@ -19,12 +19,15 @@ from conftest import TORTURE, count_cases, elements, same_as_rebuilt, tracked, w
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from memctl import Memory, MemoryStore, config, doctor, open_store
+from memctl import Memory, MemoryStore, config, open_store
 from memctl.cli.main import main
 from memctl.core import times
 from memctl.core.formats import codec, reflections
 from memctl.core.models import Problem
 from memctl.doctor import codes
+from memctl.doctor.codes import BROKEN
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import InvalidDataError
 from memctl.storage.files import backups
 
@@ -175,7 +178,7 @@ def test_the_next_read_shows_what_an_editor_saved(kind: str, style: str, store: 
         count_cases("tests/failing/test_hand_edits.py::test_the_next_read_shows_what_an_editor_saved", 1)
         assert number < len(EDITORS)
     same_as_rebuilt(store)
-    assert [problem for problem in doctor.examine(store) if problem.code in doctor.BROKEN] == []
+    assert [problem for problem in examine(store) if problem.code in BROKEN] == []
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -220,9 +223,9 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
     before = tracked(store.folder.root)
     assert found(store, "litterword").count("litterword") == 0
     with fresh(store) as other:
-        problems = doctor.examine(other)
-        assert doctor.repair(other, problems, NOW) == []
-        assert [str(problem) for problem in problems if problem.code in doctor.BROKEN] == []
+        problems = examine(other)
+        assert repair(other, problems, NOW) == []
+        assert [str(problem) for problem in problems if problem.code in BROKEN] == []
         other.add("Alice keeps bees", now=NOW)
         other.maintain(now=NOW)
         assert other.sessions.ids() == ["talk"]
@@ -240,11 +243,11 @@ def test_what_editors_leave_is_no_data_and_is_left_alone(store: MemoryStore) -> 
 
 def mended(store: MemoryStore, *, deep: bool = True) -> list[Problem]:
     """`doctor --fix`, after which a second one has nothing to do and changes nothing."""
-    done = doctor.repair(store, doctor.examine(store, deep=deep), NOW)
+    done = repair(store, examine(store, deep=deep), NOW)
     before = tracked(store.folder.root)
-    left = doctor.examine(store, deep=deep)
+    left = examine(store, deep=deep)
     assert [str(problem) for problem in left if problem.fix] == []
-    assert doctor.repair(store, left, NOW) == []
+    assert repair(store, left, NOW) == []
     assert tracked(store.folder.root) == before
     same_as_rebuilt(store)
     return done
@@ -273,7 +276,7 @@ def test_a_folder_that_was_renamed(store: MemoryStore, tmp_path: Path) -> None:
     store.folder.root.rename(tmp_path / "store" / "alicia")
     with open_store(tmp_path / "store", "alicia") as renamed:
         assert [memory.content for memory in renamed.all()] == contents
-        [problem] = doctor.examine(renamed)
+        [problem] = examine(renamed)
         assert str(problem) == "memory.json: `user_id` is alice, but the folder is called alicia"
         mended(renamed)
         assert json.loads(renamed.folder.memory_file.read_text())["user_id"] == "alicia"
@@ -287,7 +290,7 @@ def test_a_folder_that_was_copied(store: MemoryStore) -> None:
     shutil.copytree(store.folder.root, copy, copy_function=shutil.copy)
     with open_store(copy.parent, "bob", environment=os.environ) as other:
         other.add("Bob drinks tea", now=NOW)
-        assert codes_of([p for p in doctor.examine(other) if p.code != codes.PERMISSION]) == [codes.NAME]
+        assert codes_of([p for p in examine(other) if p.code != codes.PERMISSION]) == [codes.NAME]
         same_as_rebuilt(other)
         assert len(other.all()) == len(store.all()) + 1
         other.undo()
@@ -298,7 +301,7 @@ def test_a_folder_that_was_copied(store: MemoryStore) -> None:
     write_by_hand(displaced, displaced.read_bytes().replace(b"drinks tea", b"drinks kvass"), in_place=True)
     with open_store(copy.parent, "bob", environment=os.environ) as other:
         other.add("Bob drinks milk", now=NOW)
-        assert codes.WAITING in codes_of(doctor.examine(other))
+        assert codes.WAITING in codes_of(examine(other))
 
 
 @pytest.mark.parametrize("style", STYLES)
@@ -320,7 +323,7 @@ def test_a_session_that_was_renamed(store: MemoryStore) -> None:
     store.sessions.conversation("talk").add("Good morning", now=NOW)
     path = store.folder.sessions / "talk.json"
     path.rename(store.folder.sessions / "chat.json")
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert str(problem) == "sessions/chat.json: holds the session 'talk', but the file is named chat (left as it is)"
     mended(store)
     assert [message.text for message in store.sessions.conversation("chat").get()] == ["Good morning"]
@@ -335,7 +338,7 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     store.sessions.conversation("talk").add(f"It is laid aside as {reference}", now=NOW)
     aside = store.folder.sessions / "talk.d"
     aside.rename(store.folder.sessions / "old.d")
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert str(problem) == "sessions/old.d: was renamed: session talk refers to its contents"
     mended(store)
     assert store.sessions.read_offloaded(reference) == "a long output"
@@ -343,14 +346,14 @@ def test_the_folder_of_a_session_that_was_renamed(store: MemoryStore) -> None:
     store.sessions.conversation("main").add("Something else", now=NOW)
     aside.rename(store.folder.sessions / "old.d")
     (store.folder.sessions / "talk.json").unlink()
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.fix, "no longer exists; delete it" in problem.message) == ("", True)
 
 
 def test_a_reflection_that_was_deleted(store: MemoryStore) -> None:
     held = filled(store)
     (store.folder.root / held.summary_md_ref).unlink()
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.code, problem.line > 1) == (codes.MISSING_REFLECTION, True)
     mended(store)
     assert store.get(held.memory_id).summary_md_ref == ""
@@ -360,7 +363,7 @@ def test_a_reflection_that_was_renamed(store: MemoryStore) -> None:
     """Its front matter says whose it is: the record follows, and the text does not vanish from it."""
     held = filled(store)
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "climbs.md")
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.path, problem.code) == ("reflections/climbs.md", codes.ORPHAN)
     mended(store)
     assert store.get(held.memory_id).summary_md_ref == "reflections/climbs.md"
@@ -381,15 +384,15 @@ def test_a_reflection_that_was_copied_is_told_and_left(store: MemoryStore) -> No
     copy = store.folder.reflections / "copy.md"
     saved(copy, (store.folder.root / held.summary_md_ref).read_bytes() + b"And on Thursdays.\n")
     before = tracked(store.folder.root)
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.path, problem.fix) == ("reflections/copy.md", "")
     assert held.memory_id in problem.message
     assert held.summary_md_ref in problem.message
-    assert doctor.repair(store, [problem], NOW) == []
+    assert repair(store, [problem], NOW) == []
     assert tracked(store.folder.root) == before
     # Without the file that the record refers to, nobody can know which of two others is the one.
     (store.folder.root / held.summary_md_ref).rename(store.folder.reflections / "other.md")
-    told = doctor.examine(store)
+    told = examine(store)
     assert [(each.path, each.code) for each in told if not each.fix] == [
         ("reflections/copy.md", codes.WAITING),
         ("reflections/other.md", codes.WAITING),
@@ -406,7 +409,7 @@ def test_a_copy_of_what_was_forgotten_is_told_and_left(
     data = (store.folder.root / held.summary_md_ref).read_bytes()
     (store.purge if purged else store.forget)([held.memory_id], now=NOW)
     saved(store.folder.reflections / "copy.md", data)
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.fix, held.memory_id in problem.message) == ("", True)
     assert ("purged" if purged else "trash") in problem.message
     assert main(["--store", str(store.folder.root.parent), "--user", "alice", "doctor", "--fix"]) == 0
@@ -418,7 +421,7 @@ def test_a_reflection_written_from_nothing(store: MemoryStore) -> None:
     path = store.folder.reflections / "deep" / "bees.md"
     saved(path, "# Bees\r\n\r\nEvery nine days in May.\r\n")
     assert "nine days" in found(store, "nine days")
-    assert codes_of(doctor.examine(store)) == [codes.ORPHAN]
+    assert codes_of(examine(store)) == [codes.ORPHAN]
     mended(store)
     [memory] = store.all()
     assert (memory.content, memory.summary_md_ref) == ("Bees", "reflections/deep/bees.md")
@@ -435,7 +438,7 @@ def test_a_reflection_that_is_still_empty_gets_no_record(store: MemoryStore) -> 
     store.add("Alice drinks tea", now=NOW)
     assert path.read_bytes() == b"\n  \n"
     assert [memory.content for memory in store.all()] == ["Alice drinks tea"]
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.fix, "is empty" in problem.message) == ("", True)
     saved(path, "养猫的第一天。\n")
     store.add("Bob drinks tea", now=NOW)
@@ -445,7 +448,7 @@ def test_a_reflection_that_is_still_empty_gets_no_record(store: MemoryStore) -> 
 def test_files_that_somebody_takes_for_reflections(store: MemoryStore) -> None:
     for name in ("NOTE.MD", "note.txt", "note.md~", "picture.png", ".hidden.txt", "sub/deep.markdown"):
         saved(store.folder.reflections / name, "words")
-    told = doctor.examine(store)
+    told = examine(store)
     assert [each.path for each in told] == [
         "reflections/NOTE.MD",
         "reflections/note.txt",
@@ -457,7 +460,7 @@ def test_files_that_somebody_takes_for_reflections(store: MemoryStore) -> None:
 def test_what_is_wrong_in_a_reflection_is_told_with_its_line(store: MemoryStore) -> None:
     saved(store.folder.reflections / "a.md", "---\ncategory: life\ncreated_at: 2026-13-01\n---\n# A\n")
     saved(store.folder.reflections / "b.md", "# B\n".encode("utf-16"))
-    one, other = map(str, doctor.examine(store))
+    one, other = map(str, examine(store))
     assert one.startswith("reflections/a.md:3: broken front matter: 2026-13-01 is not a time")
     assert other.startswith("reflections/b.md:1: is UTF-16, and must be saved as UTF-8")
 
@@ -468,7 +471,7 @@ def test_an_id_that_was_changed_by_hand_is_followed(store: MemoryStore) -> None:
     other = store.add("Alice climbs on Thursdays", supersedes=(held.memory_id,), now=NOW).memory
     over = store.reflections.write([held, other], now=NOW)
     changed_file(store.folder.memory_file, f'"memory_id": "{held.memory_id}"', '"memory_id": "climbing"')
-    told = [str(problem) for problem in doctor.examine(store)]
+    told = [str(problem) for problem in examine(store)]
     line = store.folder.memory_file.read_text().split('"climbing"')[0].count("\n")
     assert told == [
         f"memory.json:{line}: the id climbing was {held.memory_id} before, and something still refers to the old one"
@@ -486,7 +489,7 @@ def test_a_reflection_that_names_another_record(store: MemoryStore) -> None:
     other = store.all()[0]
     path = store.folder.root / held.summary_md_ref
     changed_file(path, f"memory_id: {held.memory_id}", f"memory_id: {other.memory_id}")
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     told = f"{held.summary_md_ref}: names {other.memory_id}, but {held.memory_id} refers to it"
     assert str(problem) == told
     mended(store)
@@ -498,7 +501,7 @@ def test_an_id_that_was_changed_by_hand_is_followed_by_what_the_log_knows(store:
     first = store.add("Alice drinks tea", now=NOW).memory
     second = store.add("Alice drinks green tea", supersedes=(first.memory_id,), now=NOW).memory
     changed_file(store.folder.memory_file, f'"memory_id": "{first.memory_id}"', '"memory_id": "tea"')
-    assert "still refers to the old one" in str(doctor.examine(store)[0])
+    assert "still refers to the old one" in str(examine(store)[0])
     mended(store)
     assert store.get(second.memory_id).supersedes == ("tea",)
 
@@ -509,19 +512,19 @@ def test_memories_that_supersede_each_other_are_told_with_a_way_out(store: Memor
     for one, other in ((first, second), (second, first)):
         more = f'"superseded_by": "{other}", "status": "superseded", "memory_id": "{one}"'
         changed_file(store.folder.memory_file, f'"memory_id": "{one}"', more)
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.code, problem.fix) == (codes.CIRCLE, "")
     assert f"{first} and {second} supersede each other, so no answer has them" in str(problem)
 
     stands = store.folder.memory_file.read_text().replace('"status": "superseded"', '"status": "active"', 1)
     before = store.folder.memory_file.read_bytes()
     saved(store.folder.memory_file, stands)
-    assert doctor.examine(store) == [], "one that is active is in answers, whatever it is superseded by"
+    assert examine(store) == [], "one that is active is in answers, whatever it is superseded by"
     saved(store.folder.memory_file, before.decode())
 
     command = re.search(r"`memctl (edit .*)`", problem.message)[1].split()
     assert main([*command, "--store", str(store.folder.root.parent), "--user", store.user]) == 0
-    assert doctor.examine(store) == []
+    assert examine(store) == []
     assert [found.memory.memory_id for found in store.query("tea").hits] == [first]
 
 
@@ -532,7 +535,7 @@ def test_an_id_that_two_may_have_had_is_told_and_left(store: MemoryStore) -> Non
     raw = next(raw for record, raw in elements(text.encode()) if record["memory_id"] == held.memory_id).decode()
     twice = ",\n    ".join(raw.replace(f'"{held.memory_id}"', f'"{name}"', 1) for name in ("one", "two"))
     saved(store.folder.memory_file, text.replace(raw, twice))
-    problems = doctor.examine(store)
+    problems = examine(store)
     assert [problem.fix for problem in problems if problem.code in (codes.DANGLING, codes.CHANGED_ID)] == [""]
     mended(store)
     assert store.get(other.memory_id).supersedes == (held.memory_id,)
@@ -543,7 +546,7 @@ def test_an_id_that_was_emptied_is_written_again(written: str, store: MemoryStor
     """Until then it is derived from the text, and would change with it."""
     memory = store.add("Alice drinks tea", metadata={"memory_id": "of something else"}, now=NOW).memory
     changed_file(store.folder.memory_file, f'"memory_id": "{memory.memory_id}"', f'"memory_id": {written}')
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.code, problem.line) == (codes.INCOMPLETE, 5)
     mended(store)
     [held] = store.all()
@@ -557,7 +560,7 @@ def test_a_record_that_was_pasted(store: MemoryStore) -> None:
     raw = next(raw for record, raw in elements(text.encode()) if record["memory_id"] == first.memory_id).decode()
     pasted = [raw.replace("tea", drink) for drink in ("coffee", "juice")]
     saved(store.folder.memory_file, text.replace(raw, ",\n    ".join([raw, *pasted, raw])))
-    told = [str(problem) for problem in doctor.examine(store)]
+    told = [str(problem) for problem in examine(store)]
     lines = [
         number for number, line in enumerate(store.folder.memory_file.read_text().split("\n"), 1) if line == "    {"
     ]
@@ -592,7 +595,7 @@ def test_dates_in_other_forms_are_read_and_written_as_memctl_does(written: Any, 
     saved(store.folder.memory_file, laid_out)
     store.refresh()
     assert times.to_text(store.get(memory.memory_id).created_at) == FORMS[written]
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.code, problem.line) == (codes.FORM, 5)
     assert f"created_at is written {written}, read as {FORMS[written]}" in problem.message
     mended(store)
@@ -610,7 +613,7 @@ def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: M
     store.add("Alice keeps bees", now=NOW)
     changed_file(store.folder.memory_file, f'"{times.to_text(NOW)}"', json.dumps(written))
     before = store.folder.memory_file.read_bytes()
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert (problem.code, problem.line, problem.fix) == (codes.BAD_RECORD, 5, "")
     assert "created_at" in problem.message
     assert mended(store) == []
@@ -701,11 +704,11 @@ def test_a_deleted_file_is_brought_back(store: MemoryStore) -> None:
     good = file.read_bytes()
     file.unlink()
     assert store.query("tea").index.state == "stale"
-    (found,) = [each for each in doctor.examine(store) if each.code == codes.GONE]
+    (found,) = [each for each in examine(store) if each.code == codes.GONE]
     assert found.message == "is missing; the index still has its 1 memory"
-    assert found in doctor.repair(store, doctor.examine(store))
+    assert found in repair(store, examine(store))
     assert file.read_bytes() == good
-    assert doctor.repair(store, doctor.examine(store)) == []
+    assert repair(store, examine(store)) == []
     assert store.query("tea").index.state == "fresh"
     same_as_rebuilt(store)
 
@@ -731,7 +734,7 @@ def test_mending_twice_changes_nothing_and_loses_nothing(seed: int, store: Memor
         assert (kept / "memory.json").read_bytes() == before, "the backup is the file as it was"
         with open_store(kept.parent, kept.name) as backup:
             assert {memory.content for memory in backup.all()} <= words
-            doctor.examine(backup)
+            examine(backup)
     assert len(done) == len({str(problem) for problem in done})
     count_cases("tests/failing/test_hand_edits.py::test_mending_twice_changes_nothing_and_loses_nothing", 1)
 
@@ -748,7 +751,7 @@ def test_what_cannot_be_read_is_not_mended_around(store: MemoryStore) -> None:
     store.add("Alice drinks tea", now=NOW)
     saved(store.folder.memory_file, store.folder.memory_file.read_bytes()[:-5])
     before = tracked(store.folder.root)
-    assert doctor.repair(store, doctor.examine(store), NOW) == []
+    assert repair(store, examine(store), NOW) == []
     assert tracked(store.folder.root) == before
 
 
@@ -757,17 +760,17 @@ def test_what_looks_like_an_accident_is_not_mended_around(store: MemoryStore) ->
     store.add_many([Memory("", f"Thing {number}") for number in range(40)], now=NOW)
     saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
     before = tracked(store.folder.root)
-    problems = doctor.examine(store)
+    problems = examine(store)
     assert codes.UNREADABLE in {problem.code for problem in problems}
     assert [problem for problem in problems if problem.fix]
-    assert doctor.repair(store, problems, NOW) == []
+    assert repair(store, problems, NOW) == []
     assert tracked(store.folder.root) == before
 
 
 def test_of_old_backups_a_few_stay(store: MemoryStore) -> None:
     for number in range(backups.MOST + 4):
         saved(store.folder.memory_file, '{"memories": [{"content": "tea", "created_at": "1.6.2025"}]}')
-        doctor.repair(store, doctor.examine(store), NOW.replace(minute=number // 2))
+        repair(store, examine(store), NOW.replace(minute=number // 2))
     assert len(list(store.folder.displaced.glob("doctor-*"))) == backups.MOST
 
 
@@ -825,10 +828,10 @@ def test_git_checkout_of_an_older_version(store: MemoryStore) -> None:
 def test_a_renamed_file_that_is_no_session_is_told(store: MemoryStore) -> None:
     store.sessions.conversation("talk").add("Good morning", now=NOW)
     (store.folder.sessions / "talk.json").rename(store.folder.sessions / "my talk.json")
-    [problem] = doctor.examine(store)
+    [problem] = examine(store)
     assert "cannot be the id of a session" in problem.message
     (store.folder.sessions / "bad.json").write_text('{"sessionId": ')
-    told = [problem for problem in doctor.examine(store) if problem.path == "sessions/bad.json"]
+    told = [problem for problem in examine(store) if problem.path == "sessions/bad.json"]
     assert (told[0].line, told[0].fix) == (1, "")
     with pytest.raises(InvalidDataError):
         store.sessions.get("bad")

@@ -11,8 +11,9 @@ from pathlib import Path
 import pytest
 from conftest import same_as_rebuilt
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
 from memctl.errors import RefusedError, StorageError
 
 KINDS: dict[str, Callable[[Path, Path], None]] = {
@@ -61,10 +62,10 @@ def test_a_log_that_cannot_be_written_stops_only_what_needs_it(kind: str, store:
         store.feedback(memory.memory_id, "up", reason="yes")
     assert store.get(memory.memory_id) == memory
     store.add("Alice prefers coffee in the afternoon")
-    assert [p.path for p in doctor.examine(store) if p.code == codes.KIND] == ["feedback.jsonl"]
+    assert [p.path for p in examine(store) if p.code == codes.KIND] == ["feedback.jsonl"]
     gone(store.folder.feedback_log)
     store.feedback(memory.memory_id, "up", reason="yes")
-    assert doctor.examine(store) == []
+    assert examine(store) == []
     assert list(outside.iterdir()) == []
     same_as_rebuilt(store)
 
@@ -79,9 +80,9 @@ def test_doctor_tells_what_stands_in_the_way(name: str, kind: str, store: Memory
     with suppress(StorageError):
         store.add("Alice prefers coffee")
     assert store.query("tea").hits[0].memory.memory_id == memory.memory_id
-    assert [p.path for p in doctor.examine(store) if p.code == codes.KIND] == [f".memctl/state/{name}"]
+    assert [p.path for p in examine(store) if p.code == codes.KIND] == [f".memctl/state/{name}"]
     gone(place)
     store.add("Alice prefers cocoa")
-    assert doctor.examine(store) == []
+    assert examine(store) == []
     assert list(outside.iterdir()) == []
     same_as_rebuilt(store)

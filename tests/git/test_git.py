@@ -18,10 +18,11 @@ from pathlib import Path
 import pytest
 from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.core.formats import document
 from memctl.core.models import Memory
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, NotFoundError, RefusedError
 from memctl.git import commits, installation, queries, settling
 from memctl.storage.files import layout
@@ -300,7 +301,7 @@ def test_the_reflection_of_a_memory_that_got_a_new_id_follows(later: bool, tmp_p
         assert reflection is not None
         assert (reflection.memory_id, reflection.body) == (owner.memory_id, detail)
         assert [path.name for path in laptop.reflections.iterdir()] == [f"{owner.memory_id}.md"]
-        assert [p for p in doctor.examine(store) if p.code != codes.PERMISSION] == []
+        assert [p for p in examine(store) if p.code != codes.PERMISSION] == []
     synced(laptop)
     committed(laptop)
     pulled(desktop, laptop)
@@ -780,7 +781,7 @@ def test_what_git_writes_into_a_private_folder_is_private(tmp_path: Path) -> Non
 
     def told(folder: UserFolder) -> set[str]:
         with open_store(folder.root.parent, folder.name) as store:
-            return {problem.path for problem in doctor.examine(store) if problem.code == codes.PERMISSION}
+            return {problem.path for problem in examine(store) if problem.code == codes.PERMISSION}
 
     assert told(laptop) == set()
     laptop.root.chmod(0o755)

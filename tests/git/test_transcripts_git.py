@@ -13,9 +13,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 from test_git import _a_git_of_ones_own, memctl, repository, run  # noqa: F401
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.core import kept
 from memctl.core.kept import KeptMessage
+from memctl.doctor.examining import examine
 from memctl.git import installation
 from memctl.storage.files import layout, transcripts
 from memctl.storage.files.layout import UserFolder
@@ -221,7 +222,7 @@ def test_messages_of_both_sides_once_each_and_runs_apart(tmp_path: Path) -> None
         assert sorted(texts(store)) == ["Before.", *(f"a{n}" for n in range(4)), *(f"b{n}" for n in range(4))]
         runs = {run.run: [m.text for m in store.conversations.run(run.run)] for run in store.conversations.runs()}
         assert sorted(runs.values()) == [["Before.", "a0", "a1", "a2", "a3"], ["b0", "b1", "b2", "b3"]]
-        assert not [p for p in doctor.examine(store) if p.path.startswith("transcripts")]
+        assert not [p for p in examine(store) if p.path.startswith("transcripts")]
 
 
 def test_a_deletion_wins_over_an_old_branch(tmp_path: Path) -> None:
@@ -249,7 +250,7 @@ def test_a_message_that_both_sides_changed_is_shown_and_not_doubled(tmp_path: Pa
     pulled(one, other)
     with alice(one.root.parent) as store:
         assert len(texts(store)) == 1
-        told = [str(problem) for problem in doctor.examine(store) if problem.path.startswith("transcripts")]
+        told = [str(problem) for problem in examine(store) if problem.path.startswith("transcripts")]
         assert len(told) == 1
         assert "differs" in told[0]
     assert "transcripts/2026-11.jsonl" in memctl(one.root, "conflicts")

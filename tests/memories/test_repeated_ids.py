@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 from conftest import elements, write_by_hand
 
-from memctl import MemoryStore, doctor
+from memctl import MemoryStore
 from memctl.core.models import Memory
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import RefusedError
 
 NOW = datetime(2026, 11, 21, 9, tzinfo=UTC)
@@ -54,7 +56,7 @@ def test_removing_one_is_refused_and_loses_none(store: MemoryStore, how: str) ->
 
 def test_after_doctor_has_parted_them_each_goes_by_itself(store: MemoryStore) -> None:
     written(store, *TWINS)
-    doctor.repair(store, doctor.examine(store))
+    repair(store, examine(store))
     store.forget(["note"], now=NOW)
     assert sorted(texts(store)) == ["keep", "second"]
     store.undo(now=NOW)

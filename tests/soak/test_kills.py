@@ -25,10 +25,11 @@ from failing.commands import SAMPLE_STORE, serve_commands
 from failing.nursery import Nursery
 from story import ELSEWHERE, READING, STORY, Step, names
 
-from memctl import MemoryStore, config, doctor, open_store
+from memctl import MemoryStore, config, open_store
 from memctl.core.formats import document
 from memctl.core.operations import Operation
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
 from memctl.history import past
 from memctl.storage.files import journal, layout, sessions, signing
 
@@ -159,7 +160,7 @@ def outside(path: Path) -> None:
 
 def told(store: MemoryStore) -> Counter[str]:
     """What `doctor` finds, without what waits for somebody by its nature."""
-    found = doctor.examine(store)
+    found = examine(store)
     return Counter(str(p) for p in found if p.code not in (codes.WAITING, codes.SECRET, codes.DANGLING))
 
 

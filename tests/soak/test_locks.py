@@ -24,8 +24,8 @@ from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
 from failing.test_concurrency import Player, held
 
 from memctl import MemoryStore, open_store
-from memctl.doctor import examine
 from memctl.doctor.codes import LOCKED
+from memctl.doctor.examining import examine
 from memctl.errors import LockedError, StorageError
 from memctl.storage.files import lock, sessions
 from memctl.storage.files.lock import Holder

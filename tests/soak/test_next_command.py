@@ -21,8 +21,11 @@ from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuil
 from failing.commands import OUTPUT, serve_commands
 from failing.nursery import Nursery
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.core.models import Memory
+from memctl.doctor import codes
+from memctl.doctor.examining import examine
+from memctl.doctor.repairing import repair
 from memctl.errors import RefusedError
 from memctl.storage.files import journal, layout, signing
 
@@ -159,7 +162,7 @@ def check_next(nursery: Nursery, root: Path, line: str) -> None:
         assert not store.refresh().blocked
         assert {memory.memory_id for memory in store.all()} == ids
         same_as_rebuilt(store)
-        assert [p for p in doctor.examine(store) if p.code in doctor.codes.BROKEN] == []
+        assert [p for p in examine(store) if p.code in codes.BROKEN] == []
     assert ids >= {f"kept{n:02}" for n in range(KEPT) if n not in (4, 5)} or line in ("undo", "redo")
 
 
@@ -256,7 +259,7 @@ def test_a_file_that_is_gone_comes_back_as_the_last_operation_left_it(undone: Pa
     (undone / "alice" / "memory.json").unlink()
     with opened(undone) as store:
         assert "memory.json is gone" in str(store.refresh().blocked)
-        doctor.repair(store, doctor.examine(store))
+        repair(store, examine(store))
         assert there(undone) == {m.memory_id for m in store.all()} == kept(KEPT)
 
 

@@ -24,7 +24,7 @@ from failing.nursery import own_path
 
 from memctl import open_store
 from memctl.core.models import Memory
-from memctl.doctor import examine
+from memctl.doctor.examining import examine
 from memctl.storage.files import journal
 
 SECONDS = float(os.environ.get("MEMCTL_SOAK_SECONDS", "120" if TORTURE else "6"))

@@ -19,8 +19,9 @@ from conftest import cases, same_as_rebuilt
 from hypothesis import given
 from hypothesis import strategies as st
 
-from memctl import MemoryStore, doctor, open_store
+from memctl import MemoryStore, open_store
 from memctl.doctor import codes
+from memctl.doctor.examining import examine
 from memctl.errors import InvalidDataError, MemctlError, NotFoundError, RefusedError, StorageError, UsageError
 from memctl.storage.files import atomic
 from memctl.storage.files.layout import UserFolder
@@ -100,9 +101,9 @@ def test_what_comes_back_is_no_hand_edit(log: bool, store: MemoryStore, tmp_path
     restoring.restore(tmp_path / "a.memctl", tmp_path / "new")
     with open_store(tmp_path / "new", "alice", environment={}) as back:
         back.add("Alice prefers milk")
-        assert {problem.code for problem in doctor.examine(back)} == ({codes.FOREIGN} if log else set())
+        assert {problem.code for problem in examine(back)} == ({codes.FOREIGN} if log else set())
         back.local_state.adopt()
-        assert doctor.examine(back) == []
+        assert examine(back) == []
         assert (back.undo().command, len(back.all())) == ("add", 2)
         assert len(back.history.undo(2).done) == (2 if log else 0)
 

@@ -30,7 +30,7 @@ FIELD_ORDER = (
 
 _FRONT = re.compile("\\A(\ufeff?---[ \t]*\r?\n)(.*?)(^---[ \t]*\r?$\n?)", re.DOTALL | re.MULTILINE)
 _LARGEST_FRONT = 64 * 1024
-_HINT = "The file is left as it is; mend the part between the two `---` lines by hand."
+_HINT = "The file is left as it is; repair the part between the two `---` lines by hand."
 
 
 def parse(data: bytes, path: str) -> Reflection:

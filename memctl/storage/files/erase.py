@@ -322,7 +322,7 @@ def _broken_line_names(path: str, line: bytes, what: Erasure) -> bool:
 
 
 def _line(value: Mapping[str, Any], before: bytes) -> bytes:
-    """A line of a log written anew, with the line end it had."""
+    """A line of a log written again, with the line end it had."""
     end = before[len(before.rstrip(b"\r\n")) :]
     return json.dumps(value, ensure_ascii=False).encode("utf-8", "surrogatepass") + end
 

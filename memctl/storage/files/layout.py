@@ -213,7 +213,7 @@ def check_private(folder: UserFolder) -> None:
     inner = (folder.trash, folder.drafts, folder.displaced, folder.session_locks, folder.unverified)
     for place in (folder.private, folder.state, folder.cache, *inner):
         if os.path.islink(place) or (os.path.lexists(place) and not os.path.isdir(place)):  # noqa: PTH112, PTH114
-            hint = "Delete it, or put the real folder there; memctl makes it anew, and no memory is lost."
+            hint = "Delete it, or put the real folder there; memctl makes a new one, and no memory is lost."
             raise RefusedError(f"{place} is a link, or no folder: memctl does not keep its files there", hint=hint)
 
 

@@ -162,7 +162,7 @@ def _opened(path: Path) -> int:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
     except OSError as problem:
         if problem.errno in (errno.EISDIR, errno.ELOOP):
-            reason = "it is not a regular file (delete it: memctl makes it anew)"
+            reason = "it is not a regular file (delete it: memctl makes a new one)"
             raise StorageError(f"cannot write {path}: {reason}") from None
         raise atomic.storage_error(problem, path) from None
 

@@ -61,7 +61,7 @@ _NEWER = (
 
 _TEXT_HASH = "text_hash"
 _OWN_TEXT = ("content", f"metadata/{_TEXT_HASH}", "metadata/key_points", "metadata/topic", "metadata/steps")
-"""What consolidation writes: made anew from its sources, so nothing of a person's is in it."""
+"""What consolidation writes: rebuilt from its sources, so nothing of a person's is in it."""
 
 _USE = ("access_count", "last_accessed_at", "updated_at")
 """What being read and counted changes: no reason to keep what the other side deleted."""
@@ -139,8 +139,8 @@ class _Merge:
         self.shape = shape_of(base, ours, theirs)
         read = [read_side(None if data is None else plain_lines(data)) for data in (base, ours, theirs)]
         sides = parted(*read, base_known=base_known)
-        buried = tombstones(sides[1].header) | tombstones(sides[2].header)
-        self.base, self.ours, self.theirs = (_freed(side, buried) for side in sides)
+        tombstoned = tombstones(sides[1].header) | tombstones(sides[2].header)
+        self.base, self.ours, self.theirs = (_freed(side, tombstoned) for side in sides)
         self.conflicts: list[dict[str, Any]] = []
         listed = [entries_by_id(side.header) for side in (self.base, self.ours, self.theirs)]
         self.settled = tuple(_settled(listed[0], side) for side in listed[1:])
@@ -150,13 +150,13 @@ class _Merge:
         stand = succession.opened(*map(_memories, (records, self.ours.records, self.theirs.records)))
         records |= {name: _anew(memory) for name, memory in stand.items()}
         header = self._header()
-        buried = tombstones(header)
-        kept = {name: record for name, record in records.items() if name not in buried}
+        tombstoned = tombstones(header)
+        kept = {name: record for name, record in records.items() if name not in tombstoned}
         known = entries_by_id(header)
-        new = [entry for entry in self.conflicts if entry["memory_id"] not in buried and entry["id"] not in known]
+        new = [entry for entry in self.conflicts if entry["memory_id"] not in tombstoned and entry["id"] not in known]
         if listed := [*listed_in(header), *sorted(new, key=lambda entry: (entry["memory_id"], entry["field"]))]:
             header = {**header, CONFLICTS: listed}
-        raws = [*self._in_order(kept), *self._extras(buried)]
+        raws = [*self._in_order(kept), *self._extras(tombstoned)]
         return Merged(with_line_ends(self._laid_out(header, raws), self.shape), tuple(new), tuple(sorted(stand)))
 
     # Records
@@ -193,12 +193,12 @@ class _Merge:
         self.conflicts.append(entry(memory_id, "", *values))
         return here
 
-    def _extras(self, buried: set[str]) -> list[bytes]:
+    def _extras(self, tombstoned: set[str]) -> list[bytes]:
         """Records that cannot be read, or repeat an id: at the end, for they have no place of their own."""
         both = self.ours.extras.keys() & self.theirs.extras.keys()
         one = (self.ours.extras.keys() ^ self.theirs.extras.keys()) - self.base.extras.keys()
         every = {**self.ours.extras, **self.theirs.extras}
-        return sorted(every[key] for key in both | one if _raw_id(every[key]) not in buried)
+        return sorted(every[key] for key in both | one if _raw_id(every[key]) not in tombstoned)
 
     # Order and layout
 
@@ -219,7 +219,7 @@ class _Merge:
         return theirs if ours == base else sorted(base, key=lambda name: edit.order_key(records[name].memory))
 
     def _laid_out(self, header: Mapping[str, Any], raws: Sequence[bytes]) -> bytes:
-        """As a side lays it out that has this header; else anew."""
+        """As a side lays it out that has this header; else rebuilt."""
         frames = [frame for side in (self.ours, self.theirs) if (frame := frame_of(side, header)) is not None]
         before = frame_of(self.base, self.base.header) if self.base.document else None
         frames = [frame for frame in frames if frame != before] or frames
@@ -233,14 +233,14 @@ class _Merge:
     def _header(self) -> dict[str, Any]:
         base, ours, theirs = (dict(side.header) for side in (self.base, self.ours, self.theirs))
         listed = merged_entries(*(entries_by_id(header) for header in (base, ours, theirs)))
-        buried = tombstones(ours) | tombstones(theirs)
+        tombstoned = tombstones(ours) | tombstones(theirs)
         for header in (base, ours, theirs):
             header.pop(CONFLICTS, None)
             header.pop(TOMBSTONES, None)
         merged = self._header_fields(base, ours, theirs)
-        if buried:
-            merged[TOMBSTONES] = sorted(buried)
-        if listed := [each for each in listed if concerns(each) not in buried]:
+        if tombstoned:
+            merged[TOMBSTONES] = sorted(tombstoned)
+        if listed := [each for each in listed if concerns(each) not in tombstoned]:
             merged[CONFLICTS] = listed
         return merged
 
@@ -286,14 +286,14 @@ def _without(record: Record, names: Sequence[str]) -> str:
     return json_text({name: value for name, value in codec.encode(record.memory).items() if name not in names})
 
 
-def _freed(side: Side, buried: set[str]) -> Side:
+def _freed(side: Side, tombstoned: set[str]) -> Side:
     """The side without references to what was purged."""
     freed = {}
-    for name, record in side.records.items() if buried else ():
-        memory = unlinked(record.memory, buried)
+    for name, record in side.records.items() if tombstoned else ():
+        memory = unlinked(record.memory, tombstoned)
         same = memory == record.memory
         freed[name] = record if same else _anew(memory)
-    return replace(side, records=freed) if buried else side
+    return replace(side, records=freed) if tombstoned else side
 
 
 def _raw_id(raw: bytes) -> object:

@@ -60,7 +60,7 @@ def _finished_before(folder: UserFolder, operation: Operation) -> None:
 
 
 def write_text(folder: UserFolder, name: str, data: bytes | None, before: bytes | None) -> None:
-    """Write one of the user's files, or delete it; what is displaced and is not `before` is laid aside, not lost.
+    """Write one of the user's files, or delete it; what is displaced and is not `before` is moved aside, not lost.
 
     Raises:
         StorageError: nothing was changed, or the hint is `atomic.UNSURE`.
@@ -272,7 +272,7 @@ def _is_hand_edit(data: bytes, folder: UserFolder) -> bool:
 
 
 def keep_hand_edit(path: Path) -> None:
-    """An editor saved while we wrote: its version is laid aside, and `doctor` shows it."""
+    """An editor saved while we wrote: its version is moved aside, and `doctor` shows it."""
     _lay_aside(path, _hand_linename(path.parent, path.name))
 
 

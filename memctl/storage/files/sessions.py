@@ -110,7 +110,7 @@ def save(folder: UserFolder, session: Session, now: datetime, *, timeout: float)
     with locked(folder, session.session_id, timeout=timeout):
         present = load_if_exists(folder, session.session_id)
         if (present.digest if present else "") != session.digest:
-            hint = "Load it again and make the change anew; nothing was overwritten."
+            hint = "Load it again and make the change again; nothing was overwritten."
             raise ConflictError(f"session {session.session_id} was saved by someone else in the meantime", hint=hint)
         return write(folder, session, now)
 
@@ -160,7 +160,7 @@ def write(folder: UserFolder, session: Session, now: datetime) -> Session:
 
 
 def delete(folder: UserFolder, session_id: str) -> bool:
-    """Remove a session's file and what was laid aside for it; call it with the lock held. False where nothing was."""
+    """Remove a session's file and what was offloaded from it; call it with the lock held. False where nothing was."""
     path = path_of(folder, session_id)
     there = path.is_file()
     atomic.remove(path)
@@ -234,7 +234,7 @@ def decoded(data: bytes, path: str) -> dict[str, Any]:
     return parsed
 
 
-HINT = "The file is left as it is; mend it by hand, or move it away."
+HINT = "The file is left as it is; repair it by hand, or move it away."
 
 
 def dump(session: Session) -> bytes:
@@ -268,11 +268,11 @@ def _shown(path: Path) -> str:
     return f"sessions/{path.name}"
 
 
-# What is laid aside
+# What is offloaded
 
 
 def reference(session_id: str, text: str) -> str:
-    """The reference under which a text is, or will be, laid aside: `SESSION/NAME`; the same for the same text."""
+    """The reference under which a text is, or will be, offloaded: `SESSION/NAME`; the same for the same text."""
     return f"{session_id}/{_digest(text.encode('utf-8', 'surrogatepass'))}"
 
 
@@ -284,7 +284,7 @@ def offload(folder: UserFolder, session_id: str, text: str) -> str:
 
 
 def read_offloaded(folder: UserFolder, ref: str) -> str:
-    """A text that was laid aside.
+    """A text that was offloaded.
 
     Raises:
         NotFoundError: it is gone with its session, or was never there.
@@ -293,21 +293,21 @@ def read_offloaded(folder: UserFolder, ref: str) -> str:
     """
     data = atomic.read(_offloaded(folder, ref))
     if data is None:
-        raise NotFoundError(f"nothing is laid aside under {ref!r}", hint="It goes when its session ends.")
+        raise NotFoundError(f"nothing is offloaded under {ref!r}", hint="It goes when its session ends.")
     if _digest(data) != ref.rpartition("/")[2]:  # its name says what it held when this user put it there
         raise InvalidDataError(f"what is offloaded under {ref!r} is not what it was", hint="Somebody changed it.")
     return data.decode("utf-8", "surrogatepass")
 
 
 def offloaded(folder: UserFolder, session_id: str) -> list[str]:
-    """References of all that is laid aside for a session."""
+    """References of all that is offloaded from a session."""
     place = _offload_folder(folder, session_id)
     paths = sorted(place.glob("*.txt")) if place.is_dir() else []
     return [f"{session_id}/{path.stem}" for path in paths]
 
 
 def clear_offloaded(folder: UserFolder, session_id: str, keep: Sequence[str] = ()) -> None:
-    """Remove what is laid aside for a session, but for the references that are still in use."""
+    """Remove what is offloaded from a session, but for the references that are still in use."""
     for ref in offloaded(folder, session_id):
         if ref not in keep:
             atomic.remove(folder.resolve(_offload_name(ref)))
