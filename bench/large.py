@@ -16,21 +16,22 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from bench.life import lived
-from bench.speed import Row, as_markdown, machine, write_table
+from bench.speed import Row, as_markdown, machine
 from memctl import open_store
 
 COUNT = 100_000
-MARK = "<!-- table: python -m bench.large --write -->"
 MEGABYTE = 1024 * 1024
 
 READ = "from memctl import open_store\nstore = open_store(sys.argv[1])\nsum(1 for _ in store.all())\n"
 COMMAND = "from memctl.cli.main import main\nassert main(sys.argv[2:]) == 0\n"
-MEASURED = """import os, resource, sys, time
+MEASURED = """import os, sys, time
 os.environ["MEMCTL_STORE"] = sys.argv[1]
 sys.stdout = open(os.devnull, "w")
 start = time.process_time()
 {}
-print(time.process_time() - start, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+taken = time.process_time() - start
+peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
+print(taken, peak, file=sys.stderr)
 """
 
 
@@ -111,14 +112,11 @@ def _few(store: Path) -> list[Row]:
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--count", type=int, default=COUNT, help="memories in the store")
-    parser.add_argument("--write", action="store_true", help="put the table into docs/benchmarks.md")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as directory:
         rows = measure(Path(directory), options.count)
     table = f"{machine()}\n\n{as_markdown(rows)}\n"
     print(table)
-    if options.write:
-        write_table(MARK, table)
     return 0
 
 
