@@ -51,7 +51,7 @@ _CONFIRMATION = 240
 _CLAUSES = re.compile(r"[,;，；。]\s*(?:and\s+|but\s+)?|\s+(?:and|but)\s+(?=(?:i|i'm|my|we|our)\b)", re.IGNORECASE)
 _PARTS = re.compile(r"[.!?,;:\n。！？，；：]+")
 _USER = "the user 用户"
-"""How an agent calls the one who says "I"."""
+"""How an agent refers to whoever says "I"."""
 
 
 def sources(view: View, memory: Memory, user: str, now: datetime) -> list[str]:

@@ -197,7 +197,7 @@ class Hit:
 
     `score` orders the hits of one question and equals the sum of `parts`; `relevance` is absolute and comparable
     between questions. Both lie in [0, 1]. `via` names the reflection or document that matched, when it was not the
-    record's own text. `owner` is the user whose memory it is, where that is another than the one who asked.
+    record's own text. `owner` is the user whose memory it is, where another user asked.
     """
 
     memory: Memory

@@ -72,7 +72,7 @@ class Asking(Engine):
     def answered(
         self,
         query: Query,
-        index: Search,
+        search: Search,
         embedder: Embedder | None,
         then: datetime,
         weights: Weights | None = None,
@@ -80,7 +80,7 @@ class Asking(Engine):
         """The answer; what a reranker had to do with it; and why it had not, where one was asked for."""
 
         def plain(asked: Query) -> Answer:
-            return self.healed(lambda: answering.answer(asked, index, embedder, weights or self.weights, then))
+            return self.healed(lambda: answering.answer(asked, search, embedder, weights or self.weights, then))
 
         return self._ranked_by_model(query, plain)
 

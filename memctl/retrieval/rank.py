@@ -101,7 +101,7 @@ SESSION_SHARE, OF_SESSION = 0.4, 2
 """What the best messages of a session add to all of it: a share of the mean of so many."""
 
 SPEAKER_SHARE, DATE_SHARE = 0.15, 0.1
-"""What is added to a message, as a share of its score, if it is by the one who is meant, or of the days that are."""
+"""What is added to a message, as a share of its score, if the question names its speaker, or its day."""
 
 WISH_SHARE = 0.6
 """What is added to a standing wish where advice is wanted, as a share of its vector part: it shares few words with the

@@ -32,7 +32,7 @@ _PAUSE_SECONDS = 0.005
 _LONGEST_NOTE = 4096
 
 COURTESY_SECONDS = 1.0
-"""How long one who has not the turn waits for who has it: that one may be stopped."""
+"""How long a waiter without the turn waits for the turn's holder, which may be stopped."""
 
 _UNSUPPORTED = {errno.ENOLCK, errno.EOPNOTSUPP, errno.ENOSYS, errno.EINVAL}
 
@@ -134,7 +134,7 @@ def _taken(path: Path, timeout: float) -> int:
 
 
 def _turn(path: Path) -> int | None:
-    """The right to be the next, so that one who writes again and again keeps nobody out; None where another has it."""
+    """The right to be the next, so that a busy writer keeps nobody out; None where another process has it."""
     with suppress(OSError):
         handle = os.open(path.with_name(path.name + ".turn"), os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, atomic.FILE_MODE)
         try:

@@ -126,7 +126,7 @@ class SqliteIndex:
         self._end_scanning()
         self.connection.close()
         if self.connection.damaged and self.on_disk:
-            with suppress(StorageError):  # then the next one who opens it meets the damage too, and says so
+            with suppress(StorageError):  # then the next to open it meets the damage too, and says so
                 db.delete(self.path)
 
     def drop_if_damaged(self) -> None:
