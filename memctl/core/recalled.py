@@ -7,13 +7,16 @@ import re
 FENCE = "long_term_memory"
 """The tag that `context.fence` puts around recalled memories."""
 
+MOVED, DELETED = "moved to the trash", "deleted, with what was said in it"
+"""How the line begins by which a tool tells of a memory, or of a message, that it has just forgotten."""
+
 _TAG = rf"[<\uff1c\ufe64]\s*+{{}}{FENCE}\b[^>\uff1e\ufe65]{{{{0,1000}}}}+[>\uff1e\ufe65]"
 _OPEN, _CLOSE = (re.compile(_TAG.format(slash), re.IGNORECASE) for slash in ("", r"/\s*+"))
 _ANY_TAG = re.compile(rf"{_OPEN.pattern}|{_CLOSE.pattern}", re.IGNORECASE)
 _ITEM = re.compile(r"^[ \t]*- \[[^\]\n]*\bmem_\d{8}_[0-9a-f]{12}\][^\n]*(?:\n {2,}[^\n]*)*$", re.MULTILINE)
 _PREFACE = re.compile(r"^Recalled notes about the user and earlier work\.[^\n]*$", re.MULTILINE)
 _RECEIPT = re.compile(r"<!-- receipt rcp_\w+ -->")
-_FORGOTTEN = re.compile(r"^(?:moved to the trash|deleted, with what was said in it): \S+ \"[^\n]*\"$", re.MULTILINE)
+_FORGOTTEN = re.compile(rf"^(?:{MOVED}|{DELETED}): \S+ \"[^\n]*\"$", re.MULTILINE)
 _MARKS = ("- [", "rcp_", "Recalled notes", "moved to", "deleted,")
 """What is in each of them."""
 

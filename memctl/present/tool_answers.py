@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from memctl.context import fence, tokens
 from memctl.context.shown import text_of
+from memctl.core.recalled import DELETED, MOVED
 from memctl.core.records import ADDED, CANDIDATE_KEPT, MENTIONED, PURGED, SKIPPED, UPDATED
 from memctl.retrieval import rank
 
@@ -241,8 +242,8 @@ def to_choose(memories: Sequence[Memory]) -> str:
 def forgotten(memories: Sequence[Memory], messages: Mapping[str, str]) -> str:
     """What was moved to the trash, and which messages were deleted, so that a model can see a mistake."""
     # `core.recalled` recognises these lines, to keep them out of what is learned and recalled.
-    lines = [f"moved to the trash: {_quoted(memory.memory_id, memory.content)}" for memory in memories]
-    lines += [f"deleted, with what was said in it: {_quoted(name, text)}" for name, text in messages.items()]
+    lines = [f"{MOVED}: {_quoted(memory.memory_id, memory.content)}" for memory in memories]
+    lines += [f"{DELETED}: {_quoted(name, text)}" for name, text in messages.items()]
     return "\n".join(lines)
 
 

@@ -57,13 +57,18 @@ def reflection(parsed: Reflection) -> Memory:
     )
 
 
+def passage_id(path: str, line: int) -> str:
+    """What names the passage of a document that begins in this line."""
+    return f"{path}:{line}"
+
+
 def passage(path: str, raw: bytes, line: int) -> Memory:
     """A passage of a document as a memory of layer DOC. It has no category and no date, so filters by these leave it
     out."""
     heading, _, text = raw.decode().partition("\n")
     place = {"path": path, "heading": heading, "line": line, "end_line": line + text.count("\n")}
     return Memory(
-        memory_id=f"{path}:{line}",
+        memory_id=passage_id(path, line),
         content=text,
         layer=LAYER_DOCUMENT,
         kind=kinds.KNOWLEDGE,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import cached_property
 
 from memctl.core.formats.document import FILE_NAME
 from memctl.core.models import DOCUMENTS, MESSAGES, Memory
@@ -87,14 +86,14 @@ class Row:
     def passage(self) -> str:
         if self.part == MESSAGES:
             return self.ref if decoding.PASSAGE_MARK in self.ref else ""
-        return self.memory.memory_id if self.part == DOCUMENTS else ""
+        return decoding.passage_id(self.path, self.line) if self.part == DOCUMENTS else ""
 
     @property
     def text(self) -> str:
         return self.raw.decode("utf-8", "replace")
 
-    @cached_property
-    def memory(self) -> Memory:
+    @property
+    def memory(self) -> Memory:  # not kept: whoever goes through all rows would hold every memory at once
         return decoding.memory_of(self.path, self.raw, self.line)
 
 
