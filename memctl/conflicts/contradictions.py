@@ -20,11 +20,11 @@ from itertools import combinations, islice
 from math import ceil
 
 from memctl.conflicts import lexicon
-from memctl.conflicts.quantities import Value
 from memctl.conflicts.relations import Relation, contrary, relations
 from memctl.conflicts.statements import FACT, PLAN, Statement, statements
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
+from memctl.judgement.quantities import Value
 
 VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
 

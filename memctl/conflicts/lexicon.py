@@ -135,35 +135,6 @@ SURNAMES = frozenset(
     "王李张刘陈杨黄赵吴周徐孙马朱胡郭何高林罗郑梁谢宋唐许韩冯邓曹彭曾肖田董袁潘于蒋蔡余杜叶程苏魏吕丁任沈姚卢姜崔钟谭陆汪范金石廖贾夏韦付方白邹孟熊秦邱江尹薛闫段雷侯龙史陶黎贺顾毛郝龚邵万钱严覃武戴莫孔向汤阿"
 )
 
-_TO_TWELVE = "two three four five six seven eight nine ten eleven twelve".split()
-NUMBER_WORDS = {word: n for n, word in enumerate(_TO_TWELVE, 2)} | {"twenty": 20, "thirty": 30}
-
-UNITS: Mapping[str, tuple[str, float]] = {
-    unit: (dimension, factor)
-    for dimension, factor, units in (
-        ("duration", 1, "second seconds sec secs s 秒 秒钟"),
-        ("duration", 60, "minute minutes min mins 分钟"),
-        ("duration", 3600, "hour hours h hrs 小时 个小时 钟头"),
-        ("duration", 86400, "day days 天"),
-        ("duration", 604800, "week weeks 周 个星期"),
-        ("months", 1, "month months 个月"),
-        ("months", 12, "year years 年"),
-        ("age", 1, "years-old year-old 岁"),
-        ("bytes", 1, "mb 兆"), ("bytes", 1024, "gb"), ("bytes", 1024 * 1024, "tb"),
-        ("length", 1, "m metre metres meter meters 米"), ("length", 1000, "km kilometre kilometres 公里 千米"),
-        ("length", 0.01, "cm 厘米"),
-        ("mass", 1, "kg kilo kilos 公斤 千克"), ("mass", 0.5, "斤"),
-        ("euro", 1, "€ eur euro euros"), ("dollar", 1, "$ usd dollar dollars"), ("pound", 1, "£ gbp pounds"),
-        ("yuan", 1, "¥ rmb yuan 元 块 块钱"),
-        ("percent", 1, "% percent"),
-    )
-    for unit in units.split()
-}  # fmt: skip
-"""Units that measure the same, with the factor to the first of them."""
-
-MEASURES = "个小时|小时|分钟|钟头|秒钟|个星期|个月|公里|千米|公斤|千克|厘米|块钱|室|秒|天|年|岁|元|块|米|斤|人|次|本|台|张|只|间|层|楼|套|位|名|条|门|页|杯|个|兆|周"  # noqa: E501
-"""Chinese measure words, the longest first."""
-
 VERBS = frozenset(
     """is are am was were has have had do does did can could will would should must may might need needs live lives
     work works drive drives take takes wear wears run runs speak speaks keep keeps want wants use uses play plays

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from memctl.conflicts import lexicon
-from memctl.conflicts.quantities import quantities
 from memctl.conflicts.statements import FACT, PAST, SELF, Statement
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import terms
+from memctl.judgement.quantities import quantities
 
 NAME, ANY, PREFERENCE = "name", "any", "preference"
 

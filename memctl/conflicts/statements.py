@@ -14,10 +14,10 @@ from functools import cache, cached_property
 from itertools import pairwise
 
 from memctl.conflicts import lexicon
-from memctl.conflicts.quantities import PLACE, Quantity, Value, quantities
 from memctl.core.text.sentences import sentences
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import terms
+from memctl.judgement.quantities import PLACE, Quantity, Value, quantities
 
 FACT, PLAN, PAST, OPEN = "fact", "plan", "past", "open"
 """Moods: what is so, what is meant to be, what was, and what nobody says is so (questions, conditions, guesses)."""

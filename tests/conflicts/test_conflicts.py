@@ -17,10 +17,10 @@ from hypothesis import strategies as st
 
 from memctl import MemoryStore
 from memctl.conflicts import contradictions, settling
-from memctl.conflicts.quantities import quantities
 from memctl.conflicts.settling import Choice
 from memctl.core.models import ACTIVE, ARCHIVED, CANDIDATE, KINDS, STATUSES, SUPERSEDED, Memory
 from memctl.errors import NotFoundError, RefusedError, UsageError
+from memctl.judgement.quantities import quantities
 
 NOW = datetime(2026, 10, 28, 12, tzinfo=UTC)
 SAMPLE = Path(__file__).resolve().parents[2] / "sample_store"

@@ -6,8 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from memctl.conflicts.lexicon import MEASURES, NUMBER_WORDS, UNITS
 from memctl.core.times import MONTHS, WEEKDAYS
+from memctl.judgement import lexicon
 
 Value = tuple[str | float, ...]
 
@@ -32,17 +32,24 @@ class Quantity:
         return "time" if self.type in ("weekday", "clock") else self.type
 
 
+VERSION = "version of "
+"""Begins the type of a number behind a name."""
+
 PLACE = 0xE000
 """Quantity n is in the rewritten text as the private character `PLACE + n`."""
+
+UNITS, NUMBER_WORDS, MEASURES = lexicon.units(), lexicon.numbers(), "|".join(lexicon.measures())
 
 _HAN = "零〇一二两三四五六七八九十百千"
 _N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里"
 _UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
-_NO_UNIT = frozenset(
-    "is are was and or in on at a an per the to of for by with but after before from than who that as".split()
+_NO_UNIT = (
+    r"(?:is|are|was|were|and|or|in|on|at|an|a|per|the|to|of|for|by|with|but|after|before|from|than|who|that|as|if|not|"
+    r"until|since|during|every|each|when|while|because)\b"
 )
+_HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 
 
@@ -88,14 +95,19 @@ def _weekday(match: re.Match[str]) -> Quantity:
 def _clock(match: re.Match[str]) -> Quantity | None:
     parts = match.groupdict()
     hours, minutes = _number(parts["h"]), _number(parts.get("min"))
-    part = (parts.get("part") or "").lower().replace(".", "")
+    part = (parts.get("part") or "").lower().replace(".", "").split(" ")[-1]
+    if parts.get("past"):
+        minutes = (30.0 if parts["past"].lower() == "half" else 15.0) * (1 if parts["way"].lower() == "past" else -1)
     if parts.get("half"):
         minutes = {"半": 30, "一刻": 15, "三刻": 45}[parts["half"]]
-    if (part in ("pm", "下午", "傍晚", "晚上", "夜里") and hours < 12) or (part == "晚上" and hours == 12):
+    if (part in _AFTER_NOON and hours < 12) or (part in ("晚上", "night") and hours == 12):
         hours += 12
-    if part == "am" and hours == 12:
+    if part in ("am", "morning") and hours == 12:
         hours = 0
     return Quantity("clock", (hours * 60 + minutes,), match[0].strip()) if hours <= 24 and minutes < 60 else None
+
+
+_AFTER_NOON = frozenset(("pm", "afternoon", "evening", "night", "下午", "傍晚", "晚上", "夜里"))
 
 
 def _named_hour(match: re.Match[str]) -> Quantity:
@@ -118,8 +130,8 @@ def _amount(match: re.Match[str]) -> Quantity | None:
         unit = "years-old"
     name = re.search(r"([A-Z][\w.+-]*)$", before)
     if unit not in UNITS and name and not unit:
-        return Quantity(f"version of {name[1].lower()}", (number,), f"{name[1]} {match[0].strip()}")
-    return _measured(number, "" if unit in _NO_UNIT else unit, match[0])
+        return Quantity(f"{VERSION}{name[1].lower()}", (number,), f"{name[1]} {match[0].strip()}")
+    return _measured(number, unit, match[0])
 
 
 def _measured(number: float, unit: str, text: str) -> Quantity:
@@ -133,8 +145,6 @@ def _singular(unit: str) -> str:
 
 def _word_amount(match: re.Match[str]) -> Quantity | None:
     unit = match["unit"].lower()
-    if unit in _NO_UNIT:
-        return None
     if unit in ("year", "years") and re.match(r"\s+old", match.string[match.end() :]):
         unit = "years-old"
     return _measured(float(NUMBER_WORDS[match["n"].lower()]), unit, match[0])
@@ -160,6 +170,8 @@ def _number(text: str | None) -> float:
         return 0.0
     if text[0].isdigit():
         return float(text)
+    if text.isascii():
+        return float(NUMBER_WORDS.get(text.lower(), 1))
     total, digit = 0, 0
     for character in text:
         place = {"十": 10, "百": 100, "千": 1000}.get(character)
@@ -196,22 +208,27 @@ def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
         _weekday,
     )
     yield re.compile(r"[每逢]?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
-    yield re.compile(r"\b(?P<h>\d{1,2}):(?P<min>\d{2})(?!:?\d)(?:\s*(?P<part>[ap]\.?m)\b\.?)?", i), _clock
-    yield re.compile(r"\b(?P<h>\d{1,2})\s*(?P<part>[ap]\.?m)\b\.?", i), _clock
+    part = r"\s*(?P<part>[ap]\.?m\b\.?|(?:in the |at |this )?(?:morning|afternoon|evening|night)\b)"
+    yield re.compile(rf"\b(?P<past>half|quarter) (?P<way>past|to) (?P<h>\d{{1,2}}|{_HOURS})\b(?:{part})?", i), _clock
+    yield re.compile(rf"\b(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
+    yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?: o'clock)?{part}", i), _clock
+    yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
     yield re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
     clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
     yield re.compile(clock), _bare_hour
     amount = (
-        rf"(?P<currency>[€$£¥])?\s?(?<![\w.-])(?P<n>{_NUMBER})(?![\w]*-\w)\s*(?:(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
-        rf"(?:[\s-]*(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z]))?(?![a-z\d])"
+        rf"(?P<currency>[€$£¥])?\s?(?<![\w.-])(?P<n>{_NUMBER})(?![\w]*-\w)(?:\s*(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
+        rf"(?:[\s-]*(?!{_NO_UNIT})(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z]))?(?![a-z\d])"
     )
     yield re.compile(amount, i), _amount
-    yield re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?P<unit>[a-z]+)\b", i), _word_amount
+    yield re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?!{_NO_UNIT})(?P<unit>[a-z]+)\b", i), _word_amount
     yield re.compile(rf"(?P<n>[{_HAN}]+)(?P<mult>[万亿])?(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)"), _chinese_amount
 
 
 _READERS = tuple(_readers())
-_NAMED = "|".join((*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon"))
+_NAMED = "|".join(
+    (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "half", "quarter", "one")
+)
 _HINT = re.compile(
     rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{_NAMED})",
     re.IGNORECASE,

@@ -1,0 +1,145 @@
+"""The words that comparing sentences knows, read from `data/`: lists for English and Chinese, each with its source."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+from memctl.core.text.terms import terms
+
+Words = frozenset[str]
+
+
+def _text(name: str) -> str:
+    return resources.files(__package__).joinpath("data", name).read_text("utf-8")
+
+
+def _lines(name: str) -> Iterator[list[str]]:
+    return (line.split() for line in _text(name).splitlines() if line and not line.startswith("#"))
+
+
+@cache
+def _listed(language: str) -> Mapping[str, Any]:
+    return tomllib.loads(_text(f"{language}.toml"))
+
+
+@cache
+def words(language: str, name: str) -> Words:
+    """One of the lists of `data/en.toml` or `data/zh.toml`."""
+    return frozenset(_listed(language)[name].split())
+
+
+@cache
+def stems(language: str, name: str) -> Words:
+    """A list, its English words as stems."""
+    return frozenset(stem(word) for word in words(language, name))
+
+
+@cache
+def base(word: str) -> tuple[str, str]:
+    """What all forms of an English word share, and its form: `s`, `ed`, `ing`, `'s` or nothing."""
+    owner = word.removesuffix("'s")
+    if owner != word:
+        return base(owner)[0], "'s"
+    for form, mark in (("past", "ed"), ("plural", "s")):
+        if word in irregular(form) and word not in _AMBIGUOUS:
+            return _snowball(irregular(form)[word]), "ing" if word.endswith("ing") else mark
+    for ending in ("ing", "ed", "s"):
+        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith(("ss", "us", "is", "eed")):
+            return _snowball(word), ending
+    return _snowball(word), ""
+
+
+_AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground shot born".split())
+"""Past forms that are as often a word of their own."""
+
+
+def stem(word: str) -> str:
+    """What all forms of a word share; a Chinese word is its own."""
+    return base(word)[0] if word.isascii() else word
+
+
+def _snowball(word: str) -> str:
+    return next(iter(terms(word)), word) if word.isalpha() else word
+
+
+@cache
+def groups(language: str, name: str) -> tuple[Words, ...]:
+    """A list of lists."""
+    return tuple(frozenset(map(stem, line.split())) for line in _listed(language)[name].strip().splitlines())
+
+
+@cache
+def rewritings(language: str) -> tuple[tuple[str, str], ...]:
+    """Patterns of ways to say something, each with the plain way; they are tried in this order."""
+    return tuple((pattern, instead) for pattern, instead in _listed(language)["rewritings"])
+
+
+@cache
+def verbs() -> Words:
+    """Stems of English words that are mostly verbs."""
+    return frozenset(stem(line[0]) for line in _lines("verbs.en.txt"))
+
+
+@cache
+def opposites() -> Mapping[str, Words]:
+    """For a stem, those of the words that exclude it."""
+    pairs = [frozenset(map(stem, line)) for line in _lines("antonyms.en.txt")]
+    pairs += [pair for language in ("en", "zh") for pair in groups(language, "opposites")]
+    found: dict[str, set[str]] = {}
+    for pair in pairs:
+        for word in pair:
+            found.setdefault(word, set()).update(pair - {word})
+    return {word: frozenset(others) for word, others in found.items()}
+
+
+@cache
+def exclusive() -> Mapping[str, Words]:
+    """For a stem, the others of which it excludes each."""
+    lists = [each for language in ("en", "zh") for each in groups(language, "exclusive")]
+    return {
+        word: frozenset().union(*(each for each in lists if word in each)) - {word} for each in lists for word in each
+    }
+
+
+@cache
+def synonyms() -> Mapping[str, str]:
+    """For the stem of a word with synonyms, what stands for all of them."""
+    found: dict[str, str] = {}
+    for line in _lines("synonyms.en.txt"):
+        for word in line:
+            found.setdefault(stem(word), f"={line[0]}")
+    return found
+
+
+@cache
+def irregular(form: str) -> Mapping[str, str]:
+    """English words by an irregular form: `past`, of verbs, or `plural`."""
+    return {line[0]: line[1] for line in _lines(f"{form}.en.txt")}
+
+
+@cache
+def _measuring() -> Mapping[str, Any]:
+    return tomllib.loads(_text("units.toml"))
+
+
+@cache
+def units() -> Mapping[str, tuple[str, float]]:
+    """What each unit measures, with the factor to the dimension's first unit."""
+    listed = _measuring()["units"]
+    return {unit: (dimension, factor) for dimension, factor, names in listed for unit in names.split()}
+
+
+@cache
+def numbers() -> Mapping[str, int]:
+    """English words for numbers."""
+    return {word: n for n, word in enumerate(_measuring()["numbers"].split(), 1)} | dict(_measuring()["tens"])
+
+
+@cache
+def measures() -> tuple[str, ...]:
+    """Chinese measure words, the longest first."""
+    return tuple(sorted(_measuring()["measures"].split(), key=len, reverse=True))

@@ -1,0 +1,76 @@
+"""Whether two texts say the same, so that one of them can go: the one notion of it in memctl.
+
+They do where nothing is lost with either: the same words up to articles, forms of "be", punctuation, spelling of
+numbers and times, and synonyms of a lexicon, in the same order or with one phrase moved. A negation, a modal, a
+quantifier, a preposition, a conjunction, a number, a name or the form of a word always counts.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from functools import lru_cache
+
+from memctl.core.text.sentences import sentences
+from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, Sentence, Word, read
+
+_READ = 4_096
+
+
+@lru_cache(_READ)
+def said(text: str) -> tuple[Sentence, ...]:
+    """The sentences of a text, as they are compared."""
+    return tuple(read(sentence) for sentence in sentences(text))
+
+
+def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:
+    """Equal for all sentences that can say the same: its words in no order."""
+    return tuple(sorted(sentence.form)) or ((sentence.text, ""),)
+
+
+def same(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences say the same."""
+    if key(one) != key(other):
+        return False
+    return one.form == other.form or _moved(one.words, other.words)
+
+
+def covers(one: str, other: str) -> bool:
+    """Whether a text says all that another says: each of its sentences."""
+    return all(any(same(mine, theirs) for mine in said(one)) for theirs in said(other))
+
+
+def _moved(one: tuple[Word, ...], other: tuple[Word, ...]) -> bool:
+    """Whether moving one phrase makes the words of one sentence those of the other.
+
+    A phrase that may move begins with a preposition or holds a time; two parts of a list may change places.
+    """
+    left, right = _forms(one), _forms(other)
+    begin = next(at for at, (a, b) in enumerate(zip(left, right, strict=True)) if a != b)
+    end = len(left) - next(at for at, (a, b) in enumerate(zip(reversed(left), reversed(right), strict=True)) if a != b)
+    inner, wanted = left[begin:end], right[begin:end]
+    for at in range(1, len(inner)):
+        if inner[at:] + inner[:at] == wanted:
+            return _may_move(one[begin : begin + at]) or _may_move(one[begin + at : end])
+    return _listed(one[begin:end], wanted)
+
+
+def _forms(words: tuple[Word, ...]) -> list[tuple[str, str]]:
+    return [(word.key, word.mark) for word in words]
+
+
+def _may_move(words: tuple[Word, ...]) -> bool:
+    return words[0].kind in (PREPOSITION, CONJUNCTION) or any(word.kind == QUANTITY for word in words)
+
+
+def _listed(words: tuple[Word, ...], wanted: list[tuple[str, str]]) -> bool:
+    """Whether the words are two parts joined by "and" or "or" that changed places."""
+    for at, word in enumerate(words):
+        if word.key in ("and", "or", "和", "或") and 0 < at < len(words) - 1:
+            return _forms((*words[at + 1 :], word, *words[:at])) == wanted
+    return False
+
+
+def near(one: Sentence, other: Sentence) -> bool:
+    """Whether two sentences share most of their words, so that a reader may ask whether they say the same."""
+    mine, theirs = Counter(one.form), Counter(other.form)
+    return sum((mine & theirs).values()) * 2 > max(len(one.form), len(other.form))

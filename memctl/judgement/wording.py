@@ -1,0 +1,189 @@
+"""A sentence as the words that are compared: in their plain form, each with its part in the sentence.
+
+No parser: closed classes of words come from `data/`, and the subject is what stands before the first verb. A word that
+is in no list is a plain word: it can make two sentences differ, never contradict.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from functools import cache, cached_property
+
+from memctl.core.text.language import CHINESE, has_chinese
+from memctl.judgement import lexicon
+from memctl.judgement.quantities import PLACE, VERSION, Quantity, quantities
+
+WORD, NAME, QUANTITY, FILLER = "word", "name", "quantity", "filler"
+NEGATION, MODAL, QUANTIFIER, PREPOSITION = "negation", "modal", "quantifier", "preposition"
+CONJUNCTION, PRONOUN = "conjunction", "pronoun"
+CLASSES = (NEGATION, MODAL, QUANTIFIER, PREPOSITION, CONJUNCTION, PRONOUN, FILLER)
+"""Classes of words; each has a list of its own, its name with an s."""
+
+LONGEST = 400
+"""Characters of a sentence that are read; a longer one is compared letter by letter."""
+
+
+@dataclass(frozen=True)
+class Word:
+    """One word.
+
+    Args:
+        key: what stands for it and all words that say the same; `stem` for its own forms alone.
+        mark: of its form: `s`, `ed`, `ing` or nothing.
+        text: as written.
+        kind: one of the classes, `name`, `quantity` or `word`.
+        subject: whether it stands before the verb.
+    """
+
+    key: str
+    stem: str
+    mark: str
+    text: str
+    kind: str
+    subject: bool = False
+    quantity: Quantity | None = None
+
+
+@dataclass(frozen=True)
+class Sentence:
+    """What is compared of a sentence: its words without articles, forms of "be" and the like; `text` is as written."""
+
+    text: str
+    language: str
+    words: tuple[Word, ...]
+
+    @cached_property
+    def form(self) -> tuple[tuple[str, str], ...]:
+        return tuple((word.key, word.mark) for word in self.words)
+
+    @property
+    def denied(self) -> bool:
+        return sum(word.kind == NEGATION for word in self.words) % 2 == 1
+
+
+def read(sentence: str) -> Sentence:
+    """The words of one sentence."""
+    text = unicodedata.normalize("NFKC", sentence.strip())[:LONGEST].replace("’", "'")
+    language = "zh" if has_chinese(text) else "en"
+    text = re.sub("[\ue000-\uf8ff]", " ", text)
+    for pattern, instead in _rewritings(language):
+        text = pattern.sub(instead, text)
+    text, held = quantities(text)
+    if language == "zh":
+        return Sentence(sentence, language, tuple(_chinese(text, held)))
+    return Sentence(sentence, language, tuple(_english(text, held)))
+
+
+@cache
+def _rewritings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
+    return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in lexicon.rewritings(language))
+
+
+def _measured(quantity: Quantity) -> Word:
+    kind = VERSION if quantity.type.startswith(VERSION) else quantity.type
+    key = f"{kind}={','.join(map(str, quantity.value))}"
+    return Word(key, key, "", quantity.text, QUANTITY, quantity=quantity)
+
+
+# English
+
+_TOKEN = re.compile(r"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+*|[%&@#*/\\§‰<>=]+")
+
+
+def _english(text: str, held: list[Quantity]) -> list[Word]:
+    found: list[Word] = []
+    before, verb = "", False
+    text = _BEFORE_TIME.sub(_without_preposition(held), text)
+    tokens = list(_TOKEN.finditer(text))
+    loud = text.isupper()
+    for number, match in enumerate(tokens):
+        if match["place"]:
+            found.append(_measured(held[ord(match[0]) - PLACE]))
+            before = ""
+            continue
+        word = match[0].lower()
+        verb = verb or (number > 0 and before not in _DETERMINERS and _is_verb(word))
+        before = word
+        if word not in lexicon.words("en", "articles"):
+            found.append(_word(match[0], word, number == 0 or loud, not verb))
+    return _with_particle(found)
+
+
+def _with_particle(words: list[Word]) -> list[Word]:
+    """A preposition at the end belongs to no noun: the light is on."""
+    if words and words[-1].kind == PREPOSITION:
+        return [*words[:-1], replace(words[-1], kind=WORD)]
+    return words
+
+
+_BEFORE_TIME = re.compile(r"\b(?:on|in|at)(?= +(?P<place>[\ue000-\uf8ff]))", re.IGNORECASE)
+_TIMES = ("date", "weekday", "clock")
+
+
+def _without_preposition(held: list[Quantity]) -> Callable[[re.Match[str]], str]:
+    """ "on 9 March" and "9 March" say the same."""
+    return lambda match: "" if held[ord(match["place"]) - PLACE].type in _TIMES else match[0]
+
+
+_DETERMINERS = frozenset("a an the my your his her its our their this that these those of in on at for with".split())
+_AUXILIARIES = frozenset("is are am was were be been has have had do does did will would".split())
+
+
+def _is_verb(word: str) -> bool:
+    if word in _AUXILIARIES or word in lexicon.words("en", "modals") or word in lexicon.words("en", "single"):
+        return True
+    return lexicon.base(word)[0] in lexicon.verbs()
+
+
+def _word(given: str, word: str, first: bool, subject: bool) -> Word:
+    for kind in CLASSES:
+        if word in lexicon.words("en", f"{kind}s"):
+            return Word(word, lexicon.stem(word), "", given, kind, subject)
+    if not word.replace("'", "").isalpha():
+        return Word(word, word, "", given, NAME, subject)
+    plain, mark = lexicon.base(word)
+    name = not first and given[:1].isupper()
+    key = plain if name else lexicon.synonyms().get(plain, plain)
+    return Word(key, plain, mark, given, NAME if name else WORD, subject)
+
+
+# Chinese
+
+
+@cache
+def _scanner() -> re.Pattern[str]:
+    lists = (*(f"{kind}s" for kind in CLASSES), "relatives", "attributes", "single", "exclusive", "opposites")
+    listed = {word for name in lists for word in lexicon.words("zh", name) if len(word) > 1}
+    longest = "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
+    return re.compile(
+        rf"(?P<place>[\ue000-\uf8ff])|(?P<latin>[^\W_{CHINESE}]+(?:[-'./+_#][^\W_{CHINESE}]+)*)"
+        rf"|(?P<listed>{longest})|(?P<han>[{CHINESE}])"
+    )
+
+
+def _chinese(text: str, held: list[Quantity]) -> list[Word]:
+    found: list[Word] = []
+    verb = False
+    for match in _scanner().finditer(text):
+        token = match[0]
+        if match["place"]:
+            found.append(_measured(held[ord(token) - PLACE]))
+            continue
+        if match["latin"]:
+            found.append(_word(token, token.lower(), True, not verb))
+            continue
+        verb = verb or token == "是" or token in lexicon.words("zh", "single") or token in _CHINESE_VERBS
+        if token in lexicon.words("zh", "articles"):
+            continue
+        kind = next((k for k in CLASSES if token in lexicon.words("zh", f"{k}s")), WORD)
+        verb = verb or kind in (NEGATION, MODAL, PREPOSITION)
+        found.append(Word(token, token, "", token, kind, not verb))
+    return found
+
+
+_CHINESE_VERBS = frozenset(
+    "是 在 有 住 叫 用 吃 喝 爱 去 做 开 学 养 买 说 看 姓 要 会 喜 讨 生 来 当 打 写 读".split()
+)
