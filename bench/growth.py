@@ -21,7 +21,7 @@ from functools import partial
 from itertools import count as counting
 from math import log
 
-from memctl.conflicts import contradictions, relations, statements
+from memctl.conflicts import contradictions
 from memctl.consolidation import evidence, grouping
 from memctl.context import fence, tokens
 from memctl.core import dates, messages, recalled, redaction, sensitive, times
@@ -36,6 +36,8 @@ from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
 from memctl.feedback import rules as feedback
 from memctl.git import diffs, settling
+from memctl.judgement.claims import claims
+from memctl.judgement.sameness import covers
 from memctl.present import plain
 from memctl.reflections import extractive
 from memctl.retrieval import asked, route
@@ -178,12 +180,6 @@ def _quoted(content: str) -> bytes:
     return json.dumps({"format": document.FORMAT, "memories": [record]}, ensure_ascii=False).encode("utf-8", "replace")
 
 
-def _contradictions(said: str) -> None:
-    found = statements.statements(0, said, frozenset({"alice"}))
-    for one in found[:50]:
-        list(relations.relations(one, frozenset({"alice"})))
-
-
 def _message(said: str) -> messages.Message:
     return messages.from_openai({"role": "user", "content": said})
 
@@ -275,7 +271,8 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "facts": lambda said: list(phrases.facts(said[: clauses.LONGEST_SENTENCE])),
     "text without what was recalled": recalled.without_recalled,
     "recalled memories": lambda said: evidence.recalled([_memory(said)], {"a": said}),
-    "statements": _contradictions,
+    "claims": claims,
+    "sameness": lambda said: covers(said, f"{said} too"),
     "contradictions": lambda said: contradictions.find(_two(said), NOW, ["alice"]),
     "near-duplicates": lambda said: grouping.near_duplicates(
         map(grouping.saying_of, _two(said)), 0.85, lambda memory: True

@@ -21,7 +21,8 @@ PARTS = {"noun": "n", "verb": "v", "adj": "a", "adv": "r"}
 PERSONS = 18
 """WordNet's number of the file with nouns for persons: "brother" and "sister" tell two people apart."""
 
-PART_OF_VERBS = "2"
+VERBS, ADJECTIVES = "2", "35"
+"""WordNet's numbers of these parts of speech."""
 
 MOST_SENSES = 3
 """Antonyms count in a word's first so many senses; rarer ones mislead."""
@@ -85,15 +86,29 @@ def synonyms(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], l
             yield " ".join(sorted(set(alike)))
 
 
-def verbs(folder: Path) -> Iterator[str]:
-    """Verbs that WordNet's tagged texts use at least as often as nouns and adjectives of the same letters."""
+KINDS = "meat seafood alcohol nut dairy_product sibling pet vehicle poultry beef pork fish_meat".split()
+"""Kinds of which people say that they have, eat or want none."""
+
+
+def members(sets: dict[tuple[str, str], Synset], ranks: dict[tuple[str, str], list[str]]) -> Iterator[str]:
+    """Nouns with the kinds they are of."""
+    for kind in KINDS:
+        below = ranks.get(("n", kind), [])[:1]
+        while below:
+            synset = sets["n", below.pop()]
+            below += [offset for sign, offset, _, _ in synset.pointers if sign == "~"]
+            yield from (f"{word} {kind.partition('_')[0]}" for word in synset.words if word != kind)
+
+
+def mostly(folder: Path, parts: str) -> Iterator[str]:
+    """Words that WordNet's tagged texts use in these parts of speech at least as often as in others."""
     counts: Counter[tuple[str, bool]] = Counter()
     for line in (folder / "cntlist.rev").read_text("latin-1").splitlines():
         sense, _, number = line.split()
         word, _, rest = sense.partition("%")
-        counts[word, rest[0] == PART_OF_VERBS] += int(number)
-    for word, is_verb in counts:
-        if is_verb and counts[word, True] >= max(2, counts[word, False]):
+        counts[word, rest[0] in parts] += int(number)
+    for word, inside in counts:
+        if inside and counts[word, True] >= max(2, counts[word, False]):
             yield word
 
 
@@ -120,7 +135,9 @@ def main() -> None:
     sets, ranks = synsets(folder), senses(folder)
     write("antonyms.en.txt", "Words that exclude each other.", known(antonyms(sets, ranks), vocabulary))
     write("synonyms.en.txt", "Words for the same thing.", known(synonyms(sets, ranks), vocabulary))
-    write("verbs.en.txt", "Words that are mostly verbs.", known(verbs(folder), vocabulary, 1))
+    write("kinds.en.txt", "What is of a kind.", known(members(sets, ranks), vocabulary))
+    write("verbs.en.txt", "Words that are mostly verbs.", known(mostly(folder, VERBS), vocabulary, 1))
+    write("adjectives.en.txt", "Words that are mostly adjectives.", known(mostly(folder, ADJECTIVES), vocabulary, 1))
     write("past.en.txt", "Irregular forms of verbs, and the verb.", known(irregular(folder, "verb"), vocabulary))
     write("plural.en.txt", "Irregular plurals, and the noun.", known(irregular(folder, "noun"), vocabulary))
 

@@ -1,35 +1,28 @@
 """Pairs of facts that cannot both be true, as far as their words tell. Rules only; nothing is decided here.
 
-Two statements contradict each other where they agree in whom and what they are about and differ in one thing: a
-quantity, the value of something of which there is one, or yes and no. Whatever else differs makes them two facts, not
-a contradiction: precision comes first, because a person reads every pair.
-
-Statements meet only if they share a telling word (a block), so the work grows with the number of memories.
+`memctl.judgement` says whether two claims exclude each other. Claims meet only if they share a telling word (a block),
+so the work grows with the number of memories.
 """
 
 from __future__ import annotations
 
 import re
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
-from difflib import SequenceMatcher
 from heapq import nsmallest
-from itertools import combinations, islice
-from math import ceil
+from itertools import combinations
 
-from memctl.conflicts import lexicon
-from memctl.conflicts.relations import Relation, contrary, relations
-from memctl.conflicts.statements import FACT, PLAN, Statement, statements
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
-from memctl.judgement.quantities import Value
+from memctl.core.text.language import has_chinese
+from memctl.judgement.claims import claims
+from memctl.judgement.contradiction import POLARITY, VALUE, Clash, Points, clash, may_clash, points
+from memctl.judgement.wording import NAME, WORD, Sentence
 
-VALUE, POLARITY, CANDIDATE_KIND, KEY = KINDS = ("value", "polarity", "candidate", "key")
-
-SAME_FRAME = 0.6
-"""Share of the words of the shorter statement that must be in the other for their quantities to be compared."""
+CANDIDATE_KIND, KEY = "candidate", "key"
+KINDS = (VALUE, POLARITY, CANDIDATE_KIND, KEY)
 
 BLOCK = 40
 """Statements that share a word are compared while there are at most so many; beyond, the word tells nothing."""
@@ -150,26 +143,45 @@ def _keyed(memories: Sequence[Memory]) -> Iterator[Contradiction]:
 # Free text
 
 
+@dataclass(frozen=True)
+class _Said:
+    """A claim of a memory, and the words by which it meets others."""
+
+    memory: Memory
+    points: Points
+    keys: frozenset[str]
+
+
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     facts = [m for m in memories if kinds.kind(m.kind).contradicts and m.status == ACTIVE and not m.superseded_by]
     known = aliases(facts, names)
-    said = [s for at, memory in enumerate(facts) for s in statements(at, memory.content, known)]
-    for one, other, kind, score, evidence in (
-        *_opposed(said),
-        *_happened(said, facts),
-        *_quantified(said),
-        *_related(said, known),
-    ):
-        a, b = facts[one], facts[other]
-        if a.content != b.content and not settled(a, b) and _at_one_time(a, b):
-            yield _pair(a, b, kind, score, evidence if age_order(a) <= age_order(b) else _turned(evidence))
+    said = [
+        _Said(memory, points(claim), _content(claim)) for memory in facts for claim in claims(memory.content, known)
+    ]
+    for one, other in _near(said):
+        if one.memory.content == other.memory.content or not may_clash(one.points, other.points):
+            continue
+        found = clash(one.points.sentence, other.points.sentence)
+        if found and not settled(one.memory, other.memory) and _at_one_time(one.memory, other.memory):
+            yield _pair(one.memory, other.memory, found.kind, _score(found), _evidence(found))
 
 
-_Finding = tuple[int, int, str, float, tuple[str, ...]]
+def _content(claim: Sentence) -> frozenset[str]:
+    return frozenset(word.key for word in claim.words if word.kind in (WORD, NAME))
 
 
-def _turned(evidence: Sequence[str]) -> tuple[str, ...]:
-    return tuple(" ≠ ".join(reversed(line.split(" ≠ "))) for line in evidence)
+def _score(found: Clash) -> float:
+    return 0.9 - 0.15 * found.cost
+
+
+def _evidence(found: Clash) -> tuple[str, ...]:
+    """What the two agree in, and where they differ."""
+    chinese = any(has_chinese(word.text) for word in found.shared)
+    same = ("" if chinese else ", ").join(word.text for word in found.shared)
+    one, other = (
+        ("" if chinese else " ").join(word.text for word in words) or "—" for words in (found.one, found.other)
+    )
+    return (f"same: {same}", f"{one} ≠ {other}")
 
 
 def aliases(memories: Sequence[Memory], names: Iterable[str]) -> frozenset[str]:
@@ -204,224 +216,44 @@ def _at_one_time(one: Memory, other: Memory) -> bool:
     return not ended
 
 
-# Yes and no
-
-
-def _opposed(said: Sequence[Statement]) -> Iterator[_Finding]:
-    """Each denied statement meets the affirmed ones that hold its rarest word."""
-    usable = [s for s in said if s.mood == FACT and s.whole and s.core - lexicon.EVALUATIONS]
-    affirmed, denied = [s for s in usable if s.sign > 0], [s for s in usable if s.sign < 0]
-    holding = _blocks(affirmed, lambda s: s.core)
-    for no in denied:
-        yes = _rarest(holding, no.core)
-        for other in yes:
-            if score := _denies(no, other):
-                both = _shown(no.core & other.core, other)
-                marks = tuple(" ".join(s.marks) or "—" for s in (no, other))
-                evidence = (f"same: {both}", f"{no.text} ≠ {other.text}" if marks[0] == marks[1] else " ≠ ".join(marks))
-                yield no.source, other.source, POLARITY, score, evidence
-
-
-def _denies(no: Statement, yes: Statement) -> float:
-    """How surely one statement denies the other, in [0, 1].
-
-    What holds under a limit ("not after noon") is denied only by what holds under the same limit; what never holds is
-    denied by what holds under any.
-    """
-    if no.source == yes.source or not no.limits <= yes.limits:
-        return 0.0
-    if bool(no.dimensions) != bool(yes.dimensions) or (no.dimensions and not no.dimensions & yes.dimensions):
-        return 0.0
-    if no.core != yes.core and not _narrower(yes, no):
-        return 0.0
-    return 0.9 - 0.1 * (no.limits != yes.limits) - 0.15 * (no.core != yes.core)
-
-
-def _narrower(yes: Statement, no: Statement) -> bool:
-    """Whether a statement speaks of one kind of what the other speaks of: fluent Spanish, Spanish."""
-    extra = yes.core - no.core
-    if not no.core < yes.core or len(extra) != 1 or extra & yes.names:
-        return False
-    word = next(iter(extra))
-    if word not in yes.words or not word.isascii() or yes.words[-1] not in no.core:
-        return False
-    at = yes.words.index(word)
-    return at > 0 and at + 1 < len(yes.words) and yes.words[at + 1] in no.core
-
-
-def _happened(said: Sequence[Statement], facts: Sequence[Memory]) -> Iterator[_Finding]:
-    """What is said never to have happened, against what was told before to have happened."""
-    affirmed = [s for s in said if not s.asked and s.mood != PLAN and s.sign > 0]
-    holding = _blocks(affirmed, lambda s: s.words)
-    for no in said:
-        if no.sign > 0 or no.asked or not lexicon.NEVER_YET.search(no.text):
-            continue
-        for yes in _rarest(holding, frozenset(no.words)):
-            earlier = age_order(facts[yes.source]) < age_order(facts[no.source])
-            if earlier and _covers(yes, no):
-                evidence = (f"same: {_shown(no.core & set(yes.words), no)}", f"never ≠ {yes.text}")
-                yield no.source, yes.source, POLARITY, 0.7, evidence
-
-
-def _covers(yes: Statement, no: Statement) -> bool:
-    """Whether what happened is all that is denied: its words, and one of the words that limit it."""
-    told = set(yes.words)
-    enough = len(no.core) >= 2 if no.core and min(no.core).isascii() else len(no.core) >= 3
-    return enough and no.core <= told and (not no.limits or bool(no.limits & told))
-
-
-# Quantities
-
-
-def _quantified(said: Sequence[Statement]) -> Iterator[_Finding]:
-    """Each statement with a quantity meets those that share one of its rarest words.
-
-    Two statements of one frame share `SAME_FRAME` of the shorter one's words, so they share one of its rarest others.
-    """
-    usable = [s for s in said if s.mood in (FACT, PLAN) and s.quantities and s.words]
-    blocks = _blocks(usable, _slots)
-    for one in usable:
-        near = {id(other): other for key in _telling(one, blocks) for other in blocks[key]}
-        for other in near.values():
-            if one.source != other.source and _alike(one, other):
-                yield from _compared(one, other)
-
-
-def _slots(statement: Statement) -> Iterator[str]:
-    """Words with what kind of quantity they stand beside."""
-    return (f"{group}\0{term}" for group in statement.groups for term in statement.terms)
-
-
-def _telling(statement: Statement, blocks: Mapping[str, Sequence[Statement]]) -> list[str]:
-    keys = _keys(set(_slots(statement)), blocks)
-    enough = min(RAREST, len(keys) - ceil(SAME_FRAME * len(keys)) + 1)
-    return nsmallest(enough, keys, key=lambda key: len(blocks[key]))
-
-
-def _compared(one: Statement, other: Statement) -> Iterator[_Finding]:
-    if one.mood != other.mood or one.sign != other.sign:
-        return
-    differing = list(islice(_differing(one, other), 2))
-    if len(differing) != 1:
-        return
-    group, score = differing[0], _frame(one, other)
-    if not score or not _exclusive(one, other, group, score):
-        return
-    texts = (" ".join(_ordered(s, group)) for s in (one, other))
-    evidence = (f"same: {_shown(one.terms & other.terms, one)}", " ≠ ".join(texts))
-    yield one.source, other.source, VALUE, 0.4 + 0.5 * score, evidence
-
-
-def _differing(one: Statement, other: Statement) -> Iterator[str]:
-    return (group for group in one.groups if group in other.groups and differ(one, other, group))
-
-
-def _ordered(statement: Statement, group: str) -> list[str]:
-    return [quantity.text for quantity in statement.quantities if quantity.group == group]
-
-
-def differ(one: Statement, other: Statement, group: str) -> bool:
-    """Whether two statements give no value of some type of quantity alike."""
-    left, right = one.groups[group], other.groups[group]
-    return any(kind in right and _apart(kind, values, right[kind]) for kind, values in left.items())
-
-
-def _apart(kind: str, one: frozenset[Value], other: frozenset[Value]) -> bool:
-    """Whether no value is the same as far as both say; of a date, the year may be missing."""
-    if kind != "date":
-        return one.isdisjoint(other)
-    return not any(all(not a or not b or a == b for a, b in zip(x, y, strict=True)) for x in one for y in other)
-
-
-def _alike(one: Statement, other: Statement) -> bool:
-    return len(one.terms & other.terms) >= SAME_FRAME * min(len(one.terms), len(other.terms))
-
-
-def _frame(one: Statement, other: Statement) -> float:
-    """How much two statements share beside their quantities; 0 where something else tells them apart."""
-    left, right = one.terms, other.terms
-    shared = left & right
-    if len(shared) < 2 and left != right:
-        return 0.0
-    if (one.names ^ other.names) and (one.names - set(other.words) or other.names - set(one.words)):
-        return 0.0
-    return 0.0 if _substituted(one.words, other.words) else len(shared) / len(left | right)
-
-
-def _substituted(one: Sequence[str], other: Sequence[str]) -> bool:
-    """Whether a word is in the place of another between shared ones: "staging server", "production server"."""
-    moves = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
-    return any(move == "replace" for move, *_ in moves)
-
-
-def _exclusive(one: Statement, other: Statement, group: str, score: float) -> bool:
-    """Whether there can be only one value."""
-    if group in ("time", "date"):
-        text = f"{one.sentence} {other.sentence}".lower()
-        return any(_holds(text, word) for word in lexicon.EVENTS | lexicon.THINGS_OF_ONE)
-    if group == "number of ":
-        return one.terms == other.terms
-    return True
-
-
-def _holds(text: str, word: str) -> bool:
-    return bool(re.search(rf"\b{word}s?\b", text)) if word.isascii() else word in text
-
-
-# Things of which there is one
-
-
-def _related(said: Sequence[Statement], known: frozenset[str]) -> Iterator[_Finding]:
-    groups: dict[tuple[str, frozenset[str]], list[tuple[Statement, Relation]]] = defaultdict(list)
-    for statement in said:
-        for relation in relations(statement, known):
-            groups[relation.name, relation.owner].append((statement, relation))
-    for group in groups.values():
-        for (one, a), (other, b) in combinations(group[-BLOCK:], 2):
-            if one.source != other.source and one.mood == other.mood and contrary(a, b):
-                owner = " ".join(sorted(a.owner)) or "(user)"
-                yield one.source, other.source, VALUE, 0.9, (f"same: {owner} {a.shown}", f"{a.text} ≠ {b.text}")
-
-
 # Blocks
 
 
-def _blocks(said: Sequence[Statement], words: Callable[[Statement], Iterable[str]]) -> dict[str, list[Statement]]:
-    """Statements by word; a word too many share is joined with the next, and left out where that does not help."""
-    single = _grouped((word, s) for s in said for word in set(words(s)))
-    small = {word: group for word, group in single.items() if len(group) <= BLOCK}
+def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
+    """Claims that share one of their rarest words, the older memory's first."""
+    blocks = _blocks(said)
+    met: set[tuple[int, int]] = set()
+    place = {id(each): at for at, each in enumerate(said)}
+    for one in said:
+        for key in nsmallest(RAREST, _keys(one.keys, blocks), key=lambda key: (len(blocks[key]), key)):
+            for other in blocks[key]:
+                pair = (place[id(one)], place[id(other)])
+                if one.memory is other.memory or pair in met or pair[::-1] in met:
+                    continue
+                met.add(pair)
+                yield (one, other) if age_order(one.memory) <= age_order(other.memory) else (other, one)
+
+
+def _blocks(said: Sequence[_Said]) -> dict[str, list[_Said]]:
+    """Claims by word; a word too many share is joined with the next, and left out where that does not help."""
+    single = _grouped((word, each) for each in said for word in each.keys)
     common = {word for word, group in single.items() if len(group) > BLOCK}
     double = _grouped(
-        (f"{a}\1{b}", s) for s in said for a, b in combinations(sorted(common.intersection(words(s)))[:MOST_COMMON], 2)
+        (f"{a}\1{b}", each) for each in said for a, b in combinations(sorted(common & each.keys)[:MOST_COMMON], 2)
     )
-    return small | {word: group for word, group in double.items() if len(group) <= BLOCK}
+    return {key: group for key, group in (single | double).items() if 1 < len(group) <= BLOCK}
 
 
-def _grouped(pairs: Iterable[tuple[str, Statement]]) -> dict[str, list[Statement]]:
-    found: dict[str, list[Statement]] = defaultdict(list)
-    for word, statement in pairs:
-        found[word].append(statement)
+def _grouped(pairs: Iterable[tuple[str, _Said]]) -> dict[str, list[_Said]]:
+    found: dict[str, list[_Said]] = defaultdict(list)
+    for word, each in pairs:
+        found[word].append(each)
     return found
 
 
-def _rarest(holding: Mapping[str, Sequence[Statement]], words: frozenset[str]) -> Sequence[Statement]:
-    return min((holding[key] for key in _keys(words, holding)), key=len, default=[])
-
-
-def _keys(words: Iterable[str], blocks: Mapping[str, Sequence[Statement]]) -> list[str]:
+def _keys(words: Iterable[str], blocks: Mapping[str, Sequence[_Said]]) -> list[str]:
     """The blocks of some words, alone and by two."""
     wanted = sorted(words)
     single = [word for word in wanted if word in blocks]
     common = [word for word in wanted if word not in blocks][:MOST_COMMON]
     return single + [key for a, b in combinations(common, 2) if (key := f"{a}\1{b}") in blocks]
-
-
-def _shown(words: Iterable[str], one: Statement) -> str:
-    """Shared words and quantities as a statement writes them; Chinese characters in a row."""
-    shared = set(words)
-    chinese = "".join(term for term in shared if not term.isascii())
-    listed = [word for word in one.words if word in shared or (not word.isascii() and word in chinese)]
-    listed += sorted(shared & one.shown.keys() - set(one.words))
-    written = list(dict.fromkeys(one.shown.get(word, word) for word in listed))
-    joint = "" if sum(not word.isascii() for word in written) * 2 > len(written) else ", "
-    return joint.join(written) or ", ".join(sorted(shared))

@@ -80,8 +80,21 @@ def rewritings(language: str) -> tuple[tuple[str, str], ...]:
 
 @cache
 def verbs() -> Words:
-    """Stems of English words that are mostly verbs."""
-    return frozenset(stem(line[0]) for line in _lines("verbs.en.txt"))
+    """English words that are mostly verbs, with their forms of the third person."""
+    listed = {line[0] for line in _lines("verbs.en.txt")}
+    return frozenset(listed | {_third_person(word) for word in listed})
+
+
+def _third_person(verb: str) -> str:
+    if verb.endswith("y") and verb[-2:-1] not in "aeiou":
+        return f"{verb[:-1]}ies"
+    return f"{verb}es" if verb.endswith(("s", "x", "z", "ch", "sh", "o")) else f"{verb}s"
+
+
+@cache
+def adjectives() -> Words:
+    """Stems of English words that are mostly adjectives."""
+    return frozenset(stem(line[0]) for line in _lines("adjectives.en.txt"))
 
 
 @cache
@@ -113,6 +126,24 @@ def synonyms() -> Mapping[str, str]:
         for word in line:
             found.setdefault(stem(word), f"={line[0]}")
     return found
+
+
+@cache
+def kinds() -> Mapping[str, Words]:
+    """For the stem of a noun, the kinds of things it is."""
+    found: dict[str, set[str]] = {}
+    for word, kind in _lines("kinds.en.txt"):
+        found.setdefault(stem(word), set()).add(stem(kind))
+    for line in f"{_listed('en')['kinds']}\n{_listed('zh')['kinds']}".splitlines():
+        for word in line.split()[1:]:
+            found.setdefault(stem(word), set()).add(stem(line.split()[0]))
+    return {word: frozenset(of) for word, of in found.items()}
+
+
+@cache
+def implied(language: str) -> tuple[tuple[str, str], ...]:
+    """Patterns of what a sentence says, each with what follows from it."""
+    return tuple((pattern, instead) for pattern, instead in _listed(language)["implied"])
 
 
 @cache

@@ -32,6 +32,9 @@ class Quantity:
         return "time" if self.type in ("weekday", "clock") else self.type
 
 
+BARE = "number of "
+"""The type of a number without a unit."""
+
 VERSION = "version of "
 """Begins the type of a number behind a name."""
 
@@ -47,7 +50,7 @@ _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜�
 _UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 _NO_UNIT = (
     r"(?:is|are|was|were|and|or|in|on|at|an|a|per|the|to|of|for|by|with|but|after|before|from|than|who|that|as|if|not|"
-    r"until|since|during|every|each|when|while|because)\b"
+    r"about|until|since|during|every|each|when|while|because)\b"
 )
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"

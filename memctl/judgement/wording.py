@@ -14,7 +14,7 @@ from functools import cache, cached_property
 
 from memctl.core.text.language import CHINESE, has_chinese
 from memctl.judgement import lexicon
-from memctl.judgement.quantities import PLACE, VERSION, Quantity, quantities
+from memctl.judgement.quantities import BARE, PLACE, VERSION, Quantity, quantities
 
 WORD, NAME, QUANTITY, FILLER = "word", "name", "quantity", "filler"
 NEGATION, MODAL, QUANTIFIER, PREPOSITION = "negation", "modal", "quantifier", "preposition"
@@ -46,6 +46,11 @@ class Word:
     subject: bool = False
     quantity: Quantity | None = None
 
+    @property
+    def plain(self) -> str:
+        """As written, in lower case and owning nothing."""
+        return self.text.lower().removesuffix("'s")
+
 
 @dataclass(frozen=True)
 class Sentence:
@@ -59,27 +64,44 @@ class Sentence:
     def form(self) -> tuple[tuple[str, str], ...]:
         return tuple((word.key, word.mark) for word in self.words)
 
-    @property
+    @cached_property
     def denied(self) -> bool:
         return sum(word.kind == NEGATION for word in self.words) % 2 == 1
 
 
-def read(sentence: str) -> Sentence:
-    """The words of one sentence."""
+def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
+    """The words of one sentence.
+
+    Args:
+        aliases: names, in lower case, that stand for the user.
+    """
     text = unicodedata.normalize("NFKC", sentence.strip())[:LONGEST].replace("’", "'")
     language = "zh" if has_chinese(text) else "en"
     text = re.sub("[\ue000-\uf8ff]", " ", text)
-    for pattern, instead in _rewritings(language):
-        text = pattern.sub(instead, text)
+    if _any_rewriting(language).search(text):
+        for pattern, instead in _rewritings(language):
+            text = pattern.sub(instead, text)
     text, held = quantities(text)
-    if language == "zh":
-        return Sentence(sentence, language, tuple(_chinese(text, held)))
-    return Sentence(sentence, language, tuple(_english(text, held)))
+    words = _chinese(text, held) if language == "zh" else _english(text, held)
+    return Sentence(sentence, language, tuple(_own(word, aliases) for word in words))
+
+
+def _own(word: Word, aliases: frozenset[str]) -> Word:
+    """A name of the user is as good as "the user"."""
+    name = word.text.lower().removesuffix("'s")
+    return replace(word, key="user", stem="user", kind=PRONOUN) if name in aliases else word
 
 
 @cache
 def _rewritings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in lexicon.rewritings(language))
+
+
+@cache
+def _any_rewriting(language: str) -> re.Pattern[str]:
+    """Most texts need none; looking once is cheaper than trying each."""
+    patterns = (re.sub(r"\((?!\?)", "(?:", pattern) for pattern, _ in lexicon.rewritings(language))
+    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
 
 
 def _measured(quantity: Quantity) -> Word:
@@ -101,41 +123,68 @@ def _english(text: str, held: list[Quantity]) -> list[Word]:
     loud = text.isupper()
     for number, match in enumerate(tokens):
         if match["place"]:
-            found.append(_measured(held[ord(match[0]) - PLACE]))
+            measured = _measured(held[ord(match[0]) - PLACE])
+            found.append(_identifier(measured) if _is_number_of(measured, before) else measured)
             before = ""
             continue
         word = match[0].lower()
-        verb = verb or (number > 0 and before not in _DETERMINERS and _is_verb(word))
+        verb = verb or (number > 0 and before not in _DETERMINERS and _is_verb(word, before))
         before = word
         if word not in lexicon.words("en", "articles"):
             found.append(_word(match[0], word, number == 0 or loud, not verb))
     return _with_particle(found)
 
 
+def _is_number_of(word: Word, before: str) -> bool:
+    """Whether a bare number behind a noun says which: ticket 12, room 4; not port 22, of which there is one."""
+    if word.quantity is None or word.quantity.type != BARE or not before.isalpha():
+        return False
+    stem, mark = lexicon.base(before)
+    return mark != "ed" and before not in _closed() and stem not in _not_named_by_numbers()
+
+
+@cache
+def _closed() -> frozenset[str]:
+    return lexicon.words("en", "articles").union(*(lexicon.words("en", f"{kind}s") for kind in CLASSES))
+
+
+@cache
+def _not_named_by_numbers() -> frozenset[str]:
+    return frozenset().union(*(lexicon.stems("en", name) for name in ("light", "attributes", "single")))
+
+
+def _identifier(word: Word) -> Word:
+    return replace(word, kind=NAME, quantity=None)
+
+
 def _with_particle(words: list[Word]) -> list[Word]:
-    """A preposition at the end belongs to no noun: the light is on."""
-    if words and words[-1].kind == PREPOSITION:
+    """A preposition at the end belongs to no noun, if to no verb either: the light is on."""
+    behind_verb = len(words) > 1 and words[-2].plain in lexicon.verbs()
+    if words and words[-1].kind == PREPOSITION and not behind_verb:
         return [*words[:-1], replace(words[-1], kind=WORD)]
     return words
 
 
 _BEFORE_TIME = re.compile(r"\b(?:on|in|at)(?= +(?P<place>[\ue000-\uf8ff]))", re.IGNORECASE)
-_TIMES = ("date", "weekday", "clock")
+TIMES = ("date", "weekday", "clock")
 
 
 def _without_preposition(held: list[Quantity]) -> Callable[[re.Match[str]], str]:
     """ "on 9 March" and "9 March" say the same."""
-    return lambda match: "" if held[ord(match["place"]) - PLACE].type in _TIMES else match[0]
+    return lambda match: "" if held[ord(match["place"]) - PLACE].type in TIMES else match[0]
 
 
 _DETERMINERS = frozenset("a an the my your his her its our their this that these those of in on at for with".split())
 _AUXILIARIES = frozenset("is are am was were be been has have had do does did will would".split())
 
 
-def _is_verb(word: str) -> bool:
+def _is_verb(word: str, before: str) -> bool:
+    mark = lexicon.base(word)[1]
+    if mark == "ed" or (before in lexicon.words("en", "pronouns") and mark == "s"):
+        return True
     if word in _AUXILIARIES or word in lexicon.words("en", "modals") or word in lexicon.words("en", "single"):
         return True
-    return lexicon.base(word)[0] in lexicon.verbs()
+    return word in lexicon.verbs() and not before.endswith("'s")
 
 
 def _word(given: str, word: str, first: bool, subject: bool) -> Word:
