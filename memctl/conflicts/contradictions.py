@@ -159,7 +159,7 @@ def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradi
         _Said(memory, points(claim), _content(claim)) for memory in facts for claim in claims(memory.content, known)
     ]
     for one, other in _near(said):
-        if one.memory.content == other.memory.content or not may_clash(one.points, other.points):
+        if one.memory.content == other.memory.content:
             continue
         found = clash(one.points.sentence, other.points.sentence)
         if found and not settled(one.memory, other.memory) and _at_one_time(one.memory, other.memory):
@@ -222,15 +222,11 @@ def _at_one_time(one: Memory, other: Memory) -> bool:
 def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
     """Claims that share one of their rarest words, the older memory's first."""
     blocks = _blocks(said)
-    met: set[tuple[int, int]] = set()
-    place = {id(each): at for at, each in enumerate(said)}
     for one in said:
-        for key in nsmallest(RAREST, _keys(one.keys, blocks), key=lambda key: (len(blocks[key]), key)):
-            for other in blocks[key]:
-                pair = (place[id(one)], place[id(other)])
-                if one.memory is other.memory or pair in met or pair[::-1] in met:
-                    continue
-                met.add(pair)
+        rarest = nsmallest(RAREST, _keys(one.keys, blocks), key=lambda key: (len(blocks[key]), key))
+        others = {id(other): other for key in rarest for other in blocks[key]}
+        for other in others.values():
+            if one.memory is not other.memory and may_clash(one.points, other.points):
                 yield (one, other) if age_order(one.memory) <= age_order(other.memory) else (other, one)
 
 

@@ -10,7 +10,7 @@ import re
 import unicodedata
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from functools import cache, cached_property
+from functools import cache, cached_property, lru_cache
 
 from memctl.core.text.language import CHINESE, has_chinese
 from memctl.judgement import lexicon
@@ -75,6 +75,12 @@ def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
     Args:
         aliases: names, in lower case, that stand for the user.
     """
+    found = _read(sentence)
+    return replace(found, words=tuple(_own(word, aliases) for word in found.words)) if aliases else found
+
+
+@lru_cache(4_096)
+def _read(sentence: str) -> Sentence:
     text = unicodedata.normalize("NFKC", sentence.strip())[:LONGEST].replace("’", "'")
     language = "zh" if has_chinese(text) else "en"
     text = re.sub("[\ue000-\uf8ff]", " ", text)
@@ -83,7 +89,7 @@ def read(sentence: str, aliases: frozenset[str] = frozenset()) -> Sentence:
             text = pattern.sub(instead, text)
     text, held = quantities(text)
     words = _chinese(text, held) if language == "zh" else _english(text, held)
-    return Sentence(sentence, language, tuple(_own(word, aliases) for word in words))
+    return Sentence(sentence, language, tuple(words))
 
 
 def _own(word: Word, aliases: frozenset[str]) -> Word:
