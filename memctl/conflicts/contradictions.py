@@ -93,6 +93,11 @@ def find(memories: Iterable[Memory], now: datetime, names: Iterable[str] = ()) -
     return sorted(best.values(), key=lambda f: (f.kind != CANDIDATE_KIND, -f.score, f.ids))
 
 
+def in_texts(memories: Iterable[Memory]) -> list[Contradiction]:
+    """Contradictions in what memories say, whatever their kind."""
+    return list(_compared(list(memories), ()))
+
+
 def _surer(found: Contradiction) -> tuple[float, str, tuple[str, ...]]:
     """What makes one finding about a pair better than another, so that the order of the memories says nothing."""
     return found.score, found.kind, found.evidence
@@ -154,6 +159,10 @@ class _Said:
 
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     facts = [m for m in memories if kinds.kind(m.kind).contradicts and m.status == ACTIVE and not m.superseded_by]
+    return _compared(facts, names)
+
+
+def _compared(facts: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
     known = aliases(facts, names)
     said = [
         _Said(memory, points(claim), _content(claim)) for memory in facts for claim in claims(memory.content, known)

@@ -9,12 +9,11 @@ from datetime import datetime
 from itertools import zip_longest
 from typing import Any, TypeVar
 
-from memctl.consolidation import grouping
 from memctl.core import provenance
 from memctl.core.formats import codec
 from memctl.core.models import CONSTRAINT, Memory
 from memctl.core.text.shortening import first_sentences
-from memctl.core.text.terms import similarity
+from memctl.judgement.sameness import joined
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft, Point
 
@@ -201,23 +200,16 @@ def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
     each and so on, the weightiest episodes first."""
     ranked = sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))
     lessons = [[(m, text) for text in texts(m.metadata.get("lessons")) or [m.content]] for m in ranked]
-    kept: list[tuple[frozenset[str], Point]] = []
-    for memory, text in (pair for turn in zip_longest(*lessons) for pair in turn if pair):
-        bag = grouping.telling(text)
-        same = next((at for at, (other, _) in enumerate(kept) if _one_point(bag, other)), None)
-        if same is not None:
-            other, point = kept[same]
-            kept[same] = (other, replace(point, sources=unique((*point.sources, memory.memory_id))))
-        elif len(kept) < MOST_POINTS:
-            short = first_sentences(text, extractive.LONGEST_POINT[language])
-            kept.append((bag, Point(short, (memory.memory_id,), extractive.worth(memory))))
-    return [point for _, point in kept]
-
-
-def _one_point(one: frozenset[str], other: frozenset[str]) -> bool:
-    """Whether two points say the same: nearly the same words, and no other number."""
-    differ = any(character.isdigit() for term in one ^ other for character in term)
-    return not differ and similarity(one, other) >= extractive.SAME
+    said = [pair for turn in zip_longest(*lessons) for pair in turn if pair]
+    groups = joined([text for _, text in said])[:MOST_POINTS]
+    return [
+        Point(
+            first_sentences(said[group[0]][1], extractive.LONGEST_SUMMARY[language]),
+            unique(said[at][0].memory_id for at in group),
+            extractive.worth(said[group[0]][0]),
+        )
+        for group in groups
+    ]
 
 
 def listed_points(points: Sequence[Point]) -> str:

@@ -7,7 +7,8 @@ quantifier, a preposition, a conjunction, a number, a name or the form of a word
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
+from collections.abc import Sequence
 from functools import lru_cache
 
 from memctl.core.text.sentences import sentences
@@ -39,6 +40,23 @@ def covers(one: str, other: str) -> bool:
     return all(any(same(mine, theirs) for mine in said(one)) for theirs in said(other))
 
 
+def joined(texts: Sequence[str]) -> list[list[int]]:
+    """The texts by position, each with the later ones that it covers; every text is in one group."""
+    groups: list[list[int]] = []
+    holding: dict[object, list[int]] = defaultdict(list)
+    for at, text in enumerate(texts):
+        sentences_of = said(text)
+        known = holding[key(sentences_of[0])] if sentences_of else []
+        group = next((n for n in known if covers(texts[groups[n][0]], text)), None)
+        if group is not None:
+            groups[group].append(at)
+            continue
+        for sentence in sentences_of:
+            holding[key(sentence)].append(len(groups))
+        groups.append([at])
+    return groups
+
+
 def _moved(one: tuple[Word, ...], other: tuple[Word, ...]) -> bool:
     """Whether moving one phrase makes the words of one sentence those of the other.
 
@@ -68,9 +86,3 @@ def _listed(words: tuple[Word, ...], wanted: list[tuple[str, str]]) -> bool:
         if word.key in ("and", "or", "和", "或") and 0 < at < len(words) - 1:
             return _forms((*words[at + 1 :], word, *words[:at])) == wanted
     return False
-
-
-def near(one: Sentence, other: Sentence) -> bool:
-    """Whether two sentences share most of their words, so that a reader may ask whether they say the same."""
-    mine, theirs = Counter(one.form), Counter(other.form)
-    return sum((mine & theirs).values()) * 2 > max(len(one.form), len(other.form))

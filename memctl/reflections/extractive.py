@@ -7,25 +7,31 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
+from memctl.conflicts import contradictions
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
-from memctl.core.text.shortening import first_sentences
+from memctl.core.text.shortening import first_sentences, shortened
 from memctl.core.text.stopwords import stop_terms
-from memctl.core.text.terms import similarity, terms
+from memctl.core.text.terms import terms
+from memctl.judgement.sameness import joined
 
-SAME = 0.6
-"""Share of terms in common from which two points say the same."""
+LONGEST_SUMMARY = {"en": 260, "zh": 110}
 
-LONGEST_POINT = {"en": 260, "zh": 110}
+LONGEST_POINT = 2_000
+"""Characters of a point; of a longer text the source has the rest."""
+
 POINTS_PER_GROUP = 8
+"""Points of a section; the others of its subject are in a section at the end."""
+
 LEAST_GROUP = 2
 
 
 _WORDS: Mapping[str, Mapping[str, str]] = {
     "en": {
-        "and more": "and {n} more",
+        "more": "More: {heading}",
+        "against": "seems to contradict {ids}",
         "other": "Also noted",
         "lessons": "Lessons",
         "steps": "Steps",
@@ -33,7 +39,8 @@ _WORDS: Mapping[str, Mapping[str, str]] = {
         "span": "From {n} memories, {first} to {last}.",
     },
     "zh": {
-        "and more": "另有 {n} 条",
+        "more": "更多：{heading}",
+        "against": "似乎与 {ids} 矛盾",
         "other": "其他",
         "lessons": "教训",
         "steps": "步骤",
@@ -50,6 +57,8 @@ class Point:
     text: str
     sources: tuple[str, ...]
     weight: float
+    against: tuple[str, ...] = ()
+    """Memories that it seems to contradict."""
 
 
 @dataclass(frozen=True)
@@ -71,12 +80,26 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
     language = language_of(*(memory.content for memory in memories))
     groups = grouped(memories)
     title = title or _title(memories, groups, language)
-    body = assembled(title, memories, [(name, points(group, language)) for name, group in groups], language)
-    best = points(memories, language)[0]
-    summary = (
-        best.text if len(memories) == 1 else f"{title}: {best.text}" if language == "en" else f"{title}：{best.text}"
-    )
-    return Draft(title, body, summary)
+    against = _against(memories)
+    sections = [(name, [_doubted(point, against) for point in points(group)]) for name, group in groups]
+    best = first_sentences(points(memories)[0].text, LONGEST_SUMMARY[language])
+    colon = ": " if language == "en" else "："
+    summary = best if len(memories) == 1 else f"{title}{colon}{best}"
+    return Draft(title, assembled(title, memories, sections, language), summary)
+
+
+def _against(memories: Sequence[Memory]) -> Mapping[str, Sequence[str]]:
+    """For each memory those that it seems to contradict."""
+    found: dict[str, list[str]] = {}
+    for pair in contradictions.in_texts(memories):
+        for one, other in (pair.ids, pair.ids[::-1]):
+            found.setdefault(one, []).append(other)
+    return found
+
+
+def _doubted(point: Point, against: Mapping[str, Sequence[str]]) -> Point:
+    rivals = dict.fromkeys(each for source in point.sources for each in against.get(source, ()))
+    return replace(point, against=tuple(rivals))
 
 
 def grouped(memories: Sequence[Memory]) -> list[tuple[str, list[Memory]]]:
@@ -118,24 +141,18 @@ def worth(memory: Memory) -> float:
     )
 
 
-def points(memories: Sequence[Memory], language: str) -> list[Point]:
-    """One point a record, near-same ones joined, most telling first. Being alike others in topic counts a little."""
+def points(memories: Sequence[Memory]) -> list[Point]:
+    """One point a record, those that say the same joined, most telling first. Being alike others counts a little."""
     bags = {memory.memory_id: _bag(memory.content) for memory in memories}
     common = Counter(term for bag in bags.values() for term in bag)
     ranked = sorted(
         memories, key=lambda m: (-worth(m) - _centrality(bags[m.memory_id], common, len(memories)), m.memory_id)
     )
-    joined: list[tuple[frozenset[str], Point]] = []
-    for memory in ranked:
-        bag = bags[memory.memory_id]
-        same = next((at for at, (other, _) in enumerate(joined) if similarity(bag, other) >= SAME), None)
-        if same is None:
-            text = first_sentences(memory.content, LONGEST_POINT[language])
-            joined.append((bag, Point(text, (memory.memory_id,), worth(memory))))
-        else:
-            other, point = joined[same]
-            joined[same] = (other, Point(point.text, (*point.sources, memory.memory_id), point.weight))
-    return [point for _, point in joined]
+    groups = ([ranked[at] for at in group] for group in joined([memory.content for memory in ranked]))
+    return [
+        Point(shortened(group[0].content, LONGEST_POINT), tuple(memory.memory_id for memory in group), worth(group[0]))
+        for group in groups
+    ]
 
 
 def _bag(text: str) -> frozenset[str]:
@@ -152,17 +169,26 @@ def _centrality(bag: frozenset[str], common: Mapping[str, int], n: int) -> float
 def assembled(
     title: str, memories: Sequence[Memory], sections: Sequence[tuple[str, Sequence[Point]]], language: str
 ) -> str:
-    """The Markdown of a reflection: title, span of time, a section a group, and what episodes learned."""
-    written = [_section(name, points, language, alone=len(sections) == 1) for name, points in sections]
-    return "\n\n".join([f"# {title}", *_span(memories, language), *written, *_details(memories, language)])
+    """The Markdown of a reflection: title, span of time, a section a group, what episodes learned, and at the end the
+    less telling points of large groups."""
+    words = _WORDS[language]
+    named = [(name or words["other"], points) for name, points in sections]
+    alone = len(named) == 1
+    written = [_section("" if alone else name, points[:POINTS_PER_GROUP], language) for name, points in named]
+    more = [(words["more"].format(heading=name), points[POINTS_PER_GROUP:]) for name, points in named]
+    rest = [_section(heading, points, language) for heading, points in more if points]
+    return "\n\n".join([f"# {title}", *_span(memories, language), *written, *_details(memories, language), *rest])
 
 
-def _section(name: str, points: Sequence[Point], language: str, *, alone: bool) -> str:
-    lines = [f"- {point.text} ({', '.join(point.sources)})" for point in points[:POINTS_PER_GROUP]]
-    if len(points) > POINTS_PER_GROUP:
-        lines.append("- " + _WORDS[language]["and more"].format(n=len(points) - POINTS_PER_GROUP))
-    heading = name or _WORDS[language]["other"]
-    return "\n".join(lines) if alone else f"## {heading[:1].upper() + heading[1:]}\n\n" + "\n".join(lines)
+def _section(heading: str, points: Sequence[Point], language: str) -> str:
+    lines = "\n".join(f"- {point.text} ({_cited(point, language)})" for point in points)
+    return f"## {heading[:1].upper() + heading[1:]}\n\n{lines}" if heading else lines
+
+
+def _cited(point: Point, language: str) -> str:
+    """The sources of a point, and what they seem to contradict."""
+    against = [_WORDS[language]["against"].format(ids=", ".join(point.against))] if point.against else []
+    return "; ".join([", ".join(point.sources), *against])
 
 
 def _span(memories: Sequence[Memory], language: str) -> list[str]:
@@ -177,9 +203,7 @@ def _details(memories: Sequence[Memory], language: str) -> list[str]:
     sections = []
     lessons = _unique(item for memory in memories for item in _texts(memory.metadata.get("lessons")))
     if lessons:
-        sections.append(
-            f"## {_WORDS[language]['lessons']}\n\n" + "\n".join(f"- {item}" for item in lessons[:POINTS_PER_GROUP])
-        )
+        sections.append(f"## {_WORDS[language]['lessons']}\n\n" + "\n".join(f"- {item}" for item in lessons))
     if len(memories) == 1 and (steps := _texts(memories[0].metadata.get("steps"))):
         sections.append(
             f"## {_WORDS[language]['steps']}\n\n" + "\n".join(f"{n}. {item}" for n, item in enumerate(steps, 1))
@@ -194,12 +218,8 @@ def _texts(value: object) -> list[str]:
 
 
 def _unique(items: Iterable[str]) -> list[str]:
-    kept: list[tuple[frozenset[str], str]] = []
-    for item in items:
-        bag = _bag(item)
-        if all(similarity(bag, other) < SAME for other, _ in kept):
-            kept.append((bag, item))
-    return [item for _, item in kept]
+    listed = list(items)
+    return [listed[group[0]] for group in joined(listed)]
 
 
 def _title(memories: Sequence[Memory], groups: Sequence[tuple[str, Sequence[Memory]]], language: str) -> str:

@@ -264,7 +264,8 @@ def _held(view: View, memories: Sequence[Memory], scope: Scope) -> Memory | None
     ids = sorted(memory.memory_id for memory in memories)
     if len(ids) == 1 and scope.empty:
         return None
-    reflected = [m for m in view.all() if made_from_others(m) and m.summary_md_ref and m.status == ACTIVE]
+    made = [m for m in view.all() if made_from_others(m) and m.summary_md_ref and m.status == ACTIVE]
+    reflected = [m for m in made if not _kept_by_others(m)]
     same = [m for m in reflected if not scope.empty and m.metadata.get("scope") == scope.as_dict()]
     return next(iter(same or [m for m in reflected if scope_of(m).empty and sorted(m.sources) == ids]), None)
 
@@ -293,7 +294,6 @@ def with_detail(
     fields = records.front_matter(linked)
     for source in filter(None, sources):
         fields |= reflections.parse(source, path).fields
-    fields.pop("generated_hash", None)
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
     elif add and present:
