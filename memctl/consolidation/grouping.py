@@ -1,7 +1,7 @@
 """Which memories say the same: near-duplicates to merge, similar pairs to judge, similar pieces of work.
 
-Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates if they have the
-same words in the same order (a phrase of time or place may move), or if one only continues the other. One more number,
+Merging is strict, because a wrong merge takes a memory out of answers. Two texts are near-duplicates if they say the
+same (`memctl.judgement.sameness`), or if one only continues the other. One more number,
 negation, name or date, and they are not: that may be a contradiction. The time needed is linear in the number of
 memories: texts are compared only if they share a hash or a rare word.
 """
@@ -22,6 +22,7 @@ from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
+from memctl.judgement.sameness import covers, key, said
 
 ALIKE = 0.45
 """Share of terms in common from which two memories are shown as similar."""
@@ -40,7 +41,6 @@ _PUNCTUATION = "%&@#*/\\?§‰"
 """Marks that change the meaning; all others separate words or end sentences."""
 
 _FILLERS = frozenset("a an the that really very just please quite also too 的 也 很 就 啊 呢 吧 呀 嘛 哦".split())
-_MOVABLE = frozenset("in on at during every for with when by".split())
 _GOES_ON = frozenset("in on at during for with when by because so near and as".split())
 
 _CONDITIONS = frozenset(
@@ -129,12 +129,8 @@ def saying_of(memory: Memory) -> Saying:
 
 
 def _folded(word: str, loud: bool) -> str:
-    """A word for comparison: without plural s, and without case, except for acronyms such as `US`."""
-    if word.isupper() and len(word) > 1 and not loud:
-        return word
-    folded = word.casefold().removesuffix("'s")
-    plural = len(folded) > 3 and folded.isascii() and folded.endswith("s") and not folded.endswith("ss")
-    return folded[:-1] if plural else folded
+    """A word for comparison: without case, except for acronyms such as `US`."""
+    return word if word.isupper() and len(word) > 1 and not loud else word.casefold().removesuffix("'s")
 
 
 def _is_mark(given: str, word: str, loud: bool) -> bool:
@@ -206,30 +202,27 @@ def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
     whole: dict[Hashable, list[Saying]] = defaultdict(list)
     for saying in sayings:
         block = statement(saying.memory)
-        same[block, tuple(sorted(saying.words))].append(saying)
+        same[block, _forms(saying)].append(saying)
         whole[block, saying.words].append(saying)
     return same, whole
+
+
+def _forms(saying: Saying) -> Hashable:
+    """Equal for texts that can say the same, sentence by sentence."""
+    return tuple(sorted(map(key, said(saying.memory.content))))
 
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
     """Texts that this one covers."""
     block, count = statement(saying.memory), len(saying.words)
-    for other in same[block, tuple(sorted(saying.words))]:
-        if other.words == saying.words or _moved(saying.words, other.words):
+    for other in same[block, _forms(saying)]:
+        if covers(saying.memory.content, other.memory.content):
             yield other
     for length in range(count - 1, 0, -1):
         if length < share * count:
             return
         if _goes_on(saying, length):
             yield from whole.get((block, saying.words[:length]), ())
-
-
-def _moved(one: tuple[str, ...], other: tuple[str, ...]) -> bool:
-    """Whether texts differ only in the place, first or last, of a phrase such as `in the morning`."""
-    return any(
-        one[at:] + one[:at] == other and (one[at] in _MOVABLE or one[0] in _MOVABLE) and 2 <= at <= len(one) - 2
-        for at in range(2, len(one) - 1)
-    )
 
 
 def _goes_on(saying: Saying, length: int) -> bool:

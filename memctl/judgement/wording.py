@@ -118,7 +118,7 @@ def _measured(quantity: Quantity) -> Word:
 
 # English
 
-_TOKEN = re.compile(r"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+*|[%&@#*/\\§‰<>=]+")
+_TOKEN = re.compile(r"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+*|!=|[%&@#*/\\§‰<>=]+")
 
 
 def _english(text: str, held: list[Quantity]) -> list[Word]:
@@ -194,11 +194,13 @@ def _is_verb(word: str, before: str) -> bool:
 
 
 def _word(given: str, word: str, first: bool, subject: bool) -> Word:
+    acronym = given.isupper() and len(given) > 1 and not first
     for kind in CLASSES:
-        if word in lexicon.words("en", f"{kind}s"):
+        if word in lexicon.words("en", f"{kind}s") and not (acronym and kind == PRONOUN):
             return Word(word, lexicon.stem(word), "", given, kind, subject)
-    if not word.replace("'", "").isalpha():
-        return Word(word, word, "", given, NAME, subject)
+    if acronym or not word.replace("'", "").isalpha():
+        shown = given if acronym else word
+        return Word(shown, shown, "", given, NAME, subject)
     plain, mark = lexicon.base(word)
     name = not first and given[:1].isupper()
     key = plain if name else lexicon.synonyms().get(plain, plain)

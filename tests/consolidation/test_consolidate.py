@@ -67,10 +67,10 @@ def merged(one: str, other: str, share: float = 0.85, **fields: Any) -> bool:
     ("one", "other"),
     [
         ("Alice prefers tea in the morning.", "In the morning Alice prefers tea"),
-        ("alice prefers tea", "Alice really prefers tea!"),
+        ("alice prefers tea", "Alice prefers the tea!"),
         ("User prefers dark mode", "The user prefers dark mode."),
-        ("Alice likes green  teas", "Alice likes “green tea”"),
-        ("小林喜欢喝绿茶", "小林很喜欢喝绿茶。"),
+        ("Alice likes green  tea", "Alice likes “green tea”"),
+        ("小林喜欢喝绿茶", "小林喜欢喝绿茶的。"),
         ("我上司的生日是7月12号", "我的上司生日是7月12号。"),
         ("ALICE PREFERS TEA", "Alice prefers tea"),
         ("चाय पीना पसंद है", "चाय पीना पसंद है।"),
