@@ -1,0 +1,69 @@
+"""Pairs of sentences: which contradict each other, which say the same. `python -m bench.judgement.pairs FILE …`.
+
+A file holds a pair a line, as JSON: `a`, `b`, `label` (`contradicts` or `not`; `same` or `different`), and in `type` what
+differs, in words of who wrote it.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from collections.abc import Mapping, Sequence
+from datetime import UTC, datetime
+from pathlib import Path
+
+from memctl.conflicts import contradictions
+from memctl.core.models import Memory
+from memctl.judgement.sameness import joined
+
+NOW = datetime(2026, 11, 23, tzinfo=UTC)
+
+MEANT = {"contradicts": True, "same": True, "not": False, "different": False}
+
+
+def contradict(one: str, other: str) -> bool:
+    """Whether `memctl conflicts` finds a pair in a store that holds these two facts."""
+    pair = [Memory(f"mem_{n}", text, kind="fact", created_at=NOW) for n, text in enumerate((one, other))]
+    return bool(contradictions.find(pair, NOW, ("alice",)))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether a reflection joins the two, in either order."""
+    return len(joined([one, other])) == 1 or len(joined([other, one])) == 1
+
+
+def judged(pairs: Sequence[Mapping[str, str]]) -> list[tuple[Mapping[str, str], bool]]:
+    """Each pair, and what memctl says of it."""
+    asked = same if {pair["label"] for pair in pairs} & {"same", "different"} else contradict
+    return [(pair, asked(pair["a"], pair["b"])) for pair in pairs]
+
+
+def rates(answers: Sequence[tuple[Mapping[str, str], bool]]) -> tuple[float, float]:
+    """The shares of the pairs that are meant and of the others of which memctl says yes."""
+    shares = []
+    for meant in (True, False):
+        said = [answer for pair, answer in answers if MEANT[pair["label"]] is meant]
+        shares.append(sum(said) / max(1, len(said)))
+    return shares[0], shares[1]
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("files", nargs="+", type=Path)
+    parser.add_argument("--show", action="store_true", help="print what is judged otherwise than meant")
+    options = parser.parse_args()
+    print("| cases | pairs | found | false |\n|---|---|---|---|")
+    for path in options.files:
+        pairs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+        answers = judged(pairs)
+        found, false = rates(answers)
+        print(f"| {path.parent.name}/{path.stem} | {len(pairs)} | {found:.2f} | {false:.2f} |")
+        for pair, answer in answers if options.show else ():
+            if answer != MEANT[pair["label"]]:
+                print(f"  {'found' if answer else 'missed'}: {pair['a']} | {pair['b']} ({pair['type']})")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
