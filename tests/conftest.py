@@ -30,6 +30,22 @@ from memctl.storage.folder import sync
 from memctl.storage.index import database as db
 from memctl.storage.index.sqlite import SqliteIndex
 
+_ROOM = 2 << 30
+"""Bytes that must be free in memory; all tests together leave less than half of it there at any moment."""
+
+DISK = Path(tempfile.gettempdir())
+"""Where temporary files lie on a disk, which gives the number of a removed file to the next."""
+
+
+def _temporary_files_in_memory() -> None:
+    """On a disk the tests mostly wait for it to sync. Whoever sets TMPDIR has chosen."""
+    shm = Path("/dev/shm")
+    if "TMPDIR" not in os.environ and os.access(shm, os.W_OK) and shutil.disk_usage(shm).free > _ROOM:
+        os.environ["TMPDIR"] = tempfile.tempdir = str(shm)
+
+
+_temporary_files_in_memory()
+
 TORTURE = os.environ.get("MEMCTL_TORTURE", "") not in ("", "0")
 """Many more cases: for a night, not for every commit."""
 

@@ -53,7 +53,7 @@ WORDS = st.sampled_from(
 TEXT = st.builds(lambda words, times: " ".join(words) * times, st.lists(WORDS, max_size=6), st.sampled_from([1, 1, 40]))
 LOG, CHINESE_LOG = "LOG", "日志"
 """Short where a failing example is shown."""
-LONG = {LOG: "row of a long log\n" * 3_000, CHINESE_LOG: "日志一行。" * 4_000}
+LONG = {LOG: ("row of a long log " * 60 + "\n") * 50, CHINESE_LOG: ("日志一行，" * 80 + "。") * 50}
 OUTPUT = st.one_of(TEXT, st.sampled_from(["", "  ", LOG, CHINESE_LOG]))
 NOSHRINK = [Phase.generate]
 ACTION = st.one_of(
