@@ -92,7 +92,7 @@ def test_dead_holders(root: Path, store: MemoryStore) -> None:
     for number in range(DEATHS):
         with held(root) as holder:
             path = store.folder.lock
-            assert json.loads(path.read_text())["pid"] == holder.process.pid
+            assert json.loads(path.read_text())["pid"] == holder.pid
         assert Holder(**json.loads(path.read_text())).gone
         assert lock.examine(path) == ""
         store.add(f"After death number {number}")
@@ -159,9 +159,8 @@ def test_a_forked_child_keeps_no_lock(store: MemoryStore) -> None:
 def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
     """Stopped: whoever waits is told who it is, since when, and what to do; reading goes on; when it wakes, all go on."""
     with held(root) as holder:
-        pid = holder.process.pid
-        holder.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+        pid = holder.pid
+        holder.stop()
         for line in (("add", "Bob"), ("maintain",), ("undo",), ("feedback", store.all()[0].memory_id, "up")):
             refused = run(root, *line)
             assert refused.returncode == 4, refused
@@ -172,9 +171,9 @@ def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
         told = run(root, "doctor")
         assert told.returncode == 0
         assert f".memctl/state/lock is held by test_concurrency.py (process {pid}" in told.stdout.replace(":", "")
-        holder.process.send_signal(signal.SIGCONT)
+        os.kill(holder.pid, signal.SIGCONT)
         holder.say()
-        assert holder.process.wait() == 0
+        assert holder.wait() == 0
     assert run(root, "add", "Bob").returncode == 0
     assert [problem for problem in examine(store) if problem.code == LOCKED] == []
     same_as_rebuilt(store)
@@ -279,9 +278,9 @@ def test_the_file_is_deleted_while_it_is_waited_for(root: Path, store: MemorySto
         path.unlink()
         with held(root) as second:
             first.say()
-            assert first.process.wait() == 0
-            assert json.loads(path.read_text())["pid"] == second.process.pid
-            with pytest.raises(LockedError, match=str(second.process.pid)):
+            assert first.wait() == 0
+            assert json.loads(path.read_text())["pid"] == second.pid
+            with pytest.raises(LockedError, match=str(second.pid)):
                 store.add("Bob")
     store.add("Bob")
 
