@@ -65,6 +65,8 @@ def warmed(lines: Iterable[Sequence[str]]) -> None:
         _enter(root, {**own, "MEMCTL_USER": "alice", "GIT_CONFIG_NOSYSTEM": "1"})
         for line in lines:
             _main(line)
+        sys.stdout.flush()
+        sys.stderr.flush()
         os.chdir(folder)
     for number, handle in enumerate(handles):
         os.dup2(handle, number)
