@@ -16,7 +16,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
+from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled, tracked
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import document
@@ -943,7 +943,7 @@ def test_line_ends_of_a_checkout_make_no_difference(tmp_path: Path) -> None:
 
 # Random histories
 
-HISTORIES = int(os.environ.get("MEMCTL_TORTURE_HISTORIES", "60")) if TORTURE else 2
+HISTORIES = int(os.environ.get("MEMCTL_TORTURE_HISTORIES", "60")) if TORTURE else sampled(2)
 STEPS = 25
 
 BRANCHES = ("main", "laptop", "phone")
