@@ -1,18 +1,22 @@
-"""`memctl` for programs that call it a hundred times: a process that has it imported, and forks a child for each call.
+"""`memctl` for tests that call it a hundred times: a process that has it imported, and forks a child for each call.
 
-`answering` gives an executable that hands its arguments, environment, folder and standard streams to such a child.
+`program` is an executable that hands its arguments, environment, folder and standard streams to such a child.
 """
 
 from __future__ import annotations
 
+import atexit
 import os
+import select
 import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
+from functools import cache
 from pathlib import Path
-from typing import Any, NoReturn
+from tempfile import TemporaryDirectory
+from typing import Any
 
 from failing.commands import warmed
 from failing.nursery import own_path
@@ -35,28 +39,35 @@ _USUAL = ("list --tag x", "show x", "query tea", "context tea", "add tea", "main
 """Commands that load what most commands use."""
 
 
+@cache
+def program() -> Path:
+    """An executable that is the command, in a tenth of the time that it takes to start, while this process lives."""
+    stack = ExitStack()
+    atexit.register(stack.close)
+    return stack.enter_context(_answering(Path(stack.enter_context(TemporaryDirectory(prefix="memctl-program-")))))
+
+
 @contextmanager
-def answering(folder: Path) -> Iterator[Path]:
-    """An executable in a folder that is answered as `memctl` is, while the block lasts."""
+def _answering(folder: Path) -> Iterator[Path]:
     address, client = str(folder / "socket"), folder / "memctl"
     client.write_text(_CLIENT.format(python=sys.executable, address=address))
     client.chmod(0o755)
     command = [sys.executable, "-m", __name__, address]
     environment = {**os.environ, "PYTHONPATH": own_path()}
-    with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE) as server:
+    pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE}
+    with subprocess.Popen(command, env=environment, **pipes) as server:
         assert server.stdout
         assert server.stdout.read(5) == b"ready"
         yield client
-        server.kill()
 
 
-def _main(address: str) -> NoReturn:
+def _main(address: str) -> None:
     warmed(line.split() for line in _USUAL)
     listener = socket.socket(socket.AF_UNIX)
     listener.bind(address)
     listener.listen()
     os.write(1, b"ready")
-    while True:
+    while select.select([listener, 0], [], [])[0] == [listener]:  # until the tests, and so this pipe, end
         connection, _ = listener.accept()
         child = os.fork()
         if child == 0:

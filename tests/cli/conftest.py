@@ -28,7 +28,7 @@ import pytest
 from memctl.cli.main import main
 from memctl.storage.files import signing
 
-from .answering import answering
+from . import answering
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_STORE = ROOT / "sample_store"
@@ -235,10 +235,9 @@ def _streams(given: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def program() -> Path:
     """An executable that is the command, in a tenth of the time that it takes to start."""
-    with answering(tmp_path_factory.mktemp("program")) as found:
-        yield found
+    return answering.program()
 
 
 @pytest.fixture

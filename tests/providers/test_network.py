@@ -9,6 +9,7 @@ import socket
 import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -112,6 +113,12 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         yield heard
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pauses between attempts."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+
+
 def embed(url: str) -> None:
     OpenAIEmbedder("m", base_url=url, api_key=KEY, timeout=5).embed([TEXT])
 
@@ -158,6 +165,7 @@ def test_also_over_the_newer_protocol(ask: Ask, proxy: Heard) -> None:
 
 
 @clients
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "ollama.localhost", "localhost.", "127.1"]
 )
@@ -168,6 +176,7 @@ def test_also_with_tls(ask: Ask, host: str, proxy: Heard) -> None:
 
 
 @clients
+@pytest.mark.usefixtures("hurried")
 def test_a_proxy_never_carries_what_it_could_read(ask: Ask, proxy: Heard) -> None:
     with pytest.raises(ProviderError):
         ask("http://model.invalid/v1")
