@@ -7,7 +7,6 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.answering import program
 
 from memctl import open_store
 from memctl.context import tokens
@@ -195,7 +195,7 @@ def test_at_the_command_line(proxy: Heard, server: Heard, tmp_path: Path) -> Non
     }  # fmt: skip
 
     def memctl(*arguments: str) -> str:
-        command = [str(Path(sys.executable).with_name("memctl")), *arguments]
+        command = [program(), *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr

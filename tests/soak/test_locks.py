@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from cli.answering import program
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
 from failing.test_concurrency import Player, held
 
@@ -30,7 +30,6 @@ from memctl.errors import LockedError, StorageError
 from memctl.storage.files import lock, sessions
 from memctl.storage.files.lock import Holder
 
-EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
 DEATHS = 200 if TORTURE else 5
 ELSEWHERE = Holder(4242, "other-host", "memctl", "2026-11-21T09:00:00Z", "another-boot", "77")
 
@@ -64,7 +63,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", **environment(root)}
-    return subprocess.run([EXECUTABLE, *line], env=variables, capture_output=True, text=True, check=False)
+    return subprocess.run([program(), *line], env=variables, capture_output=True, text=True, check=False)
 
 
 def sign(path: Path, holder: Holder) -> None:
