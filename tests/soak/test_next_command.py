@@ -179,7 +179,7 @@ def behind(nursery: Nursery, templates: Path, root: Path, removal: str) -> tuple
 def _looked_up(nursery: Nursery, templates: Path, root: Path, removal: str) -> tuple[dict[str, int], int]:
     shutil.copytree(templates / removal, root)
     run(nursery, root, ("sync",))
-    _, calls, output = run(nursery, root, REMOVALS[removal][1])
+    _, calls, output = run(nursery, root, REMOVALS[removal][1], kill_at={})
     assert calls["code"] == 0, output
     shutil.rmtree(root)
     low, high = 1, calls["sql"]
