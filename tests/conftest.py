@@ -107,12 +107,25 @@ def pytest_runtest_logreport(report: pytest.TestReport) -> None:
 
 _LONGEST = (
     "test_crash",
-    "test_state_machine",
-    "test_hostile",
+    "test_git_hostile",
+    "test_mcp",
     "test_kills",
-    "test_together",
+    "test_hostile",
+    "test_page_transcripts",
+    "test_concurrency",
+    "test_faults",
+    "test_git",
+    "test_state_machine",
+    "test_next_command",
+    "test_inputs",
+    "test_shells",
+    "test_built_messages",
     "test_files",
-    "test_merge",
+    "test_failing_calls",
+    "test_power_cut",
+    "test_transcripts",
+    "test_damage",
+    "test_together",
 )
 """Files that take longest: begun last, one of them would run alone at the end."""
 

@@ -171,7 +171,13 @@ LONG = ["a" * 200_000, "a-" * 100_000, "password " * 20_000, "key=" * 50_000, "e
     "-----BEGIN RSA PRIVATE KEY-----" * 5_000, "password for a is " * 10_000,
     "-----BEGIN CERTIFICATE-----a" * 5_000 + "!", "set pin password to " * 10_000, "| pass | " * 20_000,
     "user a " * 30_000, "<a:" * 60_000, "<pass " * 30_000, "recovery words " * 12_000, "密码" * 90_000,
-    "curl -u " * 20_000, "mysql " * 30_000, "--pass " * 25_000, " " * 200_000, "password" + " " * 200_000]  # fmt: skip
+    "curl -u " * 20_000, "mysql " * 30_000, "--pass " * 25_000, " " * 200_000, "password" + " " * 200_000,
+    "p " * 100_000, '\\' * 200_000, "|" * 200_000, "a," * 100_000 + "\n" + "a," * 100_000, "password:\n" * 20_000, "ghp_abcd\n" * 20_000,
+    "ghp_a" + "\nA1b2" * 40_000, "2fa " + "ABCD " * 40_000, "a:1:" * 50_000, "name: a value: " * 15_000, "\u200b" * 200_000,
+    "\u0430a" * 100_000, "&quot;" * 40_000, "<td>" * 50_000, "пароль " * 30_000, "密码一" * 40_000, "密码：一a" * 30_000, "password: ab " * 15_000,
+    "create user password " * 10_000, "set password " * 15_000, "# pass\n" * 30_000, "name: a b: c " * 15_000, '"value":"abcd","a":"b",' * 9_000,
+    "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000,
+]  # fmt: skip
 
 
 def test_no_text_takes_for_ever() -> None:
