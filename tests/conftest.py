@@ -30,8 +30,8 @@ from memctl.storage.folder import sync
 from memctl.storage.index import database as db
 from memctl.storage.index.sqlite import SqliteIndex
 
-_ROOM = 2 << 30
-"""Bytes that must be free in memory; all tests together leave less than half of it there at any moment."""
+_ROOM = 1 << 30
+"""Bytes that must be free in memory; the tests have less than a tenth of it there at any moment."""
 
 
 def _temporary_files_in_memory() -> None:
