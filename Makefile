@@ -10,6 +10,8 @@ STAMP := $(VENV)/.installed
 demo: $(STAMP)
 	@$(BIN)/python scripts/demo.py
 
+# Thousands of processes that the tests start would compile memctl again where its bytecode is not to be written.
+test guarantees torture: export PYTHONDONTWRITEBYTECODE =
 test: check
 	$(BIN)/python -m pytest -n auto --dist loadfile
 

@@ -6,7 +6,6 @@ import json
 import os
 import shutil
 import subprocess
-import sys
 from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
@@ -17,6 +16,7 @@ from typing import Any
 
 import apsw
 import pytest
+from cli.answering import program
 from conftest import elements, tracked
 
 from memctl import MemoryStore
@@ -48,20 +48,10 @@ def filled(opener: Opener) -> MemoryStore:
 
 
 def run(store: MemoryStore, *words: str, environment: dict[str, str] | None = None) -> subprocess.CompletedProcess[str]:
-    command = [
-        sys.executable,
-        "-m",
-        "memctl.cli.main",
-        "--store",
-        str(store.folder.root.parent),
-        "--user",
-        "alice",
-        *words,
-    ]
+    command = [program(), "--store", str(store.folder.root.parent), "--user", "alice", *words]
     done = subprocess.run(
-        [sys.executable, "-c", "from memctl.cli.main import run; run()", *command[3:]],
-        capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})},
-    )  # fmt: skip
+        command, capture_output=True, text=True, check=False, env={**os.environ, **(environment or {})}
+    )
     assert "has a bug" not in done.stderr
     return done
 

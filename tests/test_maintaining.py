@@ -8,8 +8,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import pytest
-from conftest import same_as_rebuilt
-from hypothesis import given, settings
+from conftest import cases, same_as_rebuilt
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
@@ -49,7 +49,7 @@ def accounted(store: MemoryStore) -> dict[str, str]:
     return found | {t.memory.memory_id: "trash" for t in store.engine.storage.trashed()}
 
 
-@settings(max_examples=25, deadline=None)
+@cases(25)
 @given(st.lists(records, max_size=15))
 def test_nothing_vanishes_and_twice_is_once(memories: list[Memory]):
     with TemporaryDirectory() as folder, open_store(Path(folder) / "s", "alice", create=True) as store:

@@ -11,7 +11,8 @@ from typing import Any
 
 import message_rules
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
+from conftest import TORTURE, cases, sampled
+from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
@@ -53,7 +54,7 @@ WORDS = st.sampled_from(
 TEXT = st.builds(lambda words, times: " ".join(words) * times, st.lists(WORDS, max_size=6), st.sampled_from([1, 1, 40]))
 LOG, CHINESE_LOG = "LOG", "日志"
 """Short where a failing example is shown."""
-LONG = {LOG: "row of a long log\n" * 3_000, CHINESE_LOG: "日志一行。" * 4_000}
+LONG = {LOG: ("row of a long log " * 60 + "\n") * 50, CHINESE_LOG: ("日志一行，" * 80 + "。") * 50}
 OUTPUT = st.one_of(TEXT, st.sampled_from(["", "  ", LOG, CHINESE_LOG]))
 NOSHRINK = [Phase.generate]
 ACTION = st.one_of(
@@ -129,7 +130,7 @@ class Agent:
             assert all(at > mine[0] for at in calls), "before the calls it led to"
 
 
-@settings(max_examples=60, deadline=None, suppress_health_check=list(HealthCheck), phases=NOSHRINK)
+@settings(max_examples=1200 if TORTURE else sampled(60), phases=NOSHRINK)
 @given(st.lists(ACTION, min_size=4, max_size=24))
 def test_servers_accept_what_is_built_whatever_happened(actions: list[tuple[str, str]]):
     with TemporaryDirectory() as name:
@@ -177,7 +178,7 @@ MESSAGE = st.one_of(
 )
 
 
-@settings(max_examples=300, deadline=None)
+@cases(300)
 @given(st.lists(MESSAGE, max_size=14), st.sampled_from([0, 20, 80, 300, 2_000, 100_000]), st.sampled_from(["en", "zh"]))
 def test_any_history_is_brought_into_form(messages: list[Mapping[str, Any]], limit: int, language: str):
     cutter = Cutter(estimate, lambda text: f"main/{abs(hash(text)):032x}"[:37], language)

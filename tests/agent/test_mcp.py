@@ -26,7 +26,10 @@ from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.exceptions import MCPError
 
 from memctl import MemoryStore, distribution
+from memctl.agent.mcp import server
 from memctl.agent.schemas import TOOLS, listed
+from memctl.agent.shared import open_shared
+from memctl.cli.main import main
 from memctl.context.tokens import estimate
 
 EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
@@ -35,6 +38,7 @@ CLIENTS, CALLS = 8, 1000 if TORTURE else 120
 SECRET = "Bob keeps his tea in the blue tin"
 
 Opener = Callable[..., MemoryStore]
+Capture = pytest.CaptureFixture[str]
 
 
 @pytest.fixture
@@ -69,6 +73,14 @@ def over_stdio(root: Path, *options: str, mode: str = "auto") -> Client:
     """A client that starts a server of its own."""
     program, *arguments = command(root, *options)
     return Client(StdioServerParameters(command=program, args=arguments, env=dict(os.environ)), mode=mode)
+
+
+@asynccontextmanager
+async def in_process(root: Path, *readable: str) -> AsyncIterator[Client]:
+    """A client of a server in this process, for what does not depend on the way between them."""
+    with open_shared(root, "alice", readable) as shared:
+        async with Client(server(shared, "all")) as client:
+            yield client
 
 
 async def text_of(client: Client, name: str, **given: Any) -> str:
@@ -294,7 +306,7 @@ def test_a_user_who_is_not_granted_is_refused(stores: Mapping[str, MemoryStore],
     teams = f"team/{stores['team'].all()[0].memory_id}"
 
     async def work() -> None:
-        async with over_stdio(tmp_path / "store", "--with", "team", "--tools", "all") as client:
+        async with in_process(tmp_path / "store", "team") as client:
             for name, given in (
                 ("search_memory", {"query": "tea", "user": "bob"}),
                 ("show_memory", {"id": f"bob/{bobs}"}),
@@ -327,11 +339,12 @@ def test_a_user_who_is_not_granted_is_refused(stores: Mapping[str, MemoryStore],
 
 @pytest.mark.parametrize(("options", "code"), [(("--with", "nobody"), 1), (("--with", "../bob"), 2)])
 def test_a_server_does_not_start_for_a_user_that_is_not(
-    stores: Mapping[str, MemoryStore], tmp_path: Path, options: tuple[str, ...], code: int
+    stores: Mapping[str, MemoryStore], tmp_path: Path, options: tuple[str, ...], code: int, capsys: Capture
 ):
-    done = subprocess.run(command(tmp_path / "store", *options), input="", capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (code, "")
-    assert "Traceback" not in done.stderr
+    assert main(command(tmp_path / "store", *options)[1:]) == code
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert "Traceback" not in err
 
 
 # Who may come in over HTTP
@@ -398,19 +411,22 @@ def test_where_it_serves_as_json(stores: Mapping[str, MemoryStore], tmp_path: Pa
 
 
 @pytest.mark.parametrize("token", ["short", "with a space in the middle", "umläute-sind-keine-zeichen"])
-def test_a_token_must_be_one(stores: Mapping[str, MemoryStore], tmp_path: Path, token: str):
-    call = command(tmp_path / "store", "--http", "--port", "0")
-    done = subprocess.run(call, capture_output=True, text=True, check=False, env=variables(MEMCTL_MCP_TOKEN=token))
-    assert done.returncode == 2
-    assert token not in done.stderr
+def test_a_token_must_be_one(
+    stores: Mapping[str, MemoryStore], tmp_path: Path, token: str, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setenv("MEMCTL_MCP_TOKEN", token)
+    assert main(command(tmp_path / "store", "--http", "--port", "0")[1:]) == 2
+    assert token not in capsys.readouterr().err
 
 
-def test_a_taken_port_is_said(stores: Mapping[str, MemoryStore], tmp_path: Path):
+def test_a_taken_port_is_said(
+    stores: Mapping[str, MemoryStore], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+):
+    monkeypatch.setenv("MEMCTL_MCP_TOKEN", TOKEN)
     with socket.create_server(("127.0.0.1", 0)) as taken:
         call = command(tmp_path / "store", "--http", "--port", str(taken.getsockname()[1]))
-        done = subprocess.run(call, capture_output=True, text=True, check=False, env=variables())
-    assert done.returncode == 6
-    assert "--port" in done.stderr
+        assert main(call[1:]) == 6
+    assert "--port" in capsys.readouterr().err
 
 
 # Many at once
@@ -637,7 +653,7 @@ def test_names_of_resources_say_nothing(stores: Mapping[str, MemoryStore], tmp_p
     write_by_hand(path, json.dumps(document))
 
     async def work() -> None:
-        async with over_stdio(tmp_path / "store") as client:
+        async with in_process(tmp_path / "store") as client:
             listed = (await client.list_resources()).resources
             for each in listed:
                 assert re.fullmatch(r"[\w./:@+-]{1,80}", each.name)

@@ -7,13 +7,13 @@ import http.server
 import json
 import os
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.answering import program
 
 from memctl import MemoryStore, open_store
 from memctl.agent.memory import AgentMemory
@@ -52,12 +52,7 @@ def known(store: MemoryStore) -> str:
 
 def memctl(store: MemoryStore, *arguments: str) -> str:
     """What a command prints."""
-    call = [
-        sys.executable,
-        "-c",
-        "import sys; from memctl.cli.main import main; sys.exit(main(sys.argv[1:]))",
-        *arguments,
-    ]
+    call = [program(), *arguments]
     place = {"MEMCTL_STORE": str(store.folder.root.parent), "MEMCTL_USER": "alice"}
     done = subprocess.run(call, env={**os.environ, **place}, capture_output=True, text=True, timeout=60, check=False)
     assert done.returncode == 0, done.stderr

@@ -1,8 +1,9 @@
 """Fixtures for the tests of the command line: a store of one's own, and two ways to run `memctl` in it.
 
 Most tests call `memctl.cli.main.main` in this process with real byte streams as standard input, output and error: that
-is what the executable does, in a tenth of the time. Where the process itself matters (signals, pipes, terminals,
-locales, speed), `Memctl.process` runs the executable.
+is what the executable does, in a tenth of the time. Where output must go to a terminal or a process of its own,
+`program` is nearly as fast. Where the process itself matters (signals, pipes, locales, speed), `Memctl.process` runs the
+executable.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ import pytest
 from memctl.cli.main import main
 from memctl.storage.files import signing
 
-from .answering import answering
+from . import answering
 
 ROOT = Path(__file__).resolve().parents[2]
 SAMPLE_STORE = ROOT / "sample_store"
@@ -68,8 +69,9 @@ class Outcome:
 class Memctl:
     """Runs `memctl` as one user of one store, in a home of its own, at a fixed time."""
 
-    def __init__(self, root: Path, user: str = "alice") -> None:
+    def __init__(self, root: Path, user: str = "alice", program: Path = EXECUTABLE) -> None:
         self.root, self.store, self.home = root, root / "store", root / "home"
+        self.program = program
         self.home.mkdir(exist_ok=True)
         self.environment = {
             "HOME": str(self.home),
@@ -139,20 +141,24 @@ class Memctl:
         )
         return Outcome(done.returncode, done.stdout.decode(), done.stderr.decode())
 
-    def on_terminal(self, *arguments: str, columns: int = 100, **environment: str | None) -> str:
-        """Run the executable on a terminal; returns what stays on it at the end, colours included."""
-        with self.terminal(*arguments, columns=columns, **environment) as ours:
+    def on_terminal(
+        self, *arguments: str, columns: int = 100, program: Path | None = None, **environment: str | None
+    ) -> str:
+        """Run the program on a terminal; returns what stays on it at the end, colours included."""
+        with self.terminal(*arguments, columns=columns, program=program or self.program, **environment) as ours:
             shown = b"".join(iter(lambda: _read(ours), b""))
         return re.sub(r"\r[^\r\n]*\x1b\[K", "", shown.decode().replace("\r\n", "\n"))
 
     @contextmanager
-    def terminal(self, *arguments: str, columns: int = 100, **environment: str | None) -> Iterator[int]:
+    def terminal(
+        self, *arguments: str, columns: int = 100, program: Path = EXECUTABLE, **environment: str | None
+    ) -> Iterator[int]:
         """The executable while it runs on a terminal, whose other end this is."""
         ours, theirs = pty.openpty()
         termios.tcsetwinsize(theirs, (40, columns))
         variables = self.whole_environment({"TERM": "xterm-256color", "COLUMNS": None, **environment})
         with subprocess.Popen(
-            [EXECUTABLE, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=self.root
+            [program, *arguments], stdin=theirs, stdout=theirs, stderr=theirs, env=variables, cwd=self.root
         ) as running:
             os.close(theirs)
             try:
@@ -229,16 +235,15 @@ def _streams(given: bytes) -> Iterator[tuple[io.BytesIO, io.BytesIO]]:
 
 
 @pytest.fixture(scope="session")
-def program(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+def program() -> Path:
     """An executable that is the command, in a tenth of the time that it takes to start."""
-    with answering(tmp_path_factory.mktemp("program")) as found:
-        yield found
+    return answering.program()
 
 
 @pytest.fixture
-def memctl(tmp_path: Path) -> Memctl:
+def memctl(tmp_path: Path, program: Path) -> Memctl:
     """`memctl` as alice in a copy of the sample store."""
-    tool = Memctl(tmp_path)
+    tool = Memctl(tmp_path, program=program)
     shutil.copytree(SAMPLE_STORE, tool.store)
     return tool
 
@@ -246,21 +251,21 @@ def memctl(tmp_path: Path) -> Memctl:
 @pytest.fixture
 def xiaolin(memctl: Memctl) -> Memctl:
     """`memctl` as xiaolin in the same store: everything in Chinese."""
-    return Memctl(memctl.root, "xiaolin")
+    return Memctl(memctl.root, "xiaolin", memctl.program)
 
 
 @pytest.fixture
-def empty(tmp_path: Path) -> Memctl:
+def empty(tmp_path: Path, program: Path) -> Memctl:
     """`memctl` as alice in a new store."""
-    tool = Memctl(tmp_path)
+    tool = Memctl(tmp_path, program=program)
     tool("init").done()
     return tool
 
 
 @pytest.fixture
-def nowhere(tmp_path: Path) -> Memctl:
+def nowhere(tmp_path: Path, program: Path) -> Memctl:
     """`memctl` where there is no store at all."""
-    return Memctl(tmp_path)
+    return Memctl(tmp_path, program=program)
 
 
 @pytest.fixture

@@ -13,7 +13,7 @@ def completed(memctl: Memctl, *words: str, **environment: str | None) -> list[st
     """What bash would offer for the last of the words."""
     line = " ".join(("memctl", *words))
     asked = {"_MEMCTL_COMPLETE": "complete_bash", "COMP_WORDS": line, "COMP_CWORD": str(len(words))}
-    shown = memctl.process(environment={**asked, **environment})
+    shown = memctl.process(environment={**asked, **environment}, program=memctl.program)
     assert (shown.code, shown.err) == (0, "")
     return shown.lines
 
@@ -131,7 +131,7 @@ def test_categories_of_the_store(memctl: Memctl) -> None:
 def offered(memctl: Memctl, kind: str, line: str, **more: str) -> list[str]:
     """What memctl's own scripts get."""
     asked = {"_MEMCTL_COMPLETE": f"complete_{kind}", "_MEMCTL_LINE": line, "_MEMCTL_WORD": line.split(" ")[-1]}
-    return memctl.process(environment={**asked, **more}).done().lines
+    return memctl.process(environment={**asked, **more}, program=memctl.program).done().lines
 
 
 def test_ends_of_ids_with_the_text_beside(memctl: Memctl) -> None:

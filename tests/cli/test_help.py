@@ -129,7 +129,7 @@ def test_global_options_of_groups(memctl: Memctl) -> None:
 
 
 def test_help_on_a_terminal_is_for_people(nowhere: Memctl) -> None:
-    shown = nowhere.on_terminal("query", "--help")
+    shown = nowhere.on_terminal("query", "--help", program=EXECUTABLE)  # which looks for a terminal as it starts
 
     assert "\x1b[" in shown
     assert "╭─ Options ─" in plain(shown)
@@ -138,7 +138,7 @@ def test_help_on_a_terminal_is_for_people(nowhere: Memctl) -> None:
 
 def test_no_command_on_a_terminal_shows_the_help_once(nowhere: Memctl) -> None:
     for words in ((), ("user",)):
-        assert plain(nowhere.on_terminal(*words)).count("Usage: memctl") == 1
+        assert plain(nowhere.on_terminal(*words, program=EXECUTABLE)).count("Usage: memctl") == 1
 
 
 def test_an_empty_table_says_so(memctl: Memctl) -> None:
@@ -181,7 +181,7 @@ def test_help_on_a_terminal_shows_every_character() -> None:
 @pytest.mark.parametrize("words", [("add",), ("forget",), ("mcp",), ("maintain",)], ids=as_words)
 def test_paragraphs_on_a_terminal_fill_its_lines(words: tuple[str, ...], columns: int, nowhere: Memctl) -> None:
     """A line may end early only where the next word does not fit."""
-    text = plain(nowhere.on_terminal(*words, "--help", columns=columns)).partition("╭")[0]
+    text = plain(nowhere.on_terminal(*words, "--help", columns=columns, program=EXECUTABLE)).partition("╭")[0]
 
     for paragraph in re.split(r"\n\s*\n", text):
         lines = [line.strip() for line in paragraph.strip().splitlines()]

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from memctl import open_store
 from memctl.errors import UsageError
+
+from .answering import program
 
 ADDRESSES = [
     "postgresql://bob:Kitten99@host/db", "POSTGRES://host/db", "postgresql+psycopg://bob:Kitten99@host", "postgresql:/host/db", "postgres:db",
@@ -35,9 +36,8 @@ FOLDERS = [
 
 
 def run(arguments: list[str], here: Path, **environment: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from memctl.cli.main import run; run()", *arguments], cwd=here, env={**os.environ, **environment}, capture_output=True, text=True
-    )  # fmt: skip
+    whole = {**os.environ, **environment}
+    return subprocess.run([program(), *arguments], cwd=here, env=whole, capture_output=True, text=True, check=False)
 
 
 @pytest.mark.parametrize("address", ADDRESSES)

@@ -29,17 +29,21 @@ def test_synonyms_do_what_the_command_does(memctl: Memctl) -> None:
         memctl("undo").done()
 
 
+def helped(tool: Memctl, *words: str) -> str:
+    return tool.process(*words, program=tool.program).done().out
+
+
 @pytest.mark.parametrize(("synonym", "name"), SYNONYMS.items())
 def test_help_of_a_synonym_names_the_command(synonym: str, name: str, nowhere: Memctl) -> None:
     assert name in [each for panel in PANELS.values() for each in panel]
-    expected = nowhere.process(name, "--help").done().out
-    assert nowhere.process(synonym, "--help").done().out == expected
-    assert nowhere.process("help", synonym).done().out == expected
+    expected = helped(nowhere, name, "--help")
+    assert helped(nowhere, synonym, "--help") == expected
+    assert helped(nowhere, "help", synonym) == expected
 
 
 def test_help_is_a_command(nowhere: Memctl) -> None:
-    assert nowhere.process("help").done().out == nowhere.process("--help").out
-    assert nowhere.process("help", "task", "start").out == nowhere.process("task", "start", "--help").out
+    assert helped(nowhere, "help") == helped(nowhere, "--help")
+    assert helped(nowhere, "help", "task", "start") == helped(nowhere, "task", "start", "--help")
     assert nowhere("help", "nonsense").code == 2
 
 

@@ -9,7 +9,8 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from conftest import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import MemoryStore, open_store
@@ -210,7 +211,7 @@ def by_words(text: str) -> int:
     return len(text.split()) + len(text) // 50
 
 
-@settings(max_examples=40, deadline=None)
+@cases(40)
 @given(memories, messages, st.integers(150, 3000), st.sampled_from(sorted(SHARES)), st.booleans())
 def test_never_over_budget(
     found: list[Memory], history: list[Mapping[str, Any]], total: int, task: str, other_counter: bool

@@ -289,7 +289,7 @@ def test_an_attachment_that_is_being_added_is_not_removed(tmp_path: Path) -> Non
         )  # fmt: skip
         assert process.stdout
         process.stdout.readline()
-        for _ in range(15):
+        for _ in range(60 if TORTURE else 6):
             store.maintain(now=NOW)
         process.kill()
         process.wait()

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from cli.answering import program
 from conftest import cases
 from hypothesis import assume, given
 from hypothesis import strategies as st
@@ -73,10 +72,8 @@ more: |
 
 
 def run(store: Path, *arguments: str) -> str:
-    code = "from memctl.cli.main import run; run()"
-    done = subprocess.run(
-        [sys.executable, "-c", code, "--store", str(store), *arguments], env=os.environ, capture_output=True, text=True
-    )
+    call = [program(), "--store", str(store), *arguments]
+    done = subprocess.run(call, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     return done.stdout
 

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import pytest
 from conftest import cases
 from hypothesis import given
@@ -209,14 +206,3 @@ def test_wide_letters_and_invisible_ones_hide_nothing(text: str, data: st.DataOb
     at = data.draw(st.integers(0, len(text)))
     hidden = sensitive.masked(text[:at] + data.draw(st.sampled_from("\u200b\u00ad\u2060\ufe0f\u034f")) + text[at:])
     assert all(text[one.start : one.end] not in hidden for one in whole)
-
-
-@pytest.mark.parametrize("text", ["p " * 100_000, '\\' * 200_000, "|" * 200_000, "a," * 100_000 + "\n" + "a," * 100_000, "password:\n" * 20_000, "ghp_abcd\n" * 20_000,
-                                  "ghp_a" + "\nA1b2" * 40_000, "2fa " + "ABCD " * 40_000, "a:1:" * 50_000, "name: a value: " * 15_000, "\u200b" * 200_000,
-                                  "\u0430a" * 100_000, "&quot;" * 40_000, "<td>" * 50_000, "пароль " * 30_000, "密码一" * 40_000, "密码：一a" * 30_000, "password: ab " * 15_000,
-                                  "create user password " * 10_000, "set password " * 15_000, "# pass\n" * 30_000, "name: a b: c " * 15_000, '"value":"abcd","a":"b",' * 9_000,
-                                  "password ➡" * 20_000, "${a:-" * 40_000, "A\n" * 100_000 + "AKIA\n", "$1$" * 70_000, "clave de " * 25_000])  # fmt: skip
-def test_no_disguise_takes_for_ever(text: str) -> None:
-    """Run in a process of its own: a search that does not end would end with the time limit."""
-    code = f"import sys\nfrom memctl.core import sensitive\nsensitive.found(sys.stdin.read()[:{len(text)}])"
-    subprocess.run([sys.executable, "-c", code], input=text, text=True, check=True, timeout=60)

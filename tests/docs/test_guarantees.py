@@ -6,6 +6,7 @@ import ast
 import json
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -34,10 +35,15 @@ def test_every_row_names_one_test() -> None:
     assert len(rows) == len(TESTS) > 60
 
 
+@cache
+def parsed(path: str) -> ast.Module:
+    return ast.parse((ROOT / path).read_text("utf-8"))
+
+
 @pytest.mark.parametrize("test", TESTS)
 def test_it_is_there(test: str) -> None:
     path, name = test.split("::")
-    module = ast.parse((ROOT / path).read_text("utf-8"))
+    module = parsed(path)
     defined = {node.name for node in module.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)}
     defined |= {ast.unparse(target) for node in module.body if isinstance(node, ast.Assign) for target in node.targets}
     assert name in defined
@@ -46,7 +52,7 @@ def test_it_is_there(test: str) -> None:
 def declared(test: str) -> int | None:
     """How many examples a property's own decorator asks for; None where it says nothing, or has parameters."""
     path, name = test.split("::")
-    module = ast.parse((ROOT / path).read_text("utf-8"))
+    module = parsed(path)
     values = {
         target.id: node.value.value
         for node in module.body

@@ -18,7 +18,7 @@ from pathlib import Path
 
 import apsw
 import pytest
-from conftest import TORTURE, count_cases, forget_progress
+from conftest import TORTURE, count_cases, forget_progress, sampled
 
 from durability import operations
 from durability.checking import Reference, check, reference
@@ -68,7 +68,7 @@ def _left(row: str, whole: Reference, places: Container[int] = ()) -> Iterator[L
     """The states that are looked at, each once; all there are, but in the short form."""
     disk, dice, seen = Disk(whole.root, whole.begin), random.Random(row), set()
     changes = [event for event in events(whole.trace) if event.what in ACTS]
-    drawn = range(len(changes)) if TORTURE else dice.sample(range(len(changes)), min(SAMPLED, len(changes)))
+    drawn = range(len(changes)) if TORTURE else dice.sample(range(len(changes)), min(sampled(SAMPLED), len(changes)))
     places = places or drawn
     for place, event in enumerate(changes):
         disk.take(event)

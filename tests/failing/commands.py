@@ -20,14 +20,22 @@ OUTPUT = "output"
 
 
 def command(order: dict[str, Any], out: int) -> None:
-    """Run one command line; say a line when it begins, and how it ended and how many calls it made, unless killed."""
+    """Run one command line; say a line when it begins, and how it ended, unless killed. With `kill_at` its calls are
+    counted, which takes time, and said too."""
     _enter(Path(order["root"]), order["environment"])
-    code: list[int] = []
+    done: dict[str, int] = {}
     os.write(out, b"\n")
-    events = watched(order.get("kill_at", {}), lambda: code.append(_main(order["line"])))
+
+    def act() -> None:
+        done["code"] = _main(order["line"])
+
+    if "kill_at" in order:
+        done |= watched(order["kill_at"], act)
+    else:
+        act()
     sys.stdout.flush()
     sys.stderr.flush()
-    os.write(out, json.dumps({"code": code[0], **events}).encode() + b"\n")
+    os.write(out, json.dumps(done).encode() + b"\n")
     if "delay" in order:
         time.sleep(60)
 
@@ -65,6 +73,8 @@ def warmed(lines: Iterable[Sequence[str]]) -> None:
         _enter(root, {**own, "MEMCTL_USER": "alice", "GIT_CONFIG_NOSYSTEM": "1"})
         for line in lines:
             _main(line)
+        sys.stdout.flush()
+        sys.stderr.flush()
         os.chdir(folder)
     for number, handle in enumerate(handles):
         os.dup2(handle, number)

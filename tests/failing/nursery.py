@@ -31,6 +31,7 @@ _FILE_CALLS = {"write", "pwrite", "replace", "rename", "link", "unlink", "mkdir"
 """What changes a file. (A kill leaves the same before and after an fsync; a new file is seen before its write.)"""
 
 _SQL_CALLS = {"execute", "executemany"}
+_CALLS = _FILE_CALLS | _SQL_CALLS
 
 
 def own_path() -> str:
@@ -149,15 +150,22 @@ def in_a_fork(act: Callable[[], Any]) -> bool:
 
 
 def _watch(frame: Any, event: str, argument: Any) -> None:
+    """Called for every call and return: what is none of ours must cost next to nothing."""
     if event == "c_call":
-        name, kind = argument.__name__, ""
-        if name in _SQL_CALLS and isinstance(argument.__self__, apsw.Connection | apsw.Cursor):
-            kind = "sql"
-        elif name in _FILE_CALLS:
-            module = getattr(argument, "__module__", None) or type(getattr(argument, "__self__", None)).__module__
-            kind = "file" if module in ("posix", "_io", "io") else ""
-    else:
-        kind = "file" if event == "call" and frame.f_code.co_name == "_exchange" else ""
+        if argument.__name__ in _CALLS:
+            _count(_kind(argument))
+    elif event == "call" and frame.f_code.co_name == "_exchange":
+        _count("file")
+
+
+def _kind(function: Any) -> str:
+    if function.__name__ in _SQL_CALLS:
+        return "sql" if isinstance(function.__self__, apsw.Connection | apsw.Cursor) else ""
+    module = getattr(function, "__module__", None) or type(getattr(function, "__self__", None)).__module__
+    return "file" if module in ("posix", "_io", "io") else ""
+
+
+def _count(kind: str) -> None:
     if kind:
         _events[kind] += 1
         if _events[kind] == _kill_at[kind]:

@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import io
 import json
+import multiprocessing
 import os
 import shutil
 import signal
-import subprocess
 import sys
 import threading
+import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, redirect_stderr
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
@@ -32,23 +35,23 @@ Opener = Callable[..., MemoryStore]
 EACH = 400 if TORTURE else 100
 
 
-# Processes. This file, run as a script, is one: it waits for a line, does its part, and says in JSON what it did.
+# Processes, forked from one that has everything imported. Each waits for a word, does its part, and says what it did.
 
 
 def _environment(root: Path) -> dict[str, str]:
     return {"XDG_CACHE_HOME": str(root / ".cache")}
 
 
-def _writer(root: Path, name: str, count: str) -> list[str]:
+def _writer(root: Path, name: str, count: int, pipe: Connection) -> list[str]:
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        return [store.add(f"{name} writes line {n}").memory.memory_id for n in range(int(count))]
+        return [store.add(f"{name} writes line {n}").memory.memory_id for n in range(count)]
 
 
-def _mixed_writer(root: Path, name: str, count: str) -> dict[str, str | None]:
+def _mixed_writer(root: Path, name: str, count: int, pipe: Connection) -> dict[str, str | None]:
     """Add, edit, forget, reflect: what each of its own records must be at the end."""
     mine: dict[str, str | None] = {}
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
-        for n in range(int(count)):
+        for n in range(count):
             ids = [mid for mid, content in mine.items() if content is not None]
             if n % 5 in (0, 1, 2) or len(ids) < 3:
                 words = f"{name} writes line {n}"
@@ -64,7 +67,7 @@ def _mixed_writer(root: Path, name: str, count: str) -> dict[str, str | None]:
     return mine
 
 
-def _reader(root: Path, name: str, count: str) -> int:
+def _reader(root: Path, name: str, count: int, pipe: Connection) -> int:
     """Ask until the writers are done; every answer must be whole."""
     asked = 0
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
@@ -76,64 +79,85 @@ def _reader(root: Path, name: str, count: str) -> int:
     return asked
 
 
-def _opener(root: Path, name: str, count: str) -> int:
+def _opener(root: Path, name: str, count: int, pipe: Connection) -> int:
     """Open, look, close, again and again."""
-    for _ in range(int(count)):
+    for _ in range(count):
         with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
             seen = len(store.all())
     return seen
 
 
-def _first(root: Path, name: str, count: str) -> str:
+def _first(root: Path, name: str, count: int, pipe: Connection) -> str:
     """The first thing ever done with a store."""
     with open_store(root, user="alice", create=True, environment=_environment(root)) as store:
         return store.add(f"{name} was here").memory.memory_id
 
 
-def _holder(root: Path, name: str, count: str) -> None:
+def _holder(root: Path, name: str, count: int, pipe: Connection) -> None:
     """Hold the lock until told otherwise."""
     with open_store(root, user="alice", environment=_environment(root)) as store, store.engine.files.gateway.locked():
-        print("held", flush=True)
-        sys.stdin.readline()
+        pipe.send("held")
+        pipe.recv()
 
 
-PARTS: Mapping[str, Callable[[Path, str, str], Any]] = {
+PARTS: Mapping[str, Callable[[Path, str, int, Connection], Any]] = {
     "writer": _writer, "mixed": _mixed_writer, "reader": _reader, "opener": _opener, "first": _first, "holder": _holder,
 }  # fmt: skip
 
 
-def _play() -> None:
-    part, root, name, count = sys.argv[1:]
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(json.dumps(PARTS[part](Path(root), name, count)), flush=True)
+def _play(pipe: Connection, part: str, root: Path, name: str, count: int) -> None:
+    sys.argv[0] = __file__  # what the lock says of its holder
+    pipe.recv()
+    with redirect_stderr(io.StringIO()) as told:
+        pipe.send((PARTS[part](root, name, count, pipe), told.getvalue()))
+
+
+_FORKS = multiprocessing.get_context("forkserver")
+_FORKS.set_forkserver_preload([__name__, "memctl.store", "sqlite_vec"])
 
 
 class Player:
     """One such process."""
 
     def __init__(self, part: str, root: Path, name: str = "", count: int = EACH) -> None:
-        command = [sys.executable, __file__, part, str(root), name, str(count)]
-        pipes: Any = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-        environment = {**os.environ, "TOKENIZERS_PARALLELISM": "false", "PYTHONPATH": own_path()}
-        self.process = subprocess.Popen(command, text=True, env=environment, **pipes)
-        assert self.line() == "ready\n"
+        self.pipe, other = _FORKS.Pipe()
+        self.process = _FORKS.Process(target=_play, args=(other, part, root, name, count))
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("PYTHONPATH", own_path())  # the first of all starts what they are forked from
+            self.process.start()
+        other.close()
 
-    def line(self) -> str:
-        assert self.process.stdout
-        return self.process.stdout.readline()
+    @property
+    def pid(self) -> int:
+        assert self.process.pid
+        return self.process.pid
+
+    def line(self) -> Any:
+        return self.pipe.recv()
 
     def say(self) -> None:
-        assert self.process.stdin
-        self.process.stdin.write("\n")
-        self.process.stdin.flush()
+        self.pipe.send("go")
 
     def result(self) -> Any:
         """What it did, once it is done; it must not have failed."""
-        said, failed = self.process.communicate()
-        assert self.process.returncode == 0, failed
-        assert "locked" not in failed
-        return json.loads(said)
+        did, told = self.line()
+        assert self.wait() == 0
+        assert "locked" not in told
+        return did
+
+    def stop(self) -> None:
+        os.kill(self.pid, signal.SIGSTOP)
+        shown = Path(f"/proc/{self.pid}/stat")
+        while shown.exists() and ") T " not in shown.read_text():
+            time.sleep(0.001)
+
+    def kill(self) -> None:
+        self.process.kill()
+        self.process.join()
+
+    def wait(self) -> int | None:
+        self.process.join()
+        return self.process.exitcode
 
 
 def play(*players: Player) -> list[Any]:
@@ -230,29 +254,27 @@ def held(root: Path) -> Iterator[Player]:
     """Another process holds the lock, and is killed at the end if it still lives."""
     holder = Player("holder", root)
     holder.say()
-    assert holder.line() == "held\n"
+    assert holder.line() == "held"
     try:
         yield holder
     finally:
-        holder.process.kill()
-        holder.process.wait()
+        holder.kill()
 
 
 def test_a_stopped_holder(short: Path) -> None:
     """Stopped with the lock in its hand: others are told who it is, reading goes on, and its death frees the lock."""
     with held(short) as holder, open_store(short, user="alice", environment=_environment(short)) as store:
-        holder.process.send_signal(signal.SIGSTOP)
+        holder.stop()
         for act in (lambda: store.add("Bob"), lambda: store.forget([store.all()[0].memory_id]), store.decay.run):
             with pytest.raises(LockedError) as caught:
                 act()
-            assert str(holder.process.pid) in caught.value.message
+            assert str(holder.pid) in caught.value.message
             assert "test_concurrency.py" in caught.value.message
             assert caught.value.hint
             assert caught.value.exit_code == 4
         assert store.query("tea").hits[0].memory.content == "Alice likes tea."
         assert [m.content for m in store.all()] == ["Alice likes tea."]
-        holder.process.kill()
-        holder.process.wait()
+        holder.kill()
         store.add("Bob")
         assert len(store.all()) == 2
 
@@ -658,7 +680,3 @@ def test_a_folder_made_by_hand(tmp_path: Path) -> None:
     with open_store(tmp_path, user="alice", environment=_environment(tmp_path)) as store:
         assert len(store.all()) == 3
         same_as_rebuilt(store)
-
-
-if __name__ == "__main__":
-    _play()

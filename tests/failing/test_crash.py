@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt
+from conftest import THOROUGH, TORTURE, count_cases, elements, fast_folder, left_over, same_as_rebuilt, sampled
 
 from failing import changes
 from failing.changes import (
@@ -57,12 +57,14 @@ def template() -> Iterator[Path]:
 
 @pytest.mark.parametrize("operation", OPERATIONS)
 def test_killed_before_any_call(operation: str, nursery: Nursery, template: Path, fast: Path) -> None:
-    """For every n: killed right before its n-th call to a file; for some n, to the index."""
+    """For every n: killed right before its n-th call to a file; for some n, to the index. In the shortest form, half of
+    the operations are killed at even ones and half at odd ones."""
     states, calls = reference(nursery, template, fast, operation)
     assert calls["file"] > 5
     assert calls["sql"] > 5
     places = [("file", n) for n in range(1, calls["file"] + 1)]
     places += [("sql", n) for n in range(1, calls["sql"] + 1, 1 if TORTURE else 15)]
+    places = places if THOROUGH else places[list(OPERATIONS).index(operation) % 2 :: 2]
     reached = set()
     for kind, n in places:
         root = fast / "killed"
@@ -106,7 +108,8 @@ def test_killed_while_mending(operation: str, nursery: Nursery, template: Path, 
     steps = range(1, calls["file"], 1 if TORTURE else 2)
     middle = [n for n in steps if _leaves_work(nursery, template, fast, operation, n)]
     assert middle
-    for at in middle if TORTURE else middle[:: max(1, len(middle) // 2)]:
+    chosen = middle if TORTURE else middle[:: max(1, len(middle) // 2)]
+    for at in chosen[: sampled(len(chosen))]:
         for n in range(1, 200):
             root = fast / "killed"
             shutil.copytree(template, root)
@@ -157,7 +160,9 @@ def test_undo_after_a_crash(nursery: Nursery, template: Path, fast: Path) -> Non
 def test_a_killed_purge_leaves_no_word(nursery: Nursery, template: Path, fast: Path) -> None:
     """Wherever it was killed: once mended, either all is there still or no file, nor the index, holds the word."""
     states, calls = reference(nursery, template, fast, "purge")
-    places = [("file", n) for n in range(1, calls["file"] + 1)] + [("sql", n) for n in range(1, calls["sql"] + 1, 3)]
+    places = [("file", n) for n in range(1, calls["file"] + 1)] + [
+        ("sql", n) for n in range(1, calls["sql"] + 1, 3 if THOROUGH else 9)
+    ]
     gone = 0
     for kind, n in places:
         root = fast / "killed"
@@ -247,7 +252,7 @@ class Ledger:
         self.contents.update({memory_id: memory.content for memory_id, memory in now.items()})
 
 
-@pytest.mark.parametrize("seed", range(40 if TORTURE else 4))
+@pytest.mark.parametrize("seed", range(40 if TORTURE else sampled(4)))
 def test_killed_at_any_time(seed: int, nursery: Nursery, fast: Path) -> None:
     """Several writers in a row on one store, each killed some milliseconds after it said something."""
     dice, ledger = random.Random(seed), Ledger()
@@ -314,7 +319,8 @@ def test_any_call_may_fail(
     shutil.copytree(template, fast / "good")
     assert run(fast / "good", 0) == (None, False)
     before, after = truth(template / "alice"), truth(fast / "good" / "alice")
-    for n in range(1, 400):
+    first, step = (1, 1) if THOROUGH else (1 + list(OPERATIONS).index(operation) % 2, 2)
+    for n in range(first, 400, step):
         root = fast / "bad"
         shutil.copytree(template, root)
         problem, failed = run(root, n)

@@ -15,8 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TORTURE, count_cases, elements, same_as_rebuilt, tracked, wait_for_tick, write_by_hand
-from hypothesis import given, settings
+from conftest import TORTURE, cases, count_cases, elements, same_as_rebuilt, tracked, wait_for_tick, write_by_hand
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import Memory, MemoryStore, config, open_store
@@ -621,7 +621,7 @@ def test_dates_that_cannot_be_read_are_explained_and_left(written: Any, store: M
 
 
 @given(st.datetimes(datetime(1971, 1, 2), datetime(2999, 12, 31)))
-@settings(max_examples=200)
+@cases(200)
 def test_a_written_date_is_read_as_it_was_meant(moment: datetime) -> None:
     day = moment.replace(hour=0, minute=0, second=0, microsecond=0, tzinfo=UTC)
     month = ("January February March April May June July August September October November December").split()
@@ -798,7 +798,7 @@ def test_the_command_says_where_it_keeps_what_was(store: MemoryStore, capsys: py
 
 
 @given(st.binary(max_size=200), st.sampled_from(["mem_a", "mem_b", "x.y"]))
-@settings(max_examples=200)
+@cases(200)
 def test_ids_change_in_the_front_matter_alone(rest: bytes, old: str) -> None:
     body = b"\n# About " + old.encode() + b"\n" + rest
     data = f"---\r\nmemory_id: {old}\r\nsources: [{old}, {old}x, a-{old}]\r\n---\r\n".encode() + body

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from conftest import TORTURE, content_of, elements, fast_folder, left_over, same_as_rebuilt, write_by_hand
+from conftest import TORTURE, content_of, elements, fast_folder, left_over, same_as_rebuilt, sampled, write_by_hand
 from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, precondition, rule
@@ -1054,7 +1054,7 @@ def _first(world: World, memory_id: str) -> bytes | None:
 
 
 StoreMachine.TestCase.settings = settings(
-    max_examples=1000 if TORTURE else 55,
+    max_examples=1000 if TORTURE else sampled(55),
     stateful_step_count=80 if TORTURE else 40,
     print_blob=True,
     report_multiple_bugs=False,

@@ -7,7 +7,7 @@ from pathlib import Path
 from random import Random
 
 import pytest
-from conftest import TORTURE, count_cases
+from conftest import TORTURE, count_cases, sampled
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
@@ -80,7 +80,7 @@ def _plain_id(raw: bytes) -> bytes:
     return str(json.loads(raw).get("memory_id")).encode("utf-8", "replace")
 
 
-@settings(max_examples=4000 if TORTURE else 40, phases=GENERATE)
+@settings(max_examples=4000 if TORTURE else sampled(40), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_a_spoilt_file(seed: int, world: World) -> None:
     dice = Random(seed)
@@ -107,7 +107,7 @@ def test_a_spoilt_file(seed: int, world: World) -> None:
     count_cases("tests/fuzz/test_files.py::test_a_spoilt_file", 4)
 
 
-@settings(max_examples=1500 if TORTURE else 15, phases=GENERATE)
+@settings(max_examples=1500 if TORTURE else sampled(15), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_what_is_no_file(seed: int, world: World) -> None:
     """A link, a pipe, a socket or a folder where a file should be: never followed, never waited for."""
@@ -166,7 +166,7 @@ def test_a_folder_that_is_none(place: str, kind: str, world: World) -> None:
     count_cases("tests/fuzz/test_files.py::test_a_folder_that_is_none", 7)
 
 
-@settings(max_examples=2000 if TORTURE else 15, phases=GENERATE)
+@settings(max_examples=2000 if TORTURE else sampled(15), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_spoilt_twice_mended_twice(seed: int, world: World) -> None:
     """`doctor --fix` ends, and what it mended stays mended; what it cannot mend it leaves to the byte."""

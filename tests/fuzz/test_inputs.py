@@ -10,7 +10,7 @@ from random import Random
 
 import pytest
 from cli.conftest import EXECUTABLE
-from conftest import TORTURE, count_cases
+from conftest import TORTURE, count_cases, sampled
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -34,7 +34,7 @@ FORMS: dict[str, bytes] = {
 }
 
 
-@settings(max_examples=3000 if TORTURE else 30, phases=GENERATE)
+@settings(max_examples=3000 if TORTURE else sampled(30), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_imports(seed: int, world: World) -> None:
     """A broken file changes nothing, or what was read of it is whole; nothing that was there before is lost."""
@@ -79,7 +79,7 @@ def versions(world: World, dice: Random) -> list[bytes]:
     return [spoiling.spoilt(data, dice) if at == number or number == 3 else data for at, data in enumerate(made)]
 
 
-@settings(max_examples=3000 if TORTURE else 40, phases=GENERATE)
+@settings(max_examples=3000 if TORTURE else sampled(40), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_the_merge_driver(seed: int, world: World) -> None:
     """It merges, leaves a conflict, or refuses and leaves our version as it is; a record of a readable side never goes."""
@@ -151,7 +151,7 @@ OPERATORS = st.sampled_from(
 )
 
 
-@settings(max_examples=5000 if TORTURE else 25)
+@settings(max_examples=5000 if TORTURE else sampled(25))
 @given(question=st.lists(OPERATORS | st.text(max_size=6), max_size=12).map(" ".join) | st.text(max_size=200))
 def test_questions(question: str, world: World) -> None:
     """Any text is a legal question; what full text is asked is always quoted."""
@@ -163,7 +163,7 @@ def test_questions(question: str, world: World) -> None:
     assert shown.code == 0, shown.err
 
 
-@settings(max_examples=400 if TORTURE else 12, phases=GENERATE)
+@settings(max_examples=400 if TORTURE else sampled(12), phases=GENERATE)
 @given(seed=st.integers(0, 2**40))
 def test_arguments(seed: int, world: World) -> None:
     """Ids, paths, times and names from the command line."""

@@ -16,7 +16,8 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 import pytest
-from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, tracked
+from cli.answering import program
+from conftest import TORTURE, count_cases, elements, fast_folder, same_as_rebuilt, sampled, tracked
 
 from memctl import MemoryStore, open_store
 from memctl.core.formats import document
@@ -61,8 +62,8 @@ def ok(folder: Path, *arguments: str) -> bool:
 
 
 def memctl(folder: Path, *arguments: str, code: int = 0) -> str:
-    """Run the executable as alice on the store that holds the folder."""
-    call = [MEMCTL, "--store", str(folder.parent), "--user", folder.name, *arguments]
+    """Run the command as alice on the store that holds the folder."""
+    call = [program(), "--store", str(folder.parent), "--user", folder.name, *arguments]
     done = subprocess.run(call, cwd=folder, capture_output=True, check=False, text=True)
     assert done.returncode == code, f"{arguments}: {done.returncode}\n{done.stdout}{done.stderr}"
     return done.stdout + done.stderr
@@ -943,7 +944,7 @@ def test_line_ends_of_a_checkout_make_no_difference(tmp_path: Path) -> None:
 
 # Random histories
 
-HISTORIES = int(os.environ.get("MEMCTL_TORTURE_HISTORIES", "60")) if TORTURE else 2
+HISTORIES = int(os.environ.get("MEMCTL_TORTURE_HISTORIES", "60")) if TORTURE else sampled(2)
 STEPS = 25
 
 BRANCHES = ("main", "laptop", "phone")

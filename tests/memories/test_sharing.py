@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.answering import program
 from conftest import same_as_rebuilt, tracked
 from hypothesis import given
 from hypothesis import strategies as st
@@ -198,7 +198,7 @@ def test_opening_checks_names(tmp_path: Path, shared: Shared, environment: Mappi
 
 
 def memctl(tmp_path: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    call = [str(Path(sys.executable).with_name("memctl")), "--store", str(tmp_path / "store"), "--user", "alice"]
+    call = [program(), "--store", str(tmp_path / "store"), "--user", "alice"]
     return subprocess.run([*call, *arguments], capture_output=True, text=True, check=False)
 
 

@@ -7,8 +7,8 @@ import json
 import os
 import socket
 import subprocess
-import sys
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from cli.answering import program
 
 from memctl import open_store
 from memctl.context import tokens
@@ -112,6 +113,12 @@ def proxy(monkeypatch: pytest.MonkeyPatch) -> Iterator[Heard]:
         yield heard
 
 
+@pytest.fixture
+def hurried(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the pauses between attempts."""
+    monkeypatch.setattr(time, "sleep", lambda seconds: None)
+
+
 def embed(url: str) -> None:
     OpenAIEmbedder("m", base_url=url, api_key=KEY, timeout=5).embed([TEXT])
 
@@ -158,6 +165,7 @@ def test_also_over_the_newer_protocol(ask: Ask, proxy: Heard) -> None:
 
 
 @clients
+@pytest.mark.usefixtures("hurried")
 @pytest.mark.parametrize(
     "host", ["localhost", "127.0.0.1", "0.0.0.0", "[::1]", "ollama.localhost", "localhost.", "127.1"]
 )
@@ -168,6 +176,7 @@ def test_also_with_tls(ask: Ask, host: str, proxy: Heard) -> None:
 
 
 @clients
+@pytest.mark.usefixtures("hurried")
 def test_a_proxy_never_carries_what_it_could_read(ask: Ask, proxy: Heard) -> None:
     with pytest.raises(ProviderError):
         ask("http://model.invalid/v1")
@@ -186,7 +195,7 @@ def test_at_the_command_line(proxy: Heard, server: Heard, tmp_path: Path) -> Non
     }  # fmt: skip
 
     def memctl(*arguments: str) -> str:
-        command = [str(Path(sys.executable).with_name("memctl")), *arguments]
+        command = [program(), *arguments]
         done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
         assert done.returncode == 0, done.stderr
         return done.stdout + done.stderr

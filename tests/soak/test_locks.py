@@ -12,7 +12,6 @@ import json
 import os
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from dataclasses import asdict, replace
 from pathlib import Path
 
 import pytest
+from cli.answering import program
 from conftest import TORTURE, count_cases, left_over, same_as_rebuilt
 from failing.test_concurrency import Player, held
 
@@ -30,7 +30,6 @@ from memctl.errors import LockedError, StorageError
 from memctl.storage.files import lock, sessions
 from memctl.storage.files.lock import Holder
 
-EXECUTABLE = str(Path(sys.executable).with_name("memctl"))
 DEATHS = 200 if TORTURE else 5
 ELSEWHERE = Holder(4242, "other-host", "memctl", "2026-11-21T09:00:00Z", "another-boot", "77")
 
@@ -64,7 +63,7 @@ def shared(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def run(root: Path, *line: str) -> subprocess.CompletedProcess[str]:
     variables = {**os.environ, "MEMCTL_STORE": str(root), "MEMCTL_USER": "alice", **environment(root)}
-    return subprocess.run([EXECUTABLE, *line], env=variables, capture_output=True, text=True, check=False)
+    return subprocess.run([program(), *line], env=variables, capture_output=True, text=True, check=False)
 
 
 def sign(path: Path, holder: Holder) -> None:
@@ -92,7 +91,7 @@ def test_dead_holders(root: Path, store: MemoryStore) -> None:
     for number in range(DEATHS):
         with held(root) as holder:
             path = store.folder.lock
-            assert json.loads(path.read_text())["pid"] == holder.process.pid
+            assert json.loads(path.read_text())["pid"] == holder.pid
         assert Holder(**json.loads(path.read_text())).gone
         assert lock.examine(path) == ""
         store.add(f"After death number {number}")
@@ -159,9 +158,8 @@ def test_a_forked_child_keeps_no_lock(store: MemoryStore) -> None:
 def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
     """Stopped: whoever waits is told who it is, since when, and what to do; reading goes on; when it wakes, all go on."""
     with held(root) as holder:
-        pid = holder.process.pid
-        holder.process.send_signal(signal.SIGSTOP)
-        os.waitid(os.P_PID, pid, os.WSTOPPED | os.WNOWAIT)
+        pid = holder.pid
+        holder.stop()
         for line in (("add", "Bob"), ("maintain",), ("undo",), ("feedback", store.all()[0].memory_id, "up")):
             refused = run(root, *line)
             assert refused.returncode == 4, refused
@@ -172,9 +170,9 @@ def test_a_holder_that_hangs(root: Path, store: MemoryStore) -> None:
         told = run(root, "doctor")
         assert told.returncode == 0
         assert f".memctl/state/lock is held by test_concurrency.py (process {pid}" in told.stdout.replace(":", "")
-        holder.process.send_signal(signal.SIGCONT)
+        os.kill(holder.pid, signal.SIGCONT)
         holder.say()
-        assert holder.process.wait() == 0
+        assert holder.wait() == 0
     assert run(root, "add", "Bob").returncode == 0
     assert [problem for problem in examine(store) if problem.code == LOCKED] == []
     same_as_rebuilt(store)
@@ -279,9 +277,9 @@ def test_the_file_is_deleted_while_it_is_waited_for(root: Path, store: MemorySto
         path.unlink()
         with held(root) as second:
             first.say()
-            assert first.process.wait() == 0
-            assert json.loads(path.read_text())["pid"] == second.process.pid
-            with pytest.raises(LockedError, match=str(second.process.pid)):
+            assert first.wait() == 0
+            assert json.loads(path.read_text())["pid"] == second.pid
+            with pytest.raises(LockedError, match=str(second.pid)):
                 store.add("Bob")
     store.add("Bob")
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import given, settings
+from conftest import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.core import records
@@ -41,7 +42,7 @@ def read_and_check(data: bytes, form: str) -> None:
 
 @pytest.mark.parametrize("form", READABLE)
 @given(values=st.lists(VALUES, min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@cases(150)
 def test_any_json(form, values):
     read_and_check("\n".join(json.dumps(value) for value in values).encode(), form)
     read_and_check(json.dumps(values, indent=1).encode(), form)
@@ -49,7 +50,7 @@ def test_any_json(form, values):
 
 
 @given(st.binary(max_size=200), st.sampled_from(READABLE))
-@settings(max_examples=200, deadline=None)
+@cases(200)
 def test_any_bytes(data, form):
     read_and_check(data, form)
     read_and_check(b'{"content": "' + data, form)
@@ -61,7 +62,7 @@ LINES = st.sampled_from(
 
 
 @given(st.lists(LINES | st.text(max_size=5), max_size=15).map("".join) | st.text())
-@settings(max_examples=300, deadline=None)
+@cases(300)
 def test_any_note(text):
     try:
         note = notes.parsed(text.encode("utf-8", "replace"), "folder/note.md")

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import json
 import subprocess
-import sys
 from datetime import UTC, datetime
-from pathlib import Path
 
 import pytest
+from cli.answering import program
 
 from memctl import open_store
 from memctl.core.models import Memory
@@ -109,7 +108,7 @@ def test_lines_at_the_command_line(tmp_path, memctl_run):
 @pytest.fixture
 def memctl_run(tmp_path):
     def run(*given):
-        call = [str(Path(sys.executable).with_name("memctl")), "--store", str(tmp_path / "cli"), *given]
+        call = [program(), "--store", str(tmp_path / "cli"), *given]
         return subprocess.run(call, capture_output=True, text=True, check=True, timeout=60).stdout
 
     run("init")

@@ -6,7 +6,8 @@ import json
 from datetime import UTC, datetime
 
 import pytest
-from hypothesis import given, settings
+from conftest import cases
+from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl.core.formats import codec, document
@@ -76,7 +77,7 @@ def lines_of(memories, details=None) -> bytes:
 
 
 @given(STORES)
-@settings(max_examples=150, deadline=None)
+@cases(150)
 def test_any_record_survives_lines(memories):
     found = formats.read(lines_of(memories))
     assert found.problems == ()
@@ -85,7 +86,7 @@ def test_any_record_survives_lines(memories):
 
 
 @given(STORES, TEXTS)
-@settings(max_examples=150, deadline=None)
+@cases(150)
 def test_any_record_survives_the_documents_form(memories, user):
     text = writing.to_documents_form(memories, user)
     found = formats.read(text.encode())
@@ -94,7 +95,7 @@ def test_any_record_survives_the_documents_form(memories, user):
 
 
 @given(STORES, TEXTS)
-@settings(max_examples=50, deadline=None)
+@cases(50)
 def test_the_documents_form_is_a_memory_file(memories, user):
     """It may be laid into a store as it is."""
     parsed = document.parse(writing.to_documents_form(memories, user).encode())
