@@ -89,7 +89,7 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
         return None
     if subject.apart(one, pair.left, other, pair.right):
         return None
-    different = _turned(pair) or _opposite(pair) or _amounts(pair) or _values(pair)
+    different = _turned(pair) or _values(pair) or _opposite(pair) or _amounts(pair)
     if pair.opposed:
         return None if different else _denial(pair)
     return _within(pair, *different) if different else None
@@ -281,7 +281,8 @@ def _is_time(word: Word) -> bool:
 
 def _has_one_time(shared: Sequence[Word]) -> bool:
     """Whether something has one time: it is listed as such, or the subject is a thing and nobody's habit."""
-    listed = lexicon.stems("en", "attributes") | lexicon.stems("en", "single") | lexicon.words("zh", "attributes")
+    names = ("attributes", "single", "participles")
+    listed = frozenset().union(*(lexicon.stems(language, name) for language in ("en", "zh") for name in names))
     return subject.is_thing(shared) or any(word.stem in listed for word in shared)
 
 
@@ -291,6 +292,8 @@ def _values(pair: _Pair) -> _Difference | None:
     if not one or not other or len(one) + len(other) > 2 * MOST_WORDS or _verbs((*one, *other)):
         return None
     if _preposition(pair.one, one[0]) != _preposition(pair.other, other[0]):
+        return None
+    if _names_more(pair.one, one) or _names_more(pair.other, other):
         return None
     in_place = _is_in(pair.one, one[0]) and _is_in(pair.other, other[0])
     return (one, other) if in_place or _allows_one(pair, one[0]) else None
@@ -319,6 +322,13 @@ def _can_be_value(word: Word) -> bool:
     if word.kind == WORD:
         return word.stem not in lexicon.adjectives()
     return word.kind == NAME or (word.kind == QUANTITY and not _is_time(word))
+
+
+def _names_more(sentence: Sentence, words: _Words) -> bool:
+    """Whether some of the words that stand apart from the first ones are a name or an amount."""
+    begin = sentence.words.index(words[0])
+    row = set(sentence.words[begin : begin + len(words)])
+    return any(word.kind != WORD for word in words if word not in row)
 
 
 def _preposition(sentence: Sentence, word: Word) -> str:

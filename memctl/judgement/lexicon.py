@@ -53,7 +53,7 @@ def base(word: str) -> tuple[str, str]:
     return _snowball(word), ""
 
 
-_AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground shot born".split())
+_AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground shot born lives leaves".split())
 """Past forms that are as often a word of their own."""
 
 

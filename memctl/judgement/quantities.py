@@ -134,6 +134,8 @@ def _amount(match: re.Match[str]) -> Quantity | None:
     name = re.search(r"([A-Z][\w.+-]*)$", before)
     if unit not in UNITS and name and not unit:
         return Quantity(f"{VERSION}{name[1].lower()}", (number,), f"{name[1]} {match[0].strip()}")
+    if not unit and 1900 <= number <= 2099 and match["n"].isdigit():
+        return Quantity("date", (number, 0.0, 0.0), match[0].strip())
     return _measured(number, unit, match[0])
 
 
