@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import lru_cache
 
 from memctl.core.text.sentences import sentences
-from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, Sentence, Word, read
+from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
 
 _READ = 4_096
 
@@ -25,14 +26,42 @@ def said(text: str) -> tuple[Sentence, ...]:
 
 def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:
     """Equal for all sentences that can say the same: its words in no order."""
-    return tuple(sorted(sentence.form)) or ((sentence.text, ""),)
+    return tuple(sorted(_forms(plainly(sentence.words)))) or ((sentence.text, ""),)
+
+
+def plainly(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """The words of a sentence in its plainest construction: what somebody does, and a room's walls."""
+    return _owned(_active(words))
+
+
+def _active(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """ "The list was made by Ruth" as "Ruth made the list"; how it was done keeps its place at the end."""
+    by = next((at for at, word in enumerate(words) if word.key == "by"), 0)
+    verb = words[by - 1] if by > 1 else None
+    if verb is None or verb.mark != "ed" or by + 1 >= len(words):
+        return words
+    was = words[by - 2] if words[by - 2].stem == "be" else None
+    done_to = words[: by - 1 - (was is not None)]
+    end = next((at for at in range(by + 1, len(words)) if words[at].kind == PREPOSITION), len(words))
+    if not done_to or any(word.kind in (PREPOSITION, CONJUNCTION) for word in done_to):
+        return words
+    return (*words[by + 1 : end], replace(verb, mark="ed" if was else "s"), *done_to, *words[end:])
+
+
+def _owned(words: tuple[Word, ...]) -> tuple[Word, ...]:
+    """ "The walls of the study" as "the study's walls"."""
+    for at in range(1, len(words) - 1):
+        if words[at].key == "of" and words[at - 1].kind == words[at + 1].kind == WORD:
+            return (*words[: at - 1], replace(words[at + 1], mark="'s"), words[at - 1], *words[at + 2 :])
+    return words
 
 
 def same(one: Sentence, other: Sentence) -> bool:
     """Whether two sentences say the same."""
     if key(one) != key(other):
         return False
-    return one.form == other.form or _moved(one.words, other.words)
+    mine, theirs = plainly(one.words), plainly(other.words)
+    return _forms(mine) == _forms(theirs) or (len(mine) == len(theirs) and _moved(mine, theirs))
 
 
 def covers(one: str, other: str) -> bool:
