@@ -133,7 +133,7 @@ def _value(value: str | None, mode: str) -> Any:
 
 def _print_added(store: MemoryStore, added: Added) -> None:
     memory = added.memory
-    related = {"replaced": list(added.replaced), "near": list(added.near)}
+    related = {"replaced": list(added.replaced), "near": list(added.near), "contradicts": list(added.against)}
     render.document({"outcome": added.outcome, "memory": shapes.memory_json(memory), **related})
     sentences = {
         "added": f"added {memory.memory_id}",
@@ -141,5 +141,8 @@ def _print_added(store: MemoryStore, added: Added) -> None:
         "updated": f"updated {memory.memory_id}, superseding {', '.join(added.replaced)}",
     }
     render.say(sentences[added.outcome])
-    for near in added.near:
-        render.say(f"  similar to {near}: {plain.one_line(store.get(near).content, 80)}")
+    for word, ids in (("similar to", added.near), ("seems to contradict", added.against)):
+        for each in ids:
+            render.say(f"  {word} {each}: {plain.one_line(store.get(each).content, 80)}")
+    if added.against:
+        render.say("  `memctl conflicts` shows what differs, and how to settle it")

@@ -13,7 +13,6 @@ from memctl.core import provenance
 from memctl.core.formats import codec
 from memctl.core.models import CONSTRAINT, Memory
 from memctl.core.text.shortening import first_sentences
-from memctl.judgement.sameness import joined
 from memctl.reflections import extractive
 from memctl.reflections.extractive import Draft, Point
 
@@ -198,6 +197,8 @@ def bounded(value: float) -> float:
 def points_of(sources: Sequence[Memory], language: str) -> list[Point]:
     """The lessons of the episodes, or their texts, without repetitions: the first of each episode, then the second of
     each and so on, the weightiest episodes first."""
+    from memctl.judgement.sameness import joined
+
     ranked = sorted(sources, key=lambda m: (-extractive.worth(m), m.memory_id))
     lessons = [[(m, text) for text in texts(m.metadata.get("lessons")) or [m.content]] for m in ranked]
     said = [pair for turn in zip_longest(*lessons) for pair in turn if pair]

@@ -28,13 +28,14 @@ class Added:
     `outcome`: `added`; `mentioned` (the same text was there and was counted); `updated` (a fact with this key had
     another value, which is superseded); `skipped` (an import of something already imported); `purged` (an import of
     something that was purged, which does not come back); `candidate` (kept apart until it is confirmed). `near` lists
-    ids of memories that say almost the same.
+    ids of memories that say almost the same, `against` those that it seems to contradict; nothing is done about either.
     """
 
     outcome: str
     memory: Memory
     replaced: tuple[str, ...] = ()
     near: tuple[str, ...] = ()
+    against: tuple[str, ...] = ()
 
 
 class IdMaker:

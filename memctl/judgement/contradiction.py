@@ -156,7 +156,9 @@ def points(sentence: Sentence) -> Points:
     stems = frozenset(word.stem for word in words)
     excluded = [lexicon.opposites().get(s, frozenset()) | lexicon.exclusive().get(s, frozenset()) for s in stems]
     attributes = lexicon.words(sentence.language, "attributes")
-    single = {word.plain for word in words if word.plain in attributes} | {_verb(sentence)} & _single(sentence.language)
+    single = {word.plain for word in words if word.plain in attributes} | (
+        {lexicon.stem(_verb(sentence))} if _verb(sentence) in _single(sentence.language) else set()
+    )
     return Points(
         sentence,
         frozenset(word.key for word in words if word.kind != QUANTITY),
@@ -303,7 +305,7 @@ def _allows_one(pair: _Pair, value: Word) -> bool:
     """Whether both sentences give something that there is one of."""
     language = pair.one.language
     verb = _verb(pair.one)
-    if verb and verb == _verb(pair.other):
+    if verb and lexicon.stem(verb) == lexicon.stem(_verb(pair.other)):
         at = pair.one.words.index(value)
         passive = at > 1 and pair.one.words[at - 2].plain == verb and _preposition(pair.one, value)
         if verb in lexicon.words(language, "single") or (passive and verb in lexicon.words(language, "participles")):

@@ -8,9 +8,10 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
+from memctl.conflicts.service import Conflicts
 from memctl.core import guarding, records, sensitive, times
 from memctl.core.models import ACTIVE, Change, Memory, TextEdit
-from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, Added
+from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, UPDATED, Added
 from memctl.engine import Engine
 from memctl.errors import RefusedError
 from memctl.facts import rules
@@ -58,7 +59,15 @@ class Adding:
             added = replace(added, near=tuple(mid for mid in near if mid != added.memory.memory_id))
             return Change("add", tuple(puts), texts=tuple(files)), added
 
-        return self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
+        added = self._engine.apply(decide, now, on_secret=sensitive.ALLOW)
+        return replace(added, against=self._against(added, now)) if added.outcome in (ADDED, UPDATED) else added
+
+    def _against(self, added: Added, now: datetime) -> tuple[str, ...]:
+        """What the new memory seems to contradict, apart from what it replaced."""
+        if added.memory.status != ACTIVE:
+            return ()
+        rivals = Conflicts(self._engine).against(added.memory, now=now)
+        return tuple(rival.memory_id for rival in rivals if rival.memory_id not in added.replaced)
 
     def _new(self, memory: Memory, given: frozenset[str], now: datetime, *, own: bool = False) -> Memory:
         created = memory.created_at or now

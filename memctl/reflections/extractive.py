@@ -9,13 +9,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from memctl.conflicts import contradictions
 from memctl.core.models import Memory
 from memctl.core.text.language import language_of
 from memctl.core.text.shortening import first_sentences, shortened
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import terms
-from memctl.judgement.sameness import joined
 
 LONGEST_SUMMARY = {"en": 260, "zh": 110}
 
@@ -90,6 +88,8 @@ def draft(memories: Sequence[Memory], title: str = "") -> Draft:
 
 def _against(memories: Sequence[Memory]) -> Mapping[str, Sequence[str]]:
     """For each memory those that it seems to contradict."""
+    from memctl.conflicts import contradictions
+
     found: dict[str, list[str]] = {}
     for pair in contradictions.in_texts(memories):
         for one, other in (pair.ids, pair.ids[::-1]):
@@ -143,6 +143,8 @@ def worth(memory: Memory) -> float:
 
 def points(memories: Sequence[Memory]) -> list[Point]:
     """One point a record, those that say the same joined, most telling first. Being alike others counts a little."""
+    from memctl.judgement.sameness import joined
+
     bags = {memory.memory_id: _bag(memory.content) for memory in memories}
     common = Counter(term for bag in bags.values() for term in bag)
     ranked = sorted(
@@ -218,6 +220,8 @@ def _texts(value: object) -> list[str]:
 
 
 def _unique(items: Iterable[str]) -> list[str]:
+    from memctl.judgement.sameness import joined
+
     listed = list(items)
     return [listed[group[0]] for group in joined(listed)]
 
