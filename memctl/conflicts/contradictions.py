@@ -17,8 +17,10 @@ from itertools import combinations
 from memctl.core import kinds
 from memctl.core.models import ACTIVE, CANDIDATE, Memory
 from memctl.core.text.language import has_chinese
+from memctl.judgement.chinese import meeting
 from memctl.judgement.claims import claims
-from memctl.judgement.contradiction import POLARITY, VALUE, Clash, Points, clash, may_clash, points
+from memctl.judgement.contradiction import Points, clash, may_clash, points
+from memctl.judgement.difference import POLARITY, VALUE, Clash
 from memctl.judgement.wording import NAME, WORD, Sentence
 
 CANDIDATE_KIND, KEY = "candidate", "key"
@@ -176,6 +178,8 @@ def _compared(facts: Sequence[Memory], names: Iterable[str]) -> Iterator[Contrad
 
 
 def _content(claim: Sentence) -> frozenset[str]:
+    if claim.language == "zh":
+        return meeting(claim)
     return frozenset(word.key for word in claim.words if word.kind in (WORD, NAME))
 
 

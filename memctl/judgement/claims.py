@@ -45,7 +45,7 @@ def claims(text: str, aliases: frozenset[str] = frozenset()) -> tuple[Sentence, 
     """
     found: list[Sentence] = []
     for clause in list(_clauses(text[:LONGEST]))[:MOST]:
-        if not _OPEN.search(clause):
+        if has_chinese(clause) or not _OPEN.search(clause):
             found += (read(each, aliases) for each in (clause, *_implied(clause)))
     return tuple(claim for claim in found if claim.words)
 
@@ -65,7 +65,10 @@ def _clauses(text: str) -> Iterator[str]:
 
 
 def _parts(sentence: str) -> Iterator[str]:
-    """The clauses of a sentence; "on tape, not in the cloud" are two."""
+    """The clauses of a sentence; "on tape, not in the cloud" are two. A Chinese one is judged as a whole."""
+    if has_chinese(sentence):
+        yield sentence
+        return
     for part in _BREAK.split(sentence):
         claimed, denied, rest = part.partition(match[0]) if (match := _INSTEAD.search(part)) else (part, "", "")
         yield claimed

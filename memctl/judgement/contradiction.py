@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from memctl.judgement import lexicon, subject
+from memctl.judgement.chinese import chinese_clash, meeting
+from memctl.judgement.difference import POLARITY, VALUE, Clash
 from memctl.judgement.quantities import VERSION, Quantity
 from memctl.judgement.wording import (
     FILLER,
@@ -27,8 +29,6 @@ from memctl.judgement.wording import (
     Word,
 )
 
-POLARITY, VALUE = "polarity", "value"
-
 COST = {NAME: 3, QUANTITY: 3, WORD: 1, QUANTIFIER: 1, MODAL: 1}
 """How much a word that only one of the sentences has tells them apart; words of other kinds are not compared."""
 
@@ -37,24 +37,6 @@ DETAIL = 3
 
 MOST_WORDS = 3
 """Words of a value."""
-
-
-@dataclass(frozen=True)
-class Clash:
-    """In what two sentences exclude each other.
-
-    Args:
-        kind: `polarity` or `value`.
-        one: the words of the first that the `other` ones exclude; of a polarity, those that deny.
-        shared: the words that both have.
-        cost: how much else differs.
-    """
-
-    kind: str
-    one: tuple[Word, ...]
-    other: tuple[Word, ...]
-    shared: tuple[Word, ...]
-    cost: int = 0
 
 
 @dataclass(frozen=True)
@@ -82,7 +64,11 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     Args:
         other: the later of the two: what had never happened may have happened since.
     """
-    if one.language != other.language or _conditional(one) != _conditional(other):
+    if one.language != other.language:
+        return None
+    if one.language == "zh":
+        return chinese_clash(one, other)
+    if _conditional(one) != _conditional(other):
         return None
     pair = _matched(one, other)
     if not any(_is_content(word) for word in pair.shared) or _converse(pair):
@@ -153,7 +139,7 @@ class Points:
 def points(sentence: Sentence) -> Points:
     """What a sentence could clash with."""
     words = [word for word in sentence.words if word.kind in COST]
-    stems = frozenset(word.stem for word in words)
+    stems = meeting(sentence) if sentence.language == "zh" else frozenset(word.stem for word in words)
     excluded = [lexicon.opposites().get(s, frozenset()) | lexicon.exclusive().get(s, frozenset()) for s in stems]
     attributes = lexicon.words(sentence.language, "attributes")
     single = {word.plain for word in words if word.plain in attributes} | (
@@ -178,6 +164,8 @@ def _single(language: str) -> frozenset[str]:
 
 def may_clash(one: Points, other: Points) -> bool:
     """Whether comparing two sentences can find anything."""
+    if one.sentence.language == "zh":
+        return bool(one.stems & other.stems) or bool(one.excluded & other.stems)
     if one.sentence.denied != other.sentence.denied:
         no, yes = (one, other) if one.sentence.denied else (other, one)
         return len(no.keys - yes.keys) <= 2

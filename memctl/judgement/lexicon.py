@@ -6,6 +6,7 @@ import tomllib
 from collections.abc import Iterator, Mapping
 from functools import cache
 from importlib import resources
+from itertools import product
 from typing import Any
 
 from memctl.core.text.terms import terms
@@ -73,9 +74,9 @@ def groups(language: str, name: str) -> tuple[Words, ...]:
 
 
 @cache
-def rewritings(language: str) -> tuple[tuple[str, str], ...]:
+def rewritings(language: str, name: str = "rewritings") -> tuple[tuple[str, str], ...]:
     """Patterns of ways to say something, each with the plain way; they are tried in this order."""
-    return tuple((pattern, instead) for pattern, instead in _listed(language)["rewritings"])
+    return tuple((pattern, instead) for pattern, instead in _listed(language)[name])
 
 
 @cache
@@ -101,12 +102,40 @@ def adjectives() -> Words:
 def opposites() -> Mapping[str, Words]:
     """For a stem, those of the words that exclude it."""
     pairs = [frozenset(map(stem, line)) for line in _lines("antonyms.en.txt")]
-    pairs += [pair for language in ("en", "zh") for pair in groups(language, "opposites")]
+    pairs += [*groups("en", "opposites"), *_chinese_opposites()]
     found: dict[str, set[str]] = {}
     for pair in pairs:
         for word in pair:
             found.setdefault(word, set()).update(pair - {word})
     return {word: frozenset(others) for word, others in found.items()}
+
+
+def _chinese_opposites() -> Iterator[Words]:
+    for line in _lines("antonyms.zh.txt"):
+        stroke = line.index("/")
+        for word, other in product(line[:stroke], line[stroke + 1 :]):
+            yield frozenset((word, other))
+            yield frozenset((first_of("alike").get(word, word), first_of("alike").get(other, other)))
+
+
+@cache
+def first_of(name: str) -> Mapping[str, str]:
+    """For the words of a Chinese file with a group a line, the first of their group."""
+    found: dict[str, str] = {}
+    for line in _lines(f"{name}.zh.txt"):
+        for word in line:
+            found.setdefault(word, line[0])
+    return found
+
+
+@cache
+def chinese() -> Mapping[str, tuple[int, str]]:
+    """Common Chinese words: about how many are more frequent, and the class."""
+    found: dict[str, tuple[int, str]] = {}
+    for line in _lines("words.zh.txt"):
+        before = len(found)
+        found.update((word, (before, line[0])) for word in line[1:])
+    return found
 
 
 @cache

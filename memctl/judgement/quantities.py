@@ -6,6 +6,7 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
+from memctl.core.text.language import CHINESE
 from memctl.core.times import MONTHS, WEEKDAYS
 from memctl.judgement import lexicon
 
@@ -43,7 +44,8 @@ PLACE = 0xE000
 
 UNITS, NUMBER_WORDS, MEASURES = lexicon.units(), lexicon.numbers(), "|".join(lexicon.measures())
 
-_HAN = "零〇一二两三四五六七八九十百千"
+_DIGITS = "零〇一二两三四五六七八九"
+_HAN = f"{_DIGITS}十百千"
 _N = rf"(?:\d{{1,2}}|[{_HAN}]{{1,3}})"
 _MONTH = "|".join(f"{name}|{name[:3]}" for name in MONTHS)
 _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜里"
@@ -85,6 +87,12 @@ def _date(match: re.Match[str]) -> Quantity | None:
     return Quantity("date", value, match[0].strip())
 
 
+def _lunar(match: re.Match[str]) -> Quantity:
+    month, day = match["m"] or match["m2"], (match["d"] or match["d2"] or "").replace("廿", "二十").lstrip("初")
+    number = {"正": 1.0, "冬": 11.0, "腊": 12.0}.get(month) or _number(month)
+    return Quantity("lunar date", (number, _number(day)), match[0])
+
+
 def _month(name: str) -> float:
     return float(next(n for n, month in enumerate(MONTHS, 1) if month.startswith(name.lower()[:3])))
 
@@ -92,7 +100,8 @@ def _month(name: str) -> float:
 def _weekday(match: re.Match[str]) -> Quantity:
     name = match["day"].lower()
     day = "一二三四五六日".find({"天": "日"}.get(name, name)) if not name.isascii() else WEEKDAYS.index(name)
-    return Quantity("weekday", (float(day),), match[0].strip())
+    week = (match.groupdict().get("week") or "").replace("个", "")
+    return Quantity("weekday", (float(day), week) if week else (float(day),), match[0].strip())
 
 
 def _clock(match: re.Match[str]) -> Quantity | None:
@@ -156,15 +165,31 @@ def _word_amount(match: re.Match[str]) -> Quantity | None:
 
 
 def _chinese_amount(match: re.Match[str]) -> Quantity | None:
-    """`一个`, `一杯` is an article, not a number."""
+    """`一个`, `一杯` is an article, not a number; `十分` alone means "very"."""
     number = _number(match["n"]) * _MULTIPLES[match["mult"] or ""] + (0.5 if match["half"] else 0)
     unit = match["unit"]
-    if number == 1 and unit not in UNITS:
+    if (number == 1 and unit not in UNITS and unit not in _COUNTED_FROM_ONE) or match[0] == "十分":
         return None
     if match["half"] and unit == "月":
         unit = "个月"
     return _measured(number, unit, match[0])
 
+
+def _percent(match: re.Match[str]) -> Quantity:
+    return Quantity("percent", (_number(match["n"]),), match[0])
+
+
+def _height(match: re.Match[str]) -> Quantity:
+    """`一米七` is 1.7 m."""
+    rest = "".join(str(int(_number(digit))) for digit in match["rest"])
+    return Quantity("length", (float(f"{int(_number(match['n']))}.{rest}"),), match[0])
+
+
+def _bare_number(match: re.Match[str]) -> Quantity:
+    return Quantity("number of ", (_number(match["n"]) * _MULTIPLES[match["mult"] or ""],), match[0])
+
+
+_COUNTED_FROM_ONE = ("层", "楼", "期", "室")
 
 _MULTIPLES = {"": 1.0, "k": 1e3, "m": 1e6, "thousand": 1e3, "million": 1e6, "万": 1e4, "亿": 1e8}
 
@@ -177,15 +202,30 @@ def _number(text: str | None) -> float:
         return float(text)
     if text.isascii():
         return float(NUMBER_WORDS.get(text.lower(), 1))
-    total, digit = 0, 0
-    for character in text:
-        place = {"十": 10, "百": 100, "千": 1000}.get(character)
-        if place:
-            total += (digit or 1) * place
-            digit = 0
-        else:
-            digit = "零一二三四五六七八九".find({"〇": "零", "两": "二"}.get(character, character))
-    return float(total + digit)
+    return 0.5 if text == "半" else _chinese_number(text)
+
+
+_PLACES = {"十": 10, "百": 100, "千": 1000, "万": 10000}
+
+
+def _chinese_number(text: str) -> float:
+    """The number of Chinese numerals; `三千五` is 3500, `一九八四` is 1984."""
+    digits = [_DIGIT_VALUES.find(character) // 2 for character in text]
+    if len(text) > 1 and min(digits) >= 0:
+        return float("".join(map(str, digits)))
+    total, part, place = 0, 0, 1
+    for character, digit in zip(text, digits, strict=True):
+        if digit >= 0:
+            part = digit
+            place = 1 if digit == 0 else place
+            continue
+        place = _PLACES[character]
+        total = (total + part) * place if place == 10000 else total + (part or 1) * place
+        part, place = 0, place // 10
+    return float(total + part * max(place, 1))
+
+
+_DIGIT_VALUES = "零〇一一二两三三四四五五六六七七八八九九"
 
 
 def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
@@ -203,31 +243,43 @@ def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
     )
     yield re.compile(rf"\b(?P<name>{_MONTH})\s+(?P<y>\d{{4}})\b", i), _date
     yield re.compile(rf"(?<=\b(?:in|of|by)\s)(?P<name>{'|'.join(m.title() for m in MONTHS)})\b"), _date
+    day = rf"初[{_DIGITS}十]|廿[{_DIGITS}]|[{_HAN}]{{2,3}}(?![个次天])"
+    lunar = rf"(?:农历|阴历|旧历)(?P<m>正|冬|腊|{_N})月(?P<d>{day})?"
+    yield re.compile(rf"{lunar}|(?P<m2>正|腊|{_N})月(?P<d2>初[{_DIGITS}十])"), _lunar
     yield (
-        re.compile(rf"(?:(?P<y>\d{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"),
+        re.compile(
+            rf"(?:(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年\s*)?(?<![个半])(?P<m>{_N})\s*月(?:份)?(?:\s*(?P<d>{_N})\s*[日号])?"
+        ),
         _date,
     )
-    yield re.compile(r"(?P<y>\d{4})\s*年"), _date
+    yield re.compile(rf"(?<=月)(?P<d>{_N})[号日]"), _date
+    yield re.compile(rf"(?P<y>\d{{4}}|[{_DIGITS}]{{4}})\s*年"), _date
     yield (
         re.compile(rf"\b(?:every |each )?(?P<day>{'|'.join(WEEKDAYS)})s?\b", i),
         _weekday,
     )
-    yield re.compile(r"[每逢]?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
+    yield re.compile(r"[每逢]?(?P<week>(?:上+|下+|这|本)个?)?(?:周|星期|礼拜)(?P<day>[一二三四五六日天])"), _weekday
     part = r"\s*(?P<part>[ap]\.?m\b\.?|(?:in the |at |this )?(?:morning|afternoon|evening|night)\b)"
     yield re.compile(rf"\b(?P<past>half|quarter) (?P<way>past|to) (?P<h>\d{{1,2}}|{_HOURS})\b(?:{part})?", i), _clock
-    yield re.compile(rf"\b(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
+    yield re.compile(rf"(?P<part>{_DAYPART})\s*(?P<h>\d{{1,2}})[:：](?P<min>\d{{2}})(?!:?\d)"), _clock
+    yield re.compile(rf"(?<![^\W{CHINESE}])(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
     yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?: o'clock)?{part}", i), _clock
     yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
     yield re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
     clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
     yield re.compile(clock), _bare_hour
     amount = (
-        rf"(?P<currency>[€$£¥])?\s?(?<![\w.-])(?P<n>{_NUMBER})(?![\w]*-\w)(?:\s*(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
+        rf"(?P<currency>[€$£¥])?\s?(?<![^\W{CHINESE}])(?<![.-])(?P<n>{_NUMBER})(?![\w]*-\w)(?:\s*(?P<mult>k|m|thousand|million|万|亿)(?![a-z]))?"
         rf"(?:[\s-]*(?!{_NO_UNIT})(?P<unit>{_UNIT_WORDS}|[a-z]+|{MEASURES})(?![a-z]))?(?![a-z\d])"
     )
     yield re.compile(amount, i), _amount
     yield re.compile(rf"\b(?P<n>{'|'.join(NUMBER_WORDS)})[\s-]+(?!{_NO_UNIT})(?P<unit>[a-z]+)\b", i), _word_amount
-    yield re.compile(rf"(?P<n>[{_HAN}]+)(?P<mult>[万亿])?(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)"), _chinese_amount
+    yield re.compile(rf"百分之(?P<n>[{_HAN}]+)"), _percent
+    yield re.compile(rf"(?P<n>[{_DIGITS}]{{1,2}})米(?P<rest>[{_DIGITS}]{{1,2}})"), _height
+    n = rf"(?P<n>[{_HAN}]+万?[{_HAN}]*|半)(?P<mult>[万亿])?"
+    yield re.compile(rf"{n}(?:个(?P<half>半))?(?P<unit>{MEASURES}|月)"), _chinese_amount
+    bare = rf"(?P<n>[{_DIGITS}]+(?:[万千百十][{_DIGITS}]*)+|十[{_DIGITS}])"
+    yield re.compile(rf"(?<![第双周]){bare}(?P<mult>[万亿])?"), _bare_number
 
 
 _READERS = tuple(_readers())

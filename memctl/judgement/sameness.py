@@ -12,7 +12,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
+from memctl.judgement.segmentation import says_when
 from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
 
 _READ = 4_096
@@ -106,7 +108,11 @@ def _forms(words: tuple[Word, ...]) -> list[tuple[str, str]]:
 
 
 def _may_move(words: tuple[Word, ...]) -> bool:
-    return words[0].kind in (PREPOSITION, CONJUNCTION) or any(word.kind == QUANTITY for word in words)
+    if words[0].kind in (PREPOSITION, CONJUNCTION) and (len(words) > 1 or not has_chinese(words[0].text)):
+        return True
+    if has_chinese(words[0].text):
+        return all(word.kind == QUANTITY or says_when(word.text) for word in words)
+    return any(word.kind == QUANTITY for word in words)
 
 
 def _listed(words: tuple[Word, ...], wanted: list[tuple[str, str]]) -> bool:

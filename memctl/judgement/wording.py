@@ -15,6 +15,7 @@ from functools import cache, cached_property, lru_cache
 from memctl.core.text.language import CHINESE, has_chinese
 from memctl.judgement import lexicon
 from memctl.judgement.quantities import BARE, PLACE, VERSION, Quantity, quantities
+from memctl.judgement.segmentation import class_of, segments
 
 WORD, NAME, QUANTITY, FILLER = "word", "name", "quantity", "filler"
 NEGATION, MODAL, QUANTIFIER, PREPOSITION = "negation", "modal", "quantifier", "preposition"
@@ -209,38 +210,56 @@ def _word(given: str, word: str, first: bool, subject: bool) -> Word:
 
 # Chinese
 
-
-@cache
-def _scanner() -> re.Pattern[str]:
-    lists = (*(f"{kind}s" for kind in CLASSES), "relatives", "attributes", "single", "exclusive", "opposites")
-    listed = {word for name in lists for word in lexicon.words("zh", name) if len(word) > 1}
-    longest = "|".join(map(re.escape, sorted(listed, key=lambda word: (-len(word), word))))
-    return re.compile(
-        rf"(?P<place>[\ue000-\uf8ff])|(?P<latin>[^\W_{CHINESE}]+(?:[-'./+_#][^\W_{CHINESE}]+)*)"
-        rf"|(?P<listed>{longest})|(?P<han>[{CHINESE}])"
-    )
+_CHINESE_TOKEN = re.compile(
+    rf"(?P<place>[\ue000-\uf8ff])|(?P<latin>[^\W_{CHINESE}]+(?:[-'./+_#][^\W_{CHINESE}]+)*\+*)|(?P<han>[{CHINESE}]+)"
+)
 
 
 def _chinese(text: str, held: list[Quantity]) -> list[Word]:
     found: list[Word] = []
-    verb = False
-    for match in _scanner().finditer(text):
-        token = match[0]
+    for match in _CHINESE_TOKEN.finditer(text):
         if match["place"]:
-            found.append(_measured(held[ord(token) - PLACE]))
-            continue
-        if match["latin"]:
-            found.append(_word(token, token.lower(), True, not verb))
-            continue
-        verb = verb or token == "是" or token in lexicon.words("zh", "single") or token in _CHINESE_VERBS
-        if token in lexicon.words("zh", "articles"):
-            continue
-        kind = next((k for k in CLASSES if token in lexicon.words("zh", f"{k}s")), WORD)
-        verb = verb or kind in (NEGATION, MODAL, PREPOSITION)
-        found.append(Word(token, token, "", token, kind, not verb))
-    return found
+            found.append(_measured(held[ord(match[0]) - PLACE]))
+        elif match["latin"]:
+            found.append(_word(match[0], match[0].lower(), True, False))
+        else:
+            found += [_chinese_word(word) for word in segments(match[0])]
+    verb = next((at for at, word in enumerate(found) if _begins_predicate(word, at, found)), len(found) - 1)
+    found = [replace(word, subject=at < verb) for at, word in enumerate(found)]
+    return _with_verb([word for word in found if word.text not in lexicon.words("zh", "articles")])
 
 
-_CHINESE_VERBS = frozenset(
-    "是 在 有 住 叫 用 吃 喝 爱 去 做 开 学 养 买 说 看 姓 要 会 喜 讨 生 来 当 打 写 读".split()
-)
+def _with_verb(words: list[Word]) -> list[Word]:
+    """A preposition at the end is a verb: `快递到了`."""
+    last = next((at for at in range(len(words) - 1, -1, -1) if words[at].kind != FILLER), None)
+    if last is not None and words[last].kind == PREPOSITION:
+        words[last] = replace(words[last], kind=WORD)
+    return words
+
+
+def _chinese_word(word: str) -> Word:
+    kind = next((kind for kind in CLASSES if word in lexicon.words("zh", f"{kind}s")), WORD)
+    key = lexicon.first_of("synonyms").get(_without_city(word), _without_city(word))
+    return Word(key, lexicon.first_of("alike").get(key, key), "", word, kind)
+
+
+def _without_city(word: str) -> str:
+    """Nanjing and the city of Nanjing are one; Jilin is a province too."""
+    short = word.removesuffix("市")
+    return short if class_of(word) == class_of(short) == "p" and short != "吉林" else word
+
+
+def _begins_predicate(word: Word, at: int, words: list[Word]) -> bool:
+    if word.kind == QUANTITY:
+        return at > 0 and word.quantity is not None and word.quantity.type not in TIMES
+    if word.kind in (NEGATION, MODAL, PREPOSITION):
+        return word.key not in ("和", "用")
+    if word.text in lexicon.words("zh", "adverbs") or word.text[0] in "每隔":
+        return at > 0
+    if word.text in "是在有":
+        return True
+    noun = at > 0 and words[at - 1].text in _BEFORE_NOUNS
+    return not noun and (word.text in lexicon.words("zh", "single") or (at > 0 and class_of(word.text) == "v"))
+
+
+_BEFORE_NOUNS = frozenset("的个位名只条家这那每")

@@ -1,0 +1,97 @@
+"""The words of Chinese text, which has no blanks between them: those that are together the most frequent."""
+
+from __future__ import annotations
+
+from functools import cache
+from math import log
+
+from memctl.judgement import lexicon
+
+LISTS = """
+negations modals quantifiers prepositions conjunctions pronouns fillers articles relatives attributes single
+exclusive times past verbs places characters others questions bounds listed
+denying adverbs weak partial conditional
+""".split()
+
+UNKNOWN, LISTED, FREQUENCY = 12.0, 5.0, 2.3
+"""What a character in no list costs, what a word of our own lists does, and the most frequent word."""
+
+
+def segments(text: str) -> list[str]:
+    """The words of a run of Chinese characters."""
+    best: list[tuple[float, int]] = [(0.0, 0)]
+    for end in range(1, len(text) + 1):
+        begins = range(max(0, end - _longest()), end)
+        best.append(min((best[begin][0] + _cost(text[begin:end]), begin) for begin in begins))
+    found: list[str] = []
+    end = len(text)
+    while end:
+        found.append(text[best[end][1] : end])
+        end = best[end][1]
+    return _with_names(_joined(found[::-1]))
+
+
+def _joined(words: list[str]) -> list[str]:
+    """With characters in a row that are in no list as one word: a name, or a rare word."""
+    found: list[str] = []
+    rare = False
+    for word in words:
+        was, rare = rare, len(word) == 1 and word not in _own() and "\u4e00" <= word <= "\u9fff"
+        if was and rare:
+            found[-1] += word
+        else:
+            found.append(word)
+    return found
+
+
+def class_of(word: str) -> str:
+    """a adjective, n noun, p place, t time, v verb, x other; empty where it is not known."""
+    if word in lexicon.words("zh", "verbs") or word in lexicon.words("zh", "separable"):
+        return "v"
+    if word in lexicon.words("zh", "relatives"):
+        return "n"
+    return lexicon.chinese().get(word, (0, ""))[1]
+
+
+def says_when(word: str) -> bool:
+    return word in lexicon.words("zh", "times") or class_of(word) == "t"
+
+
+def _cost(word: str) -> float:
+    if word in _own():
+        return LISTED + (len(word) == 1)
+    if word in lexicon.chinese() and word not in lexicon.words("zh", "divided"):
+        return FREQUENCY + log(lexicon.chinese()[word][0] + 2)
+    return UNKNOWN if len(word) == 1 else 1e6
+
+
+@cache
+def _own() -> frozenset[str]:
+    grouped = {*lexicon.opposites(), *lexicon.first_of("alike"), *lexicon.first_of("synonyms")}
+    listed = frozenset().union(*(lexicon.words("zh", name) for name in LISTS), lexicon.words("zh", "separable"))
+    return listed | {word for word in grouped if not word.isascii()}
+
+
+@cache
+def _longest() -> int:
+    return max(map(len, _own()))
+
+
+def _with_names(words: list[str]) -> list[str]:
+    """With names of two characters as one word: a surname behind 小, 老, 阿 or before a title."""
+    found: list[str] = []
+    for word in words:
+        if found and len(found[-1]) == len(word) == 1 and _is_name(found[-1], word):
+            found[-1] += word
+        else:
+            found.append(word)
+    return found
+
+
+def _is_name(one: str, two: str) -> bool:
+    return (one in "小老阿" or two in lexicon.words("zh", "titles")) and not _grammatical(one + two)
+
+
+def _grammatical(pair: str) -> bool:
+    lists = ("negations", "modals", "quantifiers", "prepositions", "pronouns", "fillers", "articles")
+    return any(character in lexicon.words("zh", name) for character in pair for name in lists)

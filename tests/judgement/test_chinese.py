@@ -1,0 +1,186 @@
+"""What Chinese sentences say to each other: minimal pairs of both verdicts, and changes that must never go unseen."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from memctl.judgement import lexicon, sameness
+from memctl.judgement.claims import claims
+from memctl.judgement.contradiction import clash, may_clash, points
+from memctl.judgement.quantities import quantities
+from memctl.judgement.segmentation import segments
+
+
+def excludes(one: str, other: str) -> bool:
+    found = [(a, b) for a in claims(one) for b in claims(other) if clash(a, b)]
+    assert all(may_clash(points(a), points(b)) for a, b in found), "looking first misses what comparing finds"
+    return bool(found)
+
+
+def joined(one: str, other: str) -> bool:
+    return sameness.covers(one, other) or sameness.covers(other, one)
+
+
+EXCLUDING = """
+小林信任他的合伙人。 | 小林不信任他的合伙人。
+外公1984年出生。 | 外公1986年出生。
+她是左撇子。 | 她是右撇子。
+备份文件加密存储。 | 备份文件不加密存储。
+民宿一共18张床。 | 民宿一共二十二张床。
+物业费每月三百二。 | 物业费每月四百五。
+房子是全款买的。 | 房子是贷款买的。
+老李把车卖了。 | 老李的车没卖。
+孩子听得懂英语。 | 孩子听不懂英语。
+打印机修好了。 | 打印机还没修好。
+我戒酒了。 | 我现在天天喝酒。
+大伯开货车。 | 大伯不会开车。
+我们团队从来不加班。 | 我们团队经常加班。
+用户已婚。 | 用户至今单身。
+我的猫是公的。 | 我的猫是母的。
+他属兔。 | 他属龙。
+数据库用的是PostgreSQL。 | 数据库用的是MySQL。
+公司总部在深圳。 | 公司总部在杭州。
+小赵支持搬办公室。 | 小赵反对搬办公室。
+小王比小李高。 | 小李比小王高。
+小李在银行上班。 | 小李在报社工作。
+单元测试一律用JUnit写。 | 单元测试全是用TestNG写的。
+他家有两套房。 | 他家只有一套房。
+发票五个工作日内开出。 | 发票最快也要一个月才开出。
+小雨的生日是农历八月十五。 | 小雨的生日是农历正月初三。
+任务每小时跑一次。 | 任务每天跑一次。
+我爸妈已经离婚了。 | 我爸妈感情很好，一直没离婚。
+"""
+
+COMPATIBLE = """
+小林信任他的合伙人。 | 小林不信任那家供应商。
+爸爸会游泳。 | 妈妈不会游泳。
+我喜欢喝茶。 | 我喜欢喝咖啡。
+我以前抽烟。 | 我不抽烟。
+去年房租三千。 | 今年房租三千五。
+他买了一条红裙子。 | 他买了一条白裙子。
+小王打算辞职。 | 小王没有辞职。
+如果下雨就不去。 | 下雨我们去了。
+有的员工加班。 | 有的员工不加班。
+会议三点开始。 | 会议下午三点开始。
+他1984年出生。 | 他1984年5月出生。
+客厅的灯是白色的。 | 卧室的灯是黄色的。
+新版支持暗色模式。 | 旧版不支持暗色模式。
+这台机器很贵。 | 那台机器很便宜。
+这批货走海运。 | 上一批货走空运。
+哥哥比我大三岁。 | 姐姐比我大五岁。
+甲比乙大。 | 乙比甲小。
+房租便宜。 | 房租不贵。
+我没去过日本。 | 我去过韩国。
+小何出生在成都。 | 小何在重庆工作。
+奶奶养过鸡。 | 奶奶不养鸡。
+猫不吃鱼吗？ | 猫吃鱼。
+三月的电费是120元。 | 四月的电费是95元。
+至少要五个人。 | 要八个人。
+"""
+
+SAME = """
+会议在晚上8点开始。 | 会议在晚上八点开始。
+快递站晚上21:00关门。 | 快递站晚上九点关门。
+每天早晨六点半跑步。 | 每日早晨6:30跑步。
+他体重七十公斤。 | 他体重70kg
+从家到公司要走两公里。 | 从家到公司要走2千米。
+工资是一万二。 | 工资是12000。
+他一九八四年出生。 | 他1984年出生。
+她是一名护士。 | 她是护士。
+用户住在杭州。 | 用户住在杭州市。
+数据库的端口是5432。 | 数据库端口是5432。
+服务器凌晨三点重启。 | 凌晨三点服务器重启。
+昨天夜里数据库挂了。 | 数据库昨天夜里挂了。
+我用Python写脚本。 | 我用 python 写脚本
+我老婆姓陈。 | 我妻子姓陈。
+"""
+
+DIFFERENT = """
+他借给我钱。 | 我借给他钱。
+小王骗了小李。 | 小王被小李骗了。
+他可以来。 | 他必须来。
+从上海到北京。 | 从北京到上海。
+上周一开会。 | 下周一开会。
+三千五的房租。 | 三千的房租。
+他是吉林省人。 | 他是吉林市人。
+他吃过饭。 | 他吃着饭。
+先吃饭后吃药。 | 先吃药后吃饭。
+他有两个孩子。 | 他有孩子。
+九月初三开学。 | 九月三号开学。
+周六只有员工能进。 | 员工只有周六能进。
+十几个人。 | 十个人。
+猫比狗贵。 | 狗比猫贵。
+"""
+
+
+def pairs(text: str) -> list[list[str]]:
+    return [line.split(" | ") for line in text.strip().splitlines()]
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(EXCLUDING))
+def test_excluding(one: str, other: str) -> None:
+    assert excludes(one, other)
+    assert excludes(other, one)
+    assert not joined(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(COMPATIBLE))
+def test_compatible(one: str, other: str) -> None:
+    assert not excludes(one, other)
+    assert not excludes(other, one)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(SAME))
+def test_same(one: str, other: str) -> None:
+    assert sameness.covers(one, other)
+    assert sameness.covers(other, one)
+    assert not excludes(one, other)
+
+
+@pytest.mark.parametrize(("one", "other"), pairs(DIFFERENT))
+def test_different(one: str, other: str) -> None:
+    assert not joined(one, other)
+
+
+@pytest.mark.parametrize(
+    ("text", "value"),
+    [("三千五", 3500), ("五百八十", 580), ("一百零五", 105), ("两万三", 23000), ("十五", 15), ("三万五千", 35000)],
+)
+def test_numbers(text: str, value: float) -> None:
+    assert [quantity.value for quantity in quantities(f"房租{text}")[1]] == [(value,)]
+
+
+def test_words() -> None:
+    assert segments("数据库昨天夜里挂了") == ["数据库", "昨天", "夜里", "挂", "了"]
+    assert segments("小柔住在桥南") == ["小柔", "住", "在", "桥南"]
+
+
+FRAMES = ("用户{}每天跑步", "小周的公司{}出口玩具", "服务器{}在北京机房", "我{}喜欢吃辣的菜")
+NEGATIONS = sorted(lexicon.words("zh", "negations"))
+OPPOSITES = sorted(
+    (word, other)
+    for word, others in lexicon.opposites().items()
+    for other in others
+    if not word.isascii() and not other.isascii()
+)
+
+
+@given(st.sampled_from(FRAMES), st.sampled_from(NEGATIONS))
+def test_a_negation_always_counts(frame: str, negation: str) -> None:
+    assert not joined(frame.format(""), frame.format(negation))
+
+
+@given(st.sampled_from(("他说这很{}", "小周的看法是{}", "这台机器{}了三年")), st.sampled_from(OPPOSITES))
+def test_an_opposite_always_counts(frame: str, pair: tuple[str, str]) -> None:
+    assert not joined(frame.format(pair[0]), frame.format(pair[1]))
+
+
+@given(
+    st.sampled_from(("房租每月{}元", "团队有{}个人", "会议{}点开始", "他{}年出生", "缓存{}分钟过期", "楼高{}米")),
+    st.integers(1, 2030),
+    st.integers(1, 2030),
+)
+def test_a_number_always_counts(frame: str, one: int, other: int) -> None:
+    assert joined(frame.format(one), frame.format(other)) == (one == other)
