@@ -103,12 +103,20 @@ def _clauses(sentence: Sentence) -> tuple[_Clause, ...]:
     only = any(_among(word, "only") for word in whole.words)
     cleft = "的是" in text
     subject = tuple(word for word in parts[0] if word.subject) if parts else ()
+    own = tuple(
+        (number == 0 or _names_subject(part)) and not _points_back(number, part) for number, part in enumerate(parts)
+    )
     return tuple(
         _Clause(part, whole, only, cleft, 0)
-        if number == 0 or _names_subject(part)
-        else _Clause((*subject, *part), whole, only, cleft, len(subject))
-        for number, part in enumerate(parts)
+        if is_own
+        else _Clause((*subject, *part[_points_back(number, part) :]), whole, only, cleft, len(subject))
+        for number, (part, is_own) in enumerate(zip(parts, own, strict=True))
     )
+
+
+def _points_back(number: int, part: Sequence[Word]) -> bool:
+    """Whether a later clause begins with a pronoun for the subject of the first."""
+    return number > 0 and bool(part) and part[0].key in ("其", "他", "她", "它")
 
 
 def _names_subject(words: Iterable[Word]) -> bool:

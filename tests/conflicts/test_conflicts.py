@@ -42,7 +42,7 @@ def found(*texts: str, **given: Any) -> list[contradictions.Contradiction]:
 
 @pytest.mark.parametrize(
     ("language", "held_out", "least"),
-    [("en", False, 0.96), ("en", True, 1.0), ("zh", False, 0.55), ("zh", True, 0.6)],
+    [("en", False, 0.96), ("en", True, 1.0), ("zh", False, 0.88), ("zh", True, 0.69)],
 )
 def test_labelled_pairs(language: str, held_out: bool, least: float) -> None:
     """Floors are what the rules reach; a third of the pairs was held out while they were written."""
@@ -51,7 +51,7 @@ def test_labelled_pairs(language: str, held_out: bool, least: float) -> None:
     wrong = [pair for pair, said in answers if said and not pair["contradiction"]]
     meant = [said for pair, said in answers if pair["contradiction"]]
 
-    assert len(wrong) <= (2 if language == "zh" else 0), "two facts that may both be true are called a contradiction"
+    assert wrong == [], "two facts that may both be true are called a contradiction"
     assert sum(meant) / len(meant) >= least
 
 
@@ -128,7 +128,7 @@ def test_what_a_person_settled_is_not_found_again() -> None:
 def test_a_subject_goes_on_into_the_next_clause() -> None:
     assert not found("Clara is a doctor, and she lives in Rome.", "Alice lives in Berlin.")
     assert not found("Clara hates rain, and she eats steak.", "Alice is vegetarian.")
-    #     assert not found("张丽娟是我的舅妈，其生日是 4 月 25 日。", "王静怡是我的表姐，其生日是 8 月 12 日。")
+    assert not found("张丽娟是我的舅妈，其生日是 4 月 25 日。", "王静怡是我的表姐，其生日是 8 月 12 日。")
 
 
 def test_what_never_happened_and_what_did() -> None:
