@@ -8,7 +8,7 @@ nothing would be missed, such as the arguments of a tool: there a commit's hash 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -96,6 +96,19 @@ def found(text: str, *, cautious: bool = False) -> list[Secret]:
     Args:
         cautious: take for a secret also what is often none.
     """
+    return list(_found_short(text, cautious) if len(text) <= _SHORT else _found(text, cautious))
+
+
+_SHORT = 64
+"""Characters of a text that may come again: the name of a field, a tag, a category."""
+
+
+@lru_cache(maxsize=4096)
+def _found_short(text: str, cautious: bool) -> Sequence[Secret]:
+    return _found(text, cautious)
+
+
+def _found(text: str, cautious: bool) -> Sequence[Secret]:
     from memctl.core.folding import folded
 
     reading = folded(text)
