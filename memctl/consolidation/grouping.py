@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -118,14 +118,20 @@ def saying_of(memory: Memory) -> Saying:
         if match["end"]:
             breaks.add(len(words))
             continue
-        given = match[0]
-        word = _folded(given, loud)
+        word, is_mark = _read(match[0], loud)
         if word in _FILLERS:
             continue
         words.append(word)
-        if _is_mark(given, word, loud):
+        if is_mark:
             marks.add(word)
     return Saying(memory, tuple(words), frozenset(breaks), telling(memory.content), frozenset(marks))
+
+
+@lru_cache(maxsize=16_384)
+def _read(given: str, loud: bool) -> tuple[str, bool]:
+    """A word for comparison, and whether it is a mark."""
+    word = _folded(given, loud)
+    return word, _is_mark(given, word, loud)
 
 
 def _folded(word: str, loud: bool) -> str:
