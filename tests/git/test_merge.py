@@ -91,7 +91,7 @@ def edited(memories: dict[int, Memory], changes: dict[int, dict | None]) -> dict
             fields = codec.encode(after.get(number, memory(number)))
             given = {name: value for name, value in change.items() if name != "extra"}
             known = codec.decode(fields)
-            after[number] = Memory(**{**vars(known), **given, "extra": {**known.extra, **change.get("extra", {})}})
+            after[number] = replace(known, **given, extra={**known.extra, **change.get("extra", {})})
     return after
 
 
