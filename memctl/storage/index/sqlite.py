@@ -328,6 +328,13 @@ class SqliteIndex:
         """Record ids with this ending."""
         return self._ids_like(f"*{_literal(suffix)}", limit)
 
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        """The last record ids that begin so; with `end` those whose last so many characters do."""
+        sql = """SELECT DISTINCT memory_id FROM entries WHERE substr(memory_id, ?, ?) = ? AND memory_id != ''
+        ORDER BY memory_id DESC LIMIT ?"""
+        arguments = (-end if end else 1, len(beginning), beginning, limit)
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, arguments)]
+
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
         """Record ids that end, or begin, with as many last characters of one of these."""
         ends = json.dumps([name[-length:] for name in ids])
