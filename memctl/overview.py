@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 
@@ -17,6 +17,7 @@ from memctl.storage.files.layout import UserFolder
 from memctl.store import MemoryStore
 
 CURVE_POINTS = 48
+_NEXT = 5
 LEAST_CURVE_DAYS, MOST_CURVE_DAYS = 90, 1000
 
 
@@ -64,29 +65,67 @@ class Portrait:
     curve_days: int
 
 
+@dataclass
+class _Counts:
+    """What is counted while the memories go by, of which a large store has more than should be held at once."""
+
+    statuses: Counter[str] = field(default_factory=Counter)
+    categories: Counter[str] = field(default_factory=Counter)
+    kinds: Counter[str] = field(default_factory=Counter)
+    tags: Counter[str] = field(default_factory=Counter)
+    oldest: datetime | None = None
+    newest: datetime | None = None
+    pinned: int = 0
+    needs_revision: int = 0
+    reflections: set[str] = field(default_factory=set)
+
+    def active(self, store: MemoryStore) -> Iterator[Memory]:
+        """The active memories; all are counted."""
+        for memory in store.engine.view().all():
+            self._count(store, memory)
+            if memory.status == ACTIVE:
+                self.categories[memory.category] += 1
+                self.kinds[memory.kind] += 1
+                self.tags.update(memory.tags)
+                yield memory
+
+    def _count(self, store: MemoryStore, memory: Memory) -> None:
+        self.statuses[memory.status] += 1
+        self.pinned += memory.pinned
+        self.needs_revision += memory.needs_revision
+        if memory.when:
+            self.oldest = min(self.oldest or memory.when, memory.when)
+            self.newest = max(self.newest or memory.when, memory.when)
+        if memory.summary_md_ref and (document := store.engine.readable_reflection(memory)[0]):
+            self.reflections.add(document.path)
+
+
+def _counted(store: MemoryStore, now: datetime) -> tuple[_Counts, list[policies.Forecast]]:
+    """The counts, and which memories fade next."""
+    counts = _Counts()
+    return counts, policies.next_to_fade(counts.active(store), now, store.decay.rules, _NEXT)
+
+
 def of_store(store: MemoryStore, now: datetime) -> Overview:
     """The overview of a store."""
     report = store.sync()
-    memories = store.all()
-    active = [memory for memory in memories if memory.status == ACTIVE]
-    dates = sorted(memory.when for memory in memories if memory.when)
-    documents = [d for m in memories if m.summary_md_ref and (d := store.engine.readable_reflection(m)[0])]
+    counts, next_to_fade = store.engine.healed(lambda: _counted(store, now))
     passages = store.engine.search.documents()
     runs = store.conversations.runs()
     return Overview(
         user=store.user,
         folder=str(store.folder.root),
-        total=len(memories),
+        total=counts.statuses.total(),
         trashed=len(store.engine.storage.trashed()),
-        statuses=Counter(memory.status for memory in memories),
-        categories=Counter(memory.category for memory in active),
-        kinds=Counter(memory.kind for memory in active),
-        tags=dict(Counter(tag for memory in active for tag in memory.tags).most_common()),
-        oldest=dates[0] if dates else None,
-        newest=dates[-1] if dates else None,
-        pinned=sum(memory.pinned for memory in memories),
-        needs_revision=sum(memory.needs_revision for memory in memories),
-        reflections=len({document.path for document in documents}),
+        statuses=counts.statuses,
+        categories=counts.categories,
+        kinds=counts.kinds,
+        tags=dict(counts.tags.most_common()),
+        oldest=counts.oldest,
+        newest=counts.newest,
+        pinned=counts.pinned,
+        needs_revision=counts.needs_revision,
+        reflections=len(counts.reflections),
         stale_reflections=store.reflections.stale(now),
         documents=len(passages),
         passages=sum(passages.values()),
@@ -96,7 +135,7 @@ def of_store(store: MemoryStore, now: datetime) -> Overview:
         index=report.index_state,
         index_path=str(store.engine.files.index.path),
         model=store.engine.embedder.name if store.engine.embedder else "none",
-        next_to_fade=policies.forecasts(active, now, store.decay.rules)[:5],
+        next_to_fade=next_to_fade,
     )
 
 
@@ -147,7 +186,7 @@ def _links(store: MemoryStore, memory: Memory) -> list[str]:
     ]
     links = [f"{what} {other}" for what, ids in named for other in ids]
     links += [f"superseded by {memory.superseded_by}"] if memory.superseded_by else []
-    return links + [f"used by {m.memory_id}" for m in store.all() if memory.memory_id in m.sources]
+    return links + [f"used by {m.memory_id}" for m in store.engine.view().all() if memory.memory_id in m.sources]
 
 
 def _sentence(operation: Operation, memory_id: str) -> str:

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from memctl.core.models import Change, Memory, Query, QueryResult, Reflection
     from memctl.core.operations import Operation
     from memctl.core.records import Added
-    from memctl.core.selection import Selection
+    from memctl.core.selection import Page, Selection
     from memctl.decay.service import Decay
     from memctl.documents.service import Documents
     from memctl.evaluation.service import Evaluations
@@ -200,6 +200,10 @@ class MemoryStore:
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
         """Records that fit, sorted; see `Selection`."""
         return self.engine.select(selection, now=now)
+
+    def page(self, selection: Selection, *, now: datetime | None = None) -> Page:
+        """As `select`, with how many there are beside those of `limit` and `offset`."""
+        return self.engine.page(selection, now=now)
 
     def all(self) -> list[Memory]:
         """Every record, whatever its status, in time order."""

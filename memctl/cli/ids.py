@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -15,6 +15,7 @@ from memctl.present import plain
 
 if TYPE_CHECKING:
     from memctl.core.models import Memory
+    from memctl.storage.ports.view import View
     from memctl.store import MemoryStore
 
 Offered = list[tuple[str, str]]
@@ -22,7 +23,6 @@ Offered = list[tuple[str, str]]
 
 _ROW = re.compile(r"@\d{1,6}")
 _MOST_OFFERED = 50
-_EVERY = 10_000_000
 _DESCRIBED = 60
 """Characters of a memory that describe its id in a shell."""
 
@@ -67,12 +67,15 @@ def shown_ids(store: MemoryStore, ids: Sequence[str], *, remember: bool = True) 
     Args:
         remember: the rows, for `@1` and so on; not in a dry run, which leaves no trace.
     """
-    from memctl.core.ids import SHOWN, shortened
-
     if remember:
         remember_rows(store, ids)
-    if not render.on_terminal():
-        return list(ids)
+    return _ends(store, ids) if render.on_terminal() else list(ids)
+
+
+def _ends(store: MemoryStore, ids: Sequence[str]) -> list[str]:
+    """The ends of ids, long enough to be unique in the store; the id itself where none is."""
+    from memctl.core.ids import SHOWN, shortened
+
     view = store.engine.view()
     ends = shortened([*view.ids_around(ids, SHOWN), *ids])
     return [name if len(ends[name]) > SHOWN and view.ids_starting(ends[name], 1) else ends[name] for name in ids]
@@ -97,9 +100,13 @@ def complete_trashed(incomplete: str) -> Offered:
     """Ids of what can be restored, for the shell."""
 
     def restorable(store: MemoryStore) -> Offered:
-        archived = (memory for memory in store.all() if memory.status == "archived")
+        from memctl.core.ids import shortened
+        from memctl.core.models import ARCHIVED, Filters
+        from memctl.core.selection import Selection
+
+        archived = store.select(Selection(Filters(statuses=(ARCHIVED,), expired=True)))
         memories = {m.memory_id: m for m in (*(each.memory for each in store.engine.storage.trashed()), *archived)}
-        return _fitting(memories.get, list(memories), incomplete)
+        return _fitting(memories.get, shortened(memories), incomplete)
 
     return _offered(restorable)
 
@@ -117,14 +124,25 @@ def _offered(find: Callable[[MemoryStore], Offered]) -> Offered:
 def _memories(store: MemoryStore, incomplete: str) -> Offered:
     if incomplete.startswith("@"):
         return _rows(store)
-    return _fitting(store.engine.view().get, store.engine.view().ids_starting("", _EVERY), incomplete)
+    view = store.engine.view()
+    ids = _candidates(view, incomplete)
+    return _fitting(view.get, dict(zip(ids, _ends(store, ids), strict=True)), incomplete)
 
 
-def _fitting(get: Callable[[str], Memory | None], ids: Sequence[str], incomplete: str) -> Offered:
+def _candidates(view: View, incomplete: str) -> list[str]:
+    """The newest ids that may be meant, however many there are: those that begin so, or whose end does."""
+    from memctl.core.ids import DRAWN, SHOWN
+
+    ids = view.newest_ids(incomplete, _MOST_OFFERED)
+    for end in range(SHOWN, DRAWN + 1):
+        if len(ids) < 2 * _MOST_OFFERED:  # an end is longer where two ids share it
+            ids += view.newest_ids(incomplete, _MOST_OFFERED, end=end)
+    return list(dict.fromkeys(ids))
+
+
+def _fitting(get: Callable[[str], Memory | None], ends: Mapping[str, str], incomplete: str) -> Offered:
     """The ids whose unique end, or else whole, starts with what was typed; the newest first."""
-    from memctl.core.ids import shortened
-
-    newest = sorted(shortened(ids).items(), reverse=True)
+    newest = sorted(ends.items(), reverse=True)
     fitting = [(end, name) for name, end in newest if end.startswith(incomplete)]
     fitting = fitting or [(name, name) for name, _ in newest if name.startswith(incomplete)]
     return [(typed, _description(get(name))) for typed, name in fitting[:_MOST_OFFERED]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
@@ -70,7 +71,8 @@ def list_memories(
     then, revision = inputs.time_or_revision(as_of)
     flags |= {"as_of": then, "valid_at": inputs.end_of_day(valid_at), "statuses": statuses}
     filters = inputs.filters(category, kind, tag, since, until, **flags)
-    selection = Selection(filters, subcategory, key, source, sort, ascending, None, 0)
+    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
+    selection = Selection(filters, subcategory, key, source, sort, ascending, limit or None, offset)
     if with_ and (trash or revision):
         raise UsageError("only the present memories of other users are listed", hint="Leave out --with.")
     with opened_with(with_) as (store, shared):
@@ -79,40 +81,40 @@ def list_memories(
             return
         inputs.check_filters(list(shared.stores.values()) if shared else [store], category, kind)
         if shared:
-            memories, origin = shared.select(selection), ""
+            everything = shared.select(replace(selection, limit=None, offset=0))
+            memories, total, origin = everything[selection.span], len(everything), ""
         else:
-            memories, origin = _selected(store, selection, revision)
-        _print(store, memories, limit, offset, "the records" if then else origin)
+            memories, total, origin = _selected(store, selection, revision)
+        _print(store, memories, total, offset, "the records" if then else origin)
 
 
-def _selected(store: MemoryStore, selection: Selection, revision: str) -> tuple[list[Owned], str]:
-    """The memories, and the revision that they are from."""
+def _selected(store: MemoryStore, selection: Selection, revision: str) -> tuple[list[Owned], int, str]:
+    """The memories of the page, how many all pages have, and the revision that they are from."""
     from memctl.core.models import Owned
 
     if not revision:
-        return [Owned(memory) for memory in store.select(selection)], ""
-    memories, past = store.history.select(selection, revision)
+        page = store.page(selection)
+        return [Owned(memory) for memory in page.memories], page.total, ""
+    memories, past = store.history.select(replace(selection, limit=None, offset=0), revision)
     render.degraded(past.warnings)
-    return [Owned(memory) for memory in memories], str(past)
+    return [Owned(memory) for memory in memories[selection.span]], len(memories), str(past)
 
 
 ON_A_TERMINAL = 50
 """How many memories a terminal shows without --limit; a program gets all."""
 
 
-def _print(store: MemoryStore, memories: Sequence[Owned], limit: int | None, offset: int, origin: str) -> None:
-    limit = limit if limit is not None or not render.on_terminal() else ON_A_TERMINAL
-    page = memories[offset : offset + limit if limit else None]
+def _print(store: MemoryStore, page: Sequence[Owned], total: int, offset: int, origin: str) -> None:
     if current.json:
-        render.print_json(shapes.list_json(page, total=len(memories), offset=offset, origin=origin))
+        render.print_json(shapes.list_json(page, total=total, offset=offset, origin=origin))
         return
     if origin:
         render.warn(f"as of: {origin}")
     rows = pages.memory_rows([owned.memory for owned in page], shown_ids(store, [owned.name for owned in page]))
     render.numbered_table(pages.MEMORY_COLUMNS, rows, right=(4,))
     end = offset + len(page)
-    if end < len(memories) and render.on_terminal():
-        render.say(f"{offset + 1}–{end} of {len(memories)}; more with --offset {end}")
+    if end < total and render.on_terminal():
+        render.say(f"{offset + 1}–{end} of {total}; more with --offset {end}")
 
 
 def _print_trash(store: MemoryStore) -> None:

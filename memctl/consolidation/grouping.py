@@ -14,7 +14,7 @@ import unicodedata
 from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -64,9 +64,9 @@ _TURNING = _CONDITIONS | frozenset(
 _HAN_NUMBERS = frozenset("〇零一二两三四五六七八九十百千万亿半")
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Saying:
-    """A memory and the words of its text.
+    """A memory and the words of its text; all memories are held as such at once.
 
     Args:
         words: in order, folded, without fillers.
@@ -77,8 +77,8 @@ class Saying:
 
     memory: Memory
     words: tuple[str, ...]
-    breaks: frozenset[int]
-    telling: frozenset[str]
+    breaks: tuple[int, ...]
+    telling: tuple[str, ...]
     marks: frozenset[str]
 
 
@@ -118,14 +118,20 @@ def saying_of(memory: Memory) -> Saying:
         if match["end"]:
             breaks.add(len(words))
             continue
-        given = match[0]
-        word = _folded(given, loud)
+        word, is_mark = _read(match[0], loud)
         if word in _FILLERS:
             continue
         words.append(word)
-        if _is_mark(given, word, loud):
+        if is_mark:
             marks.add(word)
-    return Saying(memory, tuple(words), frozenset(breaks), telling(memory.content), frozenset(marks))
+    return Saying(memory, tuple(words), tuple(breaks), tuple(telling(memory.content)), frozenset(marks))
+
+
+@lru_cache(maxsize=16_384)
+def _read(given: str, loud: bool) -> tuple[str, bool]:
+    """A word for comparison, and whether it is a mark."""
+    word = _folded(given, loud)
+    return word, _is_mark(given, word, loud)
 
 
 def _folded(word: str, loud: bool) -> str:
@@ -269,9 +275,10 @@ def _pair(one: Saying, other: Saying, least: float) -> Alike | None:
     a, b = one.memory, other.memory
     if (one.marks ^ other.marks) - _CONDITIONS or statement(a) != statement(b) or not _one_subject(a, b):
         return None
-    if len(one.telling & other.telling) < LEAST_SHARED:
+    about, others = frozenset(one.telling), frozenset(other.telling)
+    if len(about & others) < LEAST_SHARED:
         return None
-    shared = similarity(one.telling, other.telling)
+    shared = similarity(about, others)
     return Alike(a, b, shared) if shared >= least else None
 
 

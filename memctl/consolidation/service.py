@@ -14,7 +14,7 @@ from memctl.consolidation.plan import plan as planned
 from memctl.core import fuse, records, times
 from memctl.core.formats import reflections
 from memctl.core.formats.document import tombstones
-from memctl.core.models import ACTIVE, Change, Memory, Reflection
+from memctl.core.models import ACTIVE, Change, Filters, Memory, Reflection
 from memctl.core.sensitive import MASK
 from memctl.engine import Engine
 from memctl.errors import MemctlError, ProviderError, RefusedError, UsageError
@@ -102,7 +102,7 @@ class Consolidation:
         def decide(view: View) -> tuple[Change, ConsolidationReport]:
             plan = self._plan(view, now, () if pairs else parts, pairs or _still_same(view, advice))
             _check_pairs(view, pairs, plan)
-            refused = _fuse(plan.superseded, view) if not allow_mass_change else None
+            refused = _fuse(plan.superseded, view, now) if not allow_mass_change else None
             if refused and not dry_run:
                 raise refused
             plan, notes = _with_model_texts(plan, advice)
@@ -237,9 +237,10 @@ def _obstacle(kept: Memory, going: Memory, plan: Plan) -> str:
     return "it has a reflection of its own" if going.summary_md_ref else "it is named in two pairs"
 
 
-def _fuse(going: int, view: View) -> RefusedError | None:
+def _fuse(going: int, view: View, now: datetime) -> RefusedError | None:
     """Why so many memories are not superseded at once without `allow_mass_change`; None where they are."""
-    active = sum(memory.status == ACTIVE for memory in view.all()) if going else 0
+    every = Filters(statuses=(ACTIVE,), expired=True)
+    active = len(view.search.in_order(every, now, "created", ascending=True)) if going else 0
     return fuse.refusal(going, active, "merged into others", "memctl consolidate")
 
 

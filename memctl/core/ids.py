@@ -12,6 +12,8 @@ SHORTEST_ENDING = 4
 
 SHOWN = 6
 """Characters of an ending that are shown where fewer would do: it stays good while memories are added."""
+DRAWN = 12
+"""Characters at the end of an id made here that are drawn at random."""
 _MADE_HERE = re.compile(r"mem_\d{8}_[0-9a-f]{12}")
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -42,13 +42,30 @@ class Selection:
     limit: int | None = None
     offset: int = 0
 
+    @property
+    def span(self) -> slice:
+        """Of all that fit, what is on this page."""
+        return slice(self.offset, None if self.limit is None else self.offset + self.limit)
+
+
+@dataclass(frozen=True)
+class Page:
+    """The memories of one page, and how many all pages have."""
+
+    memories: Sequence[Memory]
+    total: int
+
 
 def select(memories: Iterable[Memory], chosen: Selection) -> list[Memory]:
     """The memories that fit, in order, paged; ties by id, which is the order in which they were written."""
+    return [*page(memories, chosen).memories]
+
+
+def page(memories: Iterable[Memory], chosen: Selection) -> Page:
+    """As `select`, with the number of all that fit."""
     selected = [m for m in memories if _fits(m, chosen)]
     selected.sort(key=lambda m: (SORTS[chosen.sort](m), m.memory_id), reverse=not chosen.ascending)
-    end = None if chosen.limit is None else chosen.offset + chosen.limit
-    return selected[chosen.offset : end]
+    return Page(selected[chosen.span], len(selected))
 
 
 def _fits(memory: Memory, chosen: Selection) -> bool:

@@ -8,7 +8,7 @@ nothing would be missed, such as the arguments of a tool: there a commit's hash 
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
 from typing import Any, NamedTuple, TypeVar
@@ -52,6 +52,11 @@ class Place(NamedTuple):
 _LONG, _LONG_CAUTIOUS = r"[A-Za-z0-9_.+/=:~-]{16,}", r"[A-Za-z0-9_.+/=:~-]{12,}"
 """No form is shorter; ordinary text holds few such runs."""
 
+_OWN = (
+    r"(?<![A-Za-z0-9_])mem_\d{8}_[0-9a-f]{12}(?![A-Za-z0-9_])|\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ"
+    r"|(?<=_hash: )[0-9a-f]{32}(?![^\n])"
+)
+"""Ids, times and hashes as memctl writes them, by the thousand."""
 _ELSEWHERE = (
     *"""密码 密碼 口令 密钥 密鑰 秘钥 金鑰 私钥 私鑰 令牌 權杖 凭证 憑證 凭据 憑據 授权码 授權碼 验证码 驗證碼
     通行证 通行證 助记词 助記詞 パスワード 暗証番号 비밀번호 пароль κωδικός المرور السر סיסמה סיסמא पासवर्ड รหัสผ่าน
@@ -96,6 +101,19 @@ def found(text: str, *, cautious: bool = False) -> list[Secret]:
     Args:
         cautious: take for a secret also what is often none.
     """
+    return list(_found_short(text, cautious) if len(text) <= _SHORT else _found(text, cautious))
+
+
+_SHORT = 64
+"""Characters of a text that may come again: the name of a field, a tag, a category."""
+
+
+@lru_cache(maxsize=4096)
+def _found_short(text: str, cautious: bool) -> Sequence[Secret]:
+    return _found(text, cautious)
+
+
+def _found(text: str, cautious: bool) -> Sequence[Secret]:
     from memctl.core.folding import folded
 
     reading = folded(text)
@@ -110,7 +128,9 @@ def _may_hold(text: str, cautious: bool) -> bool:
     """Whether it is worth to compile the rules, which takes longer than anything else here."""
     if any(begun in text for begun in ("://", "PRIVATE KEY", "AKIA", "ASIA")):
         return True
-    if re.search(_LONG_CAUTIOUS if cautious else _LONG, text):
+    if re.search(_LONG_CAUTIOUS if cautious else _LONG, text) and (
+        cautious or re.search(_LONG, re.sub(_OWN, " ", text))
+    ):
         return True
     lowered = text.lower().translate(_DIGITS_FOR_LETTERS)
     if not text.isascii() and any(name in lowered for name in _ELSEWHERE):

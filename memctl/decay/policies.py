@@ -10,6 +10,8 @@ import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from heapq import nsmallest
+from typing import Any
 
 from memctl.core import kinds, times
 from memctl.core.kinds import BY_AGE, BY_DISUSE
@@ -184,7 +186,19 @@ def forecasts(memories: Iterable[Memory], now: datetime, rules: Rules) -> list[F
     result = [forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies)]
     if CAPACITY in rules.policies:
         result = _with_capacity(result, now, rules)
-    return sorted(result, key=lambda f: (*_soonest(f), f.memory.memory_id))
+    return sorted(result, key=_order)
+
+
+def next_to_fade(memories: Iterable[Memory], now: datetime, rules: Rules, count: int) -> list[Forecast]:
+    """The first of the forecasts; the others are not kept, unless their number matters."""
+    if CAPACITY in rules.policies:
+        return forecasts(memories, now, rules)[:count]
+    each = (forecast(memory, now, rules) for memory in memories if may_fade(memory, rules.policies))
+    return nsmallest(count, each, key=_order)
+
+
+def _order(one: Forecast) -> tuple[Any, ...]:
+    return (*_soonest(one), one.memory.memory_id)
 
 
 def standing(memory: Memory, now: datetime) -> float:

@@ -9,7 +9,7 @@ from typing import Any
 
 from memctl.core import times
 from memctl.core.formats import codec, document
-from memctl.core.formats.document import Document, RawRecord
+from memctl.core.formats.document import RawRecord
 from memctl.core.models import Change, Memory, Problem
 from memctl.doctor.codes import FORM
 from memctl.storage.folder.view import FolderView
@@ -26,25 +26,29 @@ def _loose(record: Mapping[str, Any]) -> Iterator[tuple[str, Any, str]]:
                 yield name, written, plain
 
 
-def problems(parsed: Document) -> Iterator[Problem]:
-    """One problem for all dates in other forms, at the first of them."""
-    readable = [record for record in parsed.records if record.memory is not None]
-    dates = [(record, *each) for record in readable for each in _loose(_with_id(record))]
-    if not dates:
-        return
-    record, name, written, plain = dates[0]
-    assert record.memory is not None
-    more = f" (and {len(dates) - 1} more dates are in other forms)" if len(dates) > 1 else ""
-    shown = written if isinstance(written, str) else json.dumps(written)
-    message = f"{record.memory.memory_id}: {name} is written {shown}, read as {plain}{more}"
-    fix = "write them as memctl does" if more else "write it as memctl does"
-    yield Problem(document.FILE_NAME, message, record.line, fix, FORM)
+class Dates:
+    """The dates in other forms, counted while the records go by: one problem for all, at the first of them."""
 
+    def __init__(self) -> None:
+        self._first: tuple[RawRecord, str, Any, str] | None = None
+        self._count = 0
 
-def _with_id(record: RawRecord) -> Mapping[str, Any]:
-    """The fields of a record; none if it has no id, because it will be rewritten anyway."""
-    value: Mapping[str, Any] = json.loads(record.raw)
-    return value if value.get("memory_id") else {}
+    def take(self, record: RawRecord, value: Mapping[str, Any]) -> None:
+        """Look at a readable record; one that has no id will be rewritten anyway."""
+        for name, written, plain in _loose(value) if value.get("memory_id") else ():
+            self._first = self._first or (record, name, written, plain)
+            self._count += 1
+
+    def problems(self) -> Iterator[Problem]:
+        if self._first is None:
+            return
+        record, name, written, plain = self._first
+        assert record.memory is not None
+        more = f" (and {self._count - 1} more dates are in other forms)" if self._count > 1 else ""
+        shown = written if isinstance(written, str) else json.dumps(written)
+        message = f"{record.memory.memory_id}: {name} is written {shown}, read as {plain}{more}"
+        fix = "write them as memctl does" if more else "write it as memctl does"
+        yield Problem(document.FILE_NAME, message, record.line, fix, FORM)
 
 
 def _with_plain_dates(raw: bytes) -> bytes:

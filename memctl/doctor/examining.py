@@ -19,7 +19,8 @@ def examine(store: MemoryStore, *, deep: bool = False) -> list[Problem]:
     """All problems, in the order of the files; then those of the index and the installation."""
     report = store.sync(deep=deep)
     readable = not report.blocked
-    problems = [*memory_file.findings(store, readable), *other_files.findings(store, indexed=readable)]
+    of_memories = memory_file.findings(store, readable)
+    problems = [*of_memories.problems, *other_files.findings(store, of_memories.secrets, indexed=readable)]
     if report.blocked and not any(problem.code in (codes.UNREADABLE, codes.GONE) for problem in problems):
         problems.insert(0, Problem(document.FILE_NAME, report.blocked.message, code=codes.UNREADABLE))
     if report.pending:

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import count
+from typing import Any
 
 from memctl.core import kinds
 from memctl.core.formats import document, reflections
-from memctl.core.formats.document import tombstones
-from memctl.core.models import LAYER_RECORD, LAYERS, SUPERSEDED, Memory, Problem
+from memctl.core.formats.document import RawRecord, tombstones
+from memctl.core.models import LAYER_RECORD, LAYERS, Memory, Problem
+from memctl.core.sensitive import ALLOW, Place
 from memctl.core.text.shortening import cut
-from memctl.doctor import codes, dates, record_ids, user_name
-from memctl.doctor.record_ids import ChangedId
+from memctl.doctor import codes, record_ids, user_name
+from memctl.doctor.dates import Dates
+from memctl.doctor.record_ids import Held
+from memctl.doctor.secrets import Secrets
 from memctl.errors import InvalidDataError, argument
 from memctl.storage.files import atomic, succession
 from memctl.storage.files.layout import UserFolder
@@ -21,29 +27,74 @@ _LONGEST_SHOWN = 60
 """Characters of a kind or layer that a message shows."""
 
 
-def findings(store: MemoryStore, indexed: bool) -> Iterator[Problem]:
+@dataclass(frozen=True)
+class Findings:
+    """What one pass over `memory.json` found; `secrets` is None where the file could not be read as a whole."""
+
+    problems: Sequence[Problem]
+    secrets: Sequence[Place] | None = None
+
+
+def findings(store: MemoryStore, indexed: bool) -> Findings:
     """Problems of `memory.json`; `indexed`: whether the index holds its contents."""
-    folder = store.folder
-    data = atomic.read(folder.memory_file)
+    data = atomic.read(store.folder.memory_file)
     if data is None:
-        yield _missing(store)
-        return
+        return Findings([_missing(store)], ())
+    look = _Look(store.folder, data, secrets=store.settings.secrets != ALLOW)
     try:
-        parsed = document.parse(data)
+        header, array = document.walk(data, look.take)
     except InvalidDataError as problem:
-        yield Problem(document.FILE_NAME, problem.reason, problem.line, code=codes.UNREADABLE, column=problem.column)
-        return
-    changed = _changed_ids(store, parsed) if indexed else []
-    yield from user_name.problems(folder, parsed)
+        unread = Problem(document.FILE_NAME, problem.reason, problem.line, code=codes.UNREADABLE, column=problem.column)
+        return Findings([unread])
+    look.secrets.beside(array)
+    return Findings([*_problems(store, look, header, indexed)], look.secrets.places())
+
+
+class _Look:
+    """What is kept of the records while they go by."""
+
+    def __init__(self, folder: UserFolder, data: bytes, *, secrets: bool) -> None:
+        self.data = data
+        self.records: list[Held | Problem] = []
+        self.words: dict[tuple[str, str], list[int]] = {}
+        self.dates = Dates()
+        self.secrets = Secrets(data, str(folder.memory_file), wanted=secrets)
+
+    @property
+    def held(self) -> list[Held]:
+        return [record for record in self.records if isinstance(record, Held)]
+
+    def take(self, record: RawRecord, value: Any) -> None:
+        self.secrets.take(record, value)
+        if record.memory is None:
+            self.records.append(Problem(document.FILE_NAME, record.problem, record.line, code=codes.BAD_RECORD))
+            return
+        self.records.append(record_ids.held(record, record.memory))
+        self.dates.take(record, value)
+        for field, word, known in (
+            ("kind", record.memory.kind, kinds.KINDS),
+            ("layer", record.memory.layer, LAYERS),
+        ):
+            if word not in known:
+                first = self.words.setdefault((field, word), [record.line, 0])
+                first[1] += 1
+
+
+def _problems(store: MemoryStore, look: _Look, header: Mapping[str, Any], indexed: bool) -> Iterator[Problem]:
+    folder, held = store.folder, look.held
+    purged, trashed = tombstones(header), trashed_ids(folder)
+    changed = record_ids.changed_ids(store.engine.files.view(), held, purged | trashed) if indexed else []
+    yield from user_name.problems(folder, header)
     moved = housekeeping.relinks(store.engine.files.view()) if indexed else {}
-    yield from _records(folder, parsed, {each.old for each in changed}, moved)
-    yield from _circles(parsed)
-    yield from _own_words(parsed, "kind", kinds.KINDS, f"a {kinds.DEFAULT}")
-    yield from _own_words(parsed, "layer", LAYERS, LAYER_RECORD)
+    known = {record.memory_id for record in held} | purged | trashed | {each.old for each in changed}
+    yield from _of_records(folder, look, purged, moved, known)
+    yield from _circles(held)
+    yield from _own_words(look.words, "kind", f"a {kinds.DEFAULT}")
+    yield from _own_words(look.words, "layer", LAYER_RECORD)
     for each in changed:
         message = f"the id {each.new} was {each.old} before, and something still refers to the old one"
         yield Problem(document.FILE_NAME, message, each.line, "update the references", codes.CHANGED_ID)
-    yield from dates.problems(parsed)
+    yield from look.dates.problems()
 
 
 def _missing(store: MemoryStore) -> Problem:
@@ -54,98 +105,108 @@ def _missing(store: MemoryStore) -> Problem:
     return Problem(document.FILE_NAME, message, code=codes.GONE, fix="restore it from the index")
 
 
-def _changed_ids(store: MemoryStore, parsed: document.Document) -> list[ChangedId]:
-    return record_ids.changed_ids(
-        store.engine.files.view(), parsed, tombstones(parsed.header) | trashed_ids(store.folder)
-    )
-
-
-def _records(
-    folder: UserFolder, parsed: document.Document, followed: set[str], moved: Mapping[str, str]
+def _of_records(
+    folder: UserFolder, look: _Look, purged: set[str], moved: Mapping[str, str], known: set[str]
 ) -> Iterator[Problem]:
     """Problems of the records.
 
     Args:
-        followed: old ids whose new ids are known.
         moved: the paths of reflections that were moved, by record.
+        known: ids that exist, or existed.
     """
-    seen: dict[str, document.RawRecord] = {}
-    purged = tombstones(parsed.header)
-    known = set(parsed.memories) | purged | trashed_ids(folder) | followed
-    for record in parsed.records:
-        if record.memory is None:
-            yield Problem(document.FILE_NAME, record.problem, record.line, code=codes.BAD_RECORD)
+    first = record_ids.first_held(look.held)
+    copies = _copies(look.data) if len(first) < len(look.held) else set()
+    for number, record in enumerate(look.records):
+        if isinstance(record, Problem):
+            yield record
             continue
-        yield from _one_record(record, record.memory, seen, purged)
-        yield from _reference(folder, record.memory, record.line, moved)
-        yield from _relations(record.memory, record.line, known)
-        seen.setdefault(record.memory.memory_id, record)
+        yield from _of_id(record, first[record.memory_id], number in copies, purged)
+        yield from _reference(folder, record, moved)
+        yield from _relations(record, known)
 
 
-def _one_record(
-    record: document.RawRecord, memory: Memory, seen: Mapping[str, document.RawRecord], purged: set[str]
-) -> Iterator[Problem]:
-    name, line = memory.memory_id, record.line
+def _copies(data: bytes) -> set[int]:
+    """The numbers of the records that say the same as the first with their id."""
+    ids, repeated = set[str](), set[str]()
+    first: dict[str, Memory] = {}
+    copies: set[int] = set()
+    numbers = count()
+
+    def find(record: RawRecord, value: Any) -> None:
+        name = record.memory.memory_id if record.memory else ""
+        (repeated if name in ids else ids).add(name)
+
+    def compare(record: RawRecord, value: Any) -> None:
+        number, memory = next(numbers), record.memory
+        if memory is None or memory.memory_id not in repeated:
+            return
+        if memory.memory_id in first and first[memory.memory_id] == memory:
+            copies.add(number)
+        first.setdefault(memory.memory_id, memory)
+
+    document.walk(data, find)
+    document.walk(data, compare)
+    return copies
+
+
+def _of_id(record: Held, first: Held, copy: bool, purged: set[str]) -> Iterator[Problem]:
+    name, line = record.memory_id, record.line
     if name in purged:
         yield Problem(document.FILE_NAME, f"{name} was purged and is back", line, "remove it again", codes.PURGED)
-    elif name in seen:
-        same = seen[name].memory == memory
-        fix = "remove the copy" if same else "give the later one a new id"
+    elif record is not first:
+        fix = "remove the copy" if copy else "give the later one a new id"
         yield Problem(
-            document.FILE_NAME, f"{name} occurs twice (first in line {seen[name].line})", line, fix, codes.REPEATED
+            document.FILE_NAME, f"{name} occurs twice (first in line {first.line})", line, fix, codes.REPEATED
         )
-    if record_ids.has_no_id(record.raw):
+    if not record.has_id:
         yield Problem(document.FILE_NAME, "a record has no memory_id", line, f"write {name} into it", codes.INCOMPLETE)
-    elif memory.created_at is None:
+    elif not record.dated:
         yield Problem(
             document.FILE_NAME, f"{name} has no date", line, "write the file's date into it", codes.INCOMPLETE
         )
 
 
-def _reference(folder: UserFolder, memory: Memory, line: int, moved: Mapping[str, str]) -> Iterator[Problem]:
+def _reference(folder: UserFolder, record: Held, moved: Mapping[str, str]) -> Iterator[Problem]:
     """A reflection that is not where the record says; the problem of a moved one is reported with its file."""
-    reference = memory.summary_md_ref
-    if memory.memory_id in moved:
+    name, reference = record.memory_id, record.reference
+    if name in moved:
         return
     if reference and not reflections.is_reference(reference):
-        message = f"{memory.memory_id}: summary_md_ref {reference!r} is not a file below reflections/"
-        yield Problem(document.FILE_NAME, message, line, "remove the reference", codes.MISSING_REFLECTION)
+        message = f"{name}: summary_md_ref {reference!r} is not a file below reflections/"
+        yield Problem(document.FILE_NAME, message, record.line, "remove the reference", codes.MISSING_REFLECTION)
     elif reference and not (folder.root / reference).exists():
-        message = f"{memory.memory_id} refers to {reference}, which is missing"
-        yield Problem(document.FILE_NAME, message, line, "remove the reference", codes.MISSING_REFLECTION)
+        message = f"{name} refers to {reference}, which is missing"
+        yield Problem(document.FILE_NAME, message, record.line, "remove the reference", codes.MISSING_REFLECTION)
 
 
-def _relations(memory: Memory, line: int, known: set[str]) -> Iterator[Problem]:
+def _relations(record: Held, known: set[str]) -> Iterator[Problem]:
     """References to records that do not exist."""
-    named = (*memory.supersedes, *memory.conflicts_with, *memory.sources, memory.superseded_by)
-    for other in named:
-        if other and other not in known:
+    for other in record.named:
+        if other not in known:
             message = (
-                f"{memory.memory_id} refers to {other}, which is in no file (nothing to do if it was removed by hand)"
+                f"{record.memory_id} refers to {other}, which is in no file (nothing to do if it was removed by hand)"
             )
-            yield Problem(document.FILE_NAME, message, line, code=codes.DANGLING)
+            yield Problem(document.FILE_NAME, message, record.line, code=codes.DANGLING)
 
 
-def _circles(parsed: document.Document) -> Iterator[Problem]:
+def _circles(records: Sequence[Held]) -> Iterator[Problem]:
     """Memories that supersede each other, so that no answer has any of them."""
-    lines = {record.memory.memory_id: record.line for record in parsed.records if record.memory is not None}
-    over = {name: memory for name, memory in parsed.memories.items() if memory.status == SUPERSEDED}
+    lines = {record.memory_id: record.line for record in records}
+    first = record_ids.first_held(records).values()
+    over = {record.memory_id: record.succeeded for record in first if record.succeeded is not None}
     for name, *others in succession.circles(over):
         what = f"{name} and {' and '.join(others)} supersede each other" if others else f"{name} supersedes itself"
         way = f"make one active with `memctl edit --set status=active --set superseded_by= {argument(name)}`"
         yield Problem(document.FILE_NAME, f"{what}, so no answer has them: {way}", lines[name], code=codes.CIRCLE)
 
 
-def _own_words(parsed: document.Document, field: str, known: Sequence[str], treated_as: str) -> Iterator[Problem]:
+def _own_words(words: Mapping[tuple[str, str], Sequence[int]], field: str, treated_as: str) -> Iterator[Problem]:
     """Kinds or layers that memctl does not know, each at its first record."""
-    words: dict[str, list[int]] = {}
-    for record in parsed.records:
-        if record.memory is not None and (word := getattr(record.memory, field)) not in known:
-            words.setdefault(word, []).append(record.line)
-    for word, lines in words.items():
-        more = f" ({len(lines)} records)" if len(lines) > 1 else ""
-        message = f"{field} {cut(word, _LONGEST_SHOWN)!r} is unknown to memctl; it is treated as {treated_as}{more}"
-        yield Problem(document.FILE_NAME, message, lines[0], code=codes.OWN_WORD)
+    for (named, word), (line, many) in words.items():
+        if named == field:
+            more = f" ({many} records)" if many > 1 else ""
+            message = f"{field} {cut(word, _LONGEST_SHOWN)!r} is unknown to memctl; it is treated as {treated_as}{more}"
+            yield Problem(document.FILE_NAME, message, line, code=codes.OWN_WORD)
 
 
 def trashed_ids(folder: UserFolder) -> set[str]:

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import stat
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from memctl.core import sensitive
 from memctl.core.formats import document, knowledge
 from memctl.core.models import Problem
-from memctl.doctor import codes, session_files, transcripts
+from memctl.core.sensitive import ALLOW, Place
+from memctl.doctor import codes, secrets, session_files, transcripts
 from memctl.storage.files import local_state, lock, signing
 from memctl.storage.files.erase import temporary_files
 from memctl.storage.files.layout import UserFolder
@@ -20,15 +20,21 @@ from memctl.storage.folder.view import FolderView
 from memctl.store import MemoryStore
 
 
-def findings(store: MemoryStore, *, indexed: bool) -> Iterator[Problem]:
-    """All of them; `indexed`: whether the index holds the contents of `memory.json`."""
+def findings(store: MemoryStore, in_memory_file: Sequence[Place] | None, *, indexed: bool) -> Iterator[Problem]:
+    """All of them.
+
+    Args:
+        in_memory_file: likely secrets in `memory.json`, where they are known.
+        indexed: whether the index holds its contents.
+    """
     yield from _reflections(store, orphans=indexed)
     yield from _unread(store.folder)
     yield from _kinds(store.folder)
     of_sessions = list(session_files.problems(store.folder))
     yield from of_sessions
     yield from transcripts.findings(store.folder)
-    yield from _secrets(store)
+    if store.settings.secrets != ALLOW:
+        yield from secrets.findings(store.folder, in_memory_file)
     yield from _permissions(store.folder)
     yield from _leftovers(store.folder)
     yield from _locks(store.folder)
@@ -127,18 +133,6 @@ def _place(path: str, problem: str) -> tuple[int, str]:
         column, _, reason = tail.partition(":")
         return int(head), (reason if column.strip().isdigit() else tail).strip()
     return 0, rest.strip()
-
-
-def _secrets(store: MemoryStore) -> Iterator[Problem]:
-    """Likely secrets in files that people edit or put into git, also those that were allowed."""
-    if store.settings.secrets == sensitive.ALLOW:
-        return
-    root = store.folder.root
-    visible = (path for path in root.rglob("*") if not any(p.startswith(".") for p in path.relative_to(root).parts))
-    for place in sensitive.in_files(sorted(path for path in visible if path.is_file() and not path.is_symlink())):
-        name = Path(place.path).relative_to(root).as_posix()
-        what = f"holds what looks like {place.kind} (leave it if it is meant)" if place.line else place.kind
-        yield Problem(name, what, place.line, code=codes.SECRET, column=place.column)
 
 
 def _permissions(folder: UserFolder) -> Iterator[Problem]:

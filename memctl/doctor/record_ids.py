@@ -5,13 +5,14 @@ from __future__ import annotations
 import json
 import re
 from collections import defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from memctl.core.formats import codec, document, reflections
 from memctl.core.formats.document import Document, RawRecord, tombstones
-from memctl.core.models import Change, Memory, TextEdit
+from memctl.core.models import SUPERSEDED, Change, Memory, TextEdit
 from memctl.errors import MemctlError
 from memctl.storage.files import edit, journal
 from memctl.storage.files.merge_sides import header_with_ids, with_ids
@@ -82,29 +83,82 @@ class ChangedId:
     line: int
 
 
-def changed_ids(view: FolderView, parsed: Document, gone: set[str]) -> list[ChangedId]:
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is kept of a readable record to compare it with the others; never the whole, of which there are many.
+
+    Args:
+        reference: its `summary_md_ref`.
+        named: the ids of other memories in it.
+        succeeded: by which memory it is superseded; None where its status is another.
+        said: tells its content and date from those of others.
+    """
+
+    memory_id: str
+    line: int
+    reference: str
+    named: tuple[str, ...]
+    succeeded: str | None
+    said: int
+    has_id: bool
+    dated: bool
+
+
+def held(record: RawRecord, memory: Memory) -> Held:
+    m = memory
+    named = (*m.supersedes, *m.conflicts_with, *m.sources, m.superseded_by)
+    return Held(
+        memory_id=m.memory_id,
+        line=record.line,
+        reference=m.summary_md_ref,
+        named=tuple(filter(None, named)),
+        succeeded=m.superseded_by if m.status == SUPERSEDED else None,
+        said=_said(m),
+        has_id=not has_no_id(record.raw),
+        dated=m.created_at is not None,
+    )
+
+
+def _said(memory: Memory) -> int:
+    return hash((memory.content, memory.created_at))
+
+
+def all_held(parsed: Document) -> list[Held]:
+    """What is kept of the readable records of a document."""
+    return [held(record, record.memory) for record in parsed.records if record.memory is not None]
+
+
+def first_held(records: Iterable[Held]) -> dict[str, Held]:
+    """Records by id; of two with one id the first counts."""
+    first: dict[str, Held] = {}
+    for record in records:
+        first.setdefault(record.memory_id, record)
+    return first
+
+
+def changed_ids(view: FolderView, records: Sequence[Held], gone: AbstractSet[str]) -> list[ChangedId]:
     """Records whose id was changed, found by their reflection, else by what the log says about the old id.
 
     Args:
         gone: ids in the trash or purged, which were not changed.
     """
-    memories = parsed.memories
-    named = _named_by_reflections(view, memories, gone)
-    missing = _missing(parsed, gone) - named.keys()
-    named |= _same_content(view, memories, missing) if missing else {}
+    known = first_held(records)
+    named = _named_by_reflections(view, known, gone)
+    missing = {other for record in known.values() for other in record.named} - known.keys() - gone - named.keys()
+    named |= _same_content(view, known, missing) if missing else {}
     certain = {old: new.pop() for old, new in named.items() if len(new) == 1}
-    lines = {record.memory.memory_id: record.line for record in parsed.records if record.memory}
+    lines = {record.memory_id: record.line for record in records}
     once = [new for new in certain.values() if list(certain.values()).count(new) == 1]
     return [ChangedId(old, new, lines[new]) for old, new in sorted(certain.items()) if new in once]
 
 
-def _named_by_reflections(view: FolderView, memories: Mapping[str, Memory], gone: set[str]) -> dict[str, set[str]]:
+def _named_by_reflections(view: FolderView, known: Mapping[str, Held], gone: AbstractSet[str]) -> dict[str, set[str]]:
     """Ids that only the front matter of a reflection has, with the records that refer to the reflection."""
     named: dict[str, set[str]] = defaultdict(set)
-    for memory in memories.values():
-        owner = _owner(view, memory.summary_md_ref) if reflections.is_reference(memory.summary_md_ref) else ""
-        if owner and owner not in memories and owner not in gone:
-            named[owner].add(memory.memory_id)
+    for record in known.values():
+        owner = _owner(view, record.reference) if reflections.is_reference(record.reference) else ""
+        if owner and owner not in known and owner not in gone:
+            named[owner].add(record.memory_id)
     return named
 
 
@@ -117,31 +171,20 @@ def _owner(view: FolderView, path: str) -> str:
     return reflection.memory_id if reflection else ""
 
 
-def _missing(parsed: Document, gone: set[str]) -> set[str]:
-    """Ids that records refer to and no record has."""
-    memories = parsed.memories
-    named = {
-        other
-        for memory in memories.values()
-        for other in (*memory.supersedes, *memory.conflicts_with, *memory.sources, memory.superseded_by)
-    }
-    return named - memories.keys() - gone - {""}
-
-
-def _same_content(view: FolderView, memories: Mapping[str, Memory], missing: set[str]) -> dict[str, set[str]]:
+def _same_content(view: FolderView, known: Mapping[str, Held], missing: set[str]) -> dict[str, set[str]]:
     """For each missing id that the log has: the records that it does not have, with the same content and date."""
     last: dict[str, str] = {}
     for operation in journal.read(view.folder):
         for step in operation.records:
             last[step.memory_id] = step.after or step.before or ""
-    unlogged = [memory for memory in memories.values() if memory.memory_id not in last]
+    unlogged = [record for record in known.values() if record.memory_id not in last]
     same: dict[str, set[str]] = {}
     for old in missing & last.keys():
         try:
-            known = codec.decode(json.loads(last[old]))
+            said = _said(codec.decode(json.loads(last[old])))
         except ValueError:
             continue
-        same[old] = {m.memory_id for m in unlogged if (m.content, m.created_at) == (known.content, known.created_at)}
+        same[old] = {record.memory_id for record in unlogged if record.said == said}
     return same
 
 

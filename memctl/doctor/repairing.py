@@ -93,7 +93,7 @@ def _keeping(
 def _followed(view: FolderView, now: datetime) -> Change:
     parsed = document.parse(view.read(document.FILE_NAME) or b"")
     gone = tombstones(parsed.header) | trashed_ids(view.folder)
-    return record_ids.followed(view, record_ids.changed_ids(view, parsed, gone))
+    return record_ids.followed(view, record_ids.changed_ids(view, record_ids.all_held(parsed), gone))
 
 
 def _completed(view: FolderView, now: datetime) -> Change:

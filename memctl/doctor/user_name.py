@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from memctl.core.formats import document
-from memctl.core.formats.document import Document
 from memctl.core.models import Change, Problem, TextEdit
 from memctl.doctor.codes import NAME
 from memctl.storage.files.layout import UserFolder
@@ -16,9 +16,9 @@ from memctl.storage.folder.view import FolderView
 _USER_ID = re.compile(rb'"user_id"\s*:\s*("(?:[^"\\]|\\.)*")')
 
 
-def problems(folder: UserFolder, parsed: Document) -> Iterator[Problem]:
+def problems(folder: UserFolder, header: Mapping[str, Any]) -> Iterator[Problem]:
     """The file has another name than the folder."""
-    named = parsed.header.get("user_id")
+    named = header.get("user_id")
     if isinstance(named, str) and named != folder.name:
         message = f"`user_id` is {named}, but the folder is called {folder.name}"
         yield Problem(document.FILE_NAME, message, 0, f"write {folder.name} into it", NAME)

@@ -22,8 +22,8 @@ from memctl.core.models import (
     Reranking,
 )
 from memctl.core.searchable import searchable
-from memctl.core.selection import Selection
-from memctl.core.selection import select as selected
+from memctl.core.selection import Page, Selection
+from memctl.core.selection import page as paged
 from memctl.core.text import terms
 from memctl.core.turns import given_up
 from memctl.engine import Engine, healing
@@ -34,7 +34,7 @@ from memctl.retrieval import rank
 from memctl.retrieval import rerank as reranking
 from memctl.retrieval.answer import Answer
 from memctl.retrieval.rank import Weights
-from memctl.storage.ports.search import Search
+from memctl.storage.ports.search import SORTED, Search
 
 NONE = "none"
 """Name of no reranker."""
@@ -156,12 +156,20 @@ class Asking(Engine):
         except MemctlError as problem:
             return None, problem.message
 
-    @healing
     def select(self, selection: Selection | None = None, *, now: datetime | None = None) -> list[Memory]:
         """See `MemoryStore.select`."""
+        return [*self.page(selection or Selection(), now=now).memories]
+
+    @healing
+    def page(self, selection: Selection, *, now: datetime | None = None) -> Page:
+        """See `MemoryStore.page`."""
         self.refresh()
-        chosen = selection or Selection()
-        return selected(self.view().matching(chosen.filters, now or times.utc_now()), chosen)
+        moment = now or times.utc_now()
+        if selection.sort not in SORTED or selection.subcategory or selection.key or selection.source:
+            return paged(self.view().matching(selection.filters, moment), selection)
+        with self.search.snapshot():
+            keys = self.search.in_order(selection.filters, moment, selection.sort, ascending=selection.ascending)
+            return Page([match.memory for match in self.search.matches(keys[selection.span])], len(keys))
 
     @healing
     def categories(self) -> set[str]:

@@ -108,7 +108,7 @@ class Reflections:
         self._engine.refresh()
         view = self._engine.view()
         outdated = []
-        for memory in self._engine.all():
+        for memory in view.all():
             document = self._engine.readable_reflection(memory)[0] if memory.status == ACTIVE else None
             if document is not None and document.generated_hash and not _kept_by_others(memory):
                 why = self._why_stale(view, memory, document, now)

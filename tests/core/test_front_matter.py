@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -99,9 +100,7 @@ def test_reflecting_again_keeps_them(store: MemoryStore) -> None:
     memories = [store.add(text).memory for text in ("Alice prefers tea", "Alice likes green tea")]
     path = store.folder.root / store.reflections.write(memories).path
     with_foreign(path)
-    store.put(
-        memories[0].__class__(**{**vars(memories[0]), "content": "Alice prefers black tea"}), expected=memories[0]
-    )
+    store.put(replace(memories[0], content="Alice prefers black tea"), expected=memories[0])
     assert [one.outcome for one in store.reflections.refresh()] == ["refreshed"]
     assert foreign_lines(path.read_bytes()) == WANTED
     assert b"updated_at: " in path.read_bytes()
@@ -120,7 +119,7 @@ def test_editing_adopting_and_proposing_keep_them(store: MemoryStore) -> None:
     report = store.folder.root / made.path
     with_foreign(report)
     report.write_text(report.read_text() + "\nMine.\n")
-    store.put(other.__class__(**{**vars(other), "content": "Alice likes black tea"}), expected=other)
+    store.put(replace(other, content="Alice likes black tea"), expected=other)
     proposed = store.reflections.refresh()[0]
     assert proposed.outcome == "proposed"
     assert foreign_lines((store.folder.root / proposed.path).read_bytes()) == WANTED

@@ -6,6 +6,7 @@ import json
 import subprocess
 import sys
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -222,7 +223,7 @@ def test_a_secret_is_refused_and_nothing_is_stored(store: MemoryStore) -> None:
         lambda: store.add_many([Memory("", "fine", session_id=f"with {TOKEN}")]),
         lambda: store.add_many([Memory("", "fine"), Memory("", f"not {TOKEN}")]),
         lambda: store.add_many([Memory("", "fine")], details={0: f"not {TOKEN}"}),
-        lambda: store.put(kept.__class__(**{**vars(kept), "content": TOKEN}), expected=kept),
+        lambda: store.put(replace(kept, content=TOKEN), expected=kept),
         lambda: store.write_reflection(kept, f"# Tea\n\n{TOKEN}"),
     ]
     for attempt in attempts:
@@ -247,10 +248,10 @@ def test_one_can_insist(store: MemoryStore) -> None:
 
 def test_what_was_insisted_on_may_be_changed_and_one_more_may_not(store: MemoryStore) -> None:
     memory = store.add(f"The token is {TOKEN}", allow_secret=True).memory
-    changed = store.put(Memory(**{**vars(memory), "importance": 0.9}), expected=memory)
+    changed = store.put(replace(memory, importance=0.9), expected=memory)
     assert TOKEN in changed.content
     with pytest.raises(RefusedError):
-        store.put(Memory(**{**vars(changed), "content": f"{changed.content} {OTHER}"}), expected=changed)
+        store.put(replace(changed, content=f"{changed.content} {OTHER}"), expected=changed)
     store.write_reflection(changed, f"# Token\n\n{TOKEN}", allow_secret=True)
     store.write_reflection(changed, f"# The token\n\n{TOKEN}", expected=f"# Token\n\n{TOKEN}")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -192,7 +193,7 @@ class TestStore:
     def test_evidence_that_no_answer_can_hold_is_told(self, store, filled):
         store.forget([filled["cello"]])
         tea = store.get(filled["tea"])
-        store.put(Memory(**{**vars(tea), "status": "archived"}))
+        store.put(replace(tea, status="archived"))
         found = ask(store, Question("tea", (filled["tea"],), (), "", 4), Question("x", (), ("quantum",), "", 9))
         assert found.systems[0].mean.recall[-1] == 0
         [note] = found.notes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -34,6 +35,10 @@ def memory(number: int, content: str = "", **fields: object) -> Memory:
 
 def read(data: bytes) -> dict[str, Memory]:
     return dict(document.parse(data).memories)
+
+
+def circles(data: bytes) -> list[list[str]]:
+    return list(succession.circles({name: each.superseded_by for name, each in read(data).items()}))
 
 
 def noted(data: bytes) -> list[dict]:
@@ -87,7 +92,7 @@ def edited(memories: dict[int, Memory], changes: dict[int, dict | None]) -> dict
             fields = codec.encode(after.get(number, memory(number)))
             given = {name: value for name, value in change.items() if name != "extra"}
             known = codec.decode(fields)
-            after[number] = Memory(**{**vars(known), **given, "extra": {**known.extra, **change.get("extra", {})}})
+            after[number] = replace(known, **given, extra={**known.extra, **change.get("extra", {})})
     return after
 
 
@@ -203,8 +208,8 @@ def test_what_both_sides_decided_differently_is_asked_again(history):
 def test_a_merge_makes_no_circle(history):
     count_cases("tests/git/test_merge.py::test_a_merge_makes_no_circle", 1)
     base, ours, theirs = history
-    if not any(list(succession.circles(read(side))) for side in (ours, theirs)):
-        assert not list(succession.circles(read(merged(base, ours, theirs))))
+    if not any(circles(side) for side in (ours, theirs)):
+        assert not circles(merged(base, ours, theirs))
 
 
 @cases(200)
@@ -629,6 +634,6 @@ def test_of_two_generated_bodies_the_later_one_is_taken():
     ],
 )
 def test_circles(successors: dict[int, int], expected: list[list[int]]):
-    memories = {str(n): memory(n, superseded_by=str(by)) for n, by in successors.items()}
+    by = {str(n): str(other) for n, other in successors.items()}
 
-    assert list(succession.circles(memories)) == [[str(n) for n in each] for each in expected]
+    assert list(succession.circles(by)) == [[str(n) for n in each] for each in expected]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any
@@ -64,10 +65,10 @@ def test_an_edited_source_makes_it_stale(store: MemoryStore):
     memories = tea(store)
     made = store.reflections.write(memories, title="Tea", now=day(5)).memory
     source = store.get(memories[0].memory_id)
-    store.put(Memory(**{**vars(source), "importance": 0.9}), expected=source, now=day(6))
+    store.put(replace(source, importance=0.9), expected=source, now=day(6))
     assert store.reflections.stale() == [], "what it says has not changed"
     source = store.get(source.memory_id)
-    store.put(Memory(**{**vars(source), "content": "Alice drinks Darjeeling at night"}), expected=source, now=day(6))
+    store.put(replace(source, content="Alice drinks Darjeeling at night"), expected=source, now=day(6))
     assert [stale.why for stale in store.reflections.stale()] == ["what it was made from was changed"]
     store.reflections.refresh(now=day(7))
     assert body(store, made.memory_id).startswith("# Tea\n"), "the title stays"
@@ -210,9 +211,7 @@ def test_what_changed_while_the_model_thought_is_not_lost(store: MemoryStore):
     plain = model.complete
 
     def slow(*given: Any) -> Any:
-        store.put(
-            Memory(**{**vars(memories[0]), "content": "Alice drinks water"}), expected=store.get(memories[0].memory_id)
-        )
+        store.put(replace(memories[0], content="Alice drinks water"), expected=store.get(memories[0].memory_id))
         return plain(*given)
 
     model.complete = slow

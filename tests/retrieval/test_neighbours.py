@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 from pathlib import Path
@@ -87,7 +88,7 @@ def test_an_answer_is_found_by_its_question(store: MemoryStore):
 
 def test_a_neighbour_comes_in_only_through_the_filters(store: MemoryStore):
     porto = next(m for m in store.all() if "Porto" in m.content)
-    store.put(Memory(**{**vars(porto), "status": ARCHIVED, "archived_at": NOW}), expected=porto)
+    store.put(replace(porto, status=ARCHIVED, archived_at=NOW), expected=porto)
     hits = store.query(Query("which city did she choose", top=10, route=False), now=NOW).hits
     assert "It is Porto." not in [hit.memory.content for hit in hits]
     asked = Query("which city did she choose", filters=Filters(categories=("work",)), route=False)

@@ -28,9 +28,11 @@ from memctl.core.models import (
     TextEdit,
 )
 from memctl.core.names import FEEDBACK, MAINTENANCE
+from memctl.core.selection import Selection, select
 from memctl.core.session import Queued, Session
 from memctl.core.text.terms import terms
 from memctl.errors import InvalidDataError, LockedError, NotFoundError, RefusedError, UsageError
+from memctl.storage.ports.search import SORTED
 from memctl.storage.ports.storage import Storage
 from memctl.storage.ports.view import View
 from memctl.storage.trash import to_trash
@@ -246,6 +248,17 @@ class StorageContract:
         assert beside == {first: (None, second), second: (first, third), third: (second, None)}
         assert {search.said([first])[first].session, search.said([first])[first].speaker.casefold()} == {"talk", "ada"}
         assert search.passing([first, second], Filters(categories=("work",)), NOW) == set()
+
+    @pytest.mark.parametrize("sort", SORTED)
+    @pytest.mark.parametrize("ascending", [False, True])
+    def test_memories_are_sorted_as_if_they_were_read(self, storage: Storage, sort: str, ascending: bool) -> None:
+        dated = replace(FERRY, occurred_at=NOW - timedelta(days=9), created_at=None)
+        self.put(storage, HERON, KETTLE, dated, replace(HERON, memory_id="mem_20261101_000000000009"))
+        chosen = Selection(Filters(), sort=sort, ascending=ascending)
+
+        keys = storage.search.in_order(chosen.filters, NOW, sort, ascending=ascending)
+
+        assert [each.memory for each in storage.search.matches(keys)] == select(storage.view().all(), chosen)
 
     def test_archived_and_expired_memories_do_not_match(self, storage: Storage) -> None:
         self.put(storage, HERON, replace(KETTLE, status=ARCHIVED, archived_at=NOW))

@@ -8,6 +8,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import fields as dataclass_fields
 from datetime import datetime
 from hashlib import blake2b
+from sys import intern
 from typing import Any
 
 from memctl.core import kinds, times
@@ -33,6 +34,8 @@ TIMES = (
     "created_at", "updated_at", "occurred_at", "imported_at", "expires_at", "last_accessed_at", "archived_at",
     "valid_from", "valid_to",
 )  # fmt: skip
+_WORDS = frozenset(("layer", "kind", "category", "subcategory", "source", "status"))
+"""Fields with few values, of which one copy is enough for all memories."""
 _LISTS = ("tags", "supersedes", "conflicts_with", "sources")
 _FLAGS = ("pinned", "needs_revision")
 _COUNTS = ("access_count", "mentions")
@@ -111,7 +114,7 @@ def _read_text(name: str, value: object) -> str:
     if isinstance(value, str):
         if "\0" in value:
             raise RecordError(f"field '{name}' holds a NUL character")
-        return value
+        return intern(value) if name in _WORDS else value
     if name in ("memory_id", "external_id", "session_id", "key") and isinstance(value, int):
         if isinstance(value, bool):
             raise _wrong(name, "text", value)
@@ -122,7 +125,7 @@ def _read_text(name: str, value: object) -> str:
 def _read_status(name: str, value: object) -> str:
     if value not in STATUSES:
         raise RecordError(f"field 'status' must be one of {', '.join(STATUSES)}, found {value!r}")
-    return str(value)
+    return intern(str(value))
 
 
 _NO_LAYERS_OF_RECORDS = {LAYER_DOCUMENT: "passages of documents", LAYER_MESSAGE: "messages"}

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -81,6 +81,10 @@ MARKED_HINT = "Settle it with `memctl git settle`; `memctl git install` makes gi
 _BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl doctor`."
 
 
+Take = Callable[[RawRecord, Any], None]
+"""Is given each record, and the JSON value that it is."""
+
+
 def parse(data: bytes, path: str = FILE_NAME) -> Document:
     """Read a whole `memory.json`.
 
@@ -91,24 +95,32 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
         InvalidDataError: with line and column.
         FormatVersionError: written by a newer memctl.
     """
+    records: list[RawRecord] = []
+    header, array = walk(data, lambda record, value: records.append(record), path)
+    return Document(header, tuple(records), array)
+
+
+def walk(data: bytes, take: Take, path: str = FILE_NAME) -> tuple[dict[str, Any], Array]:
+    """As `parse`, giving one record after the other; returns what a document has beside them."""
     reader = JsonReader(_decode_text(data, path), path, _BROKEN_HINT)
     offsets = _Offsets(reader.text, data)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
-        records, array = _array(reader, offsets)
+        array = _array(reader, offsets, take)
     else:
-        header, records, array = _parse_object(reader, offsets)
+        header, array = _parse_object(reader, offsets, take)
     if reader.skip():
         raise reader.fail("unexpected text after the end of the document")
     _check_format(header, path)
-    return Document(header, records, array)
+    return header, array
 
 
-def _array(reader: JsonReader, offsets: _Offsets) -> tuple[tuple[RawRecord, ...], Array]:
+def _array(reader: JsonReader, offsets: _Offsets, take: Take) -> Array:
     reader.skip()
     start = offsets.byte_at(reader.at)
-    records = tuple(_records(reader, offsets))
-    return records, (start, offsets.byte_at(reader.at) - 1)
+    for record, value in _records(reader, offsets):
+        take(record, value)
+    return start, offsets.byte_at(reader.at) - 1
 
 
 def _decode_text(data: bytes, path: str) -> str:
@@ -166,31 +178,31 @@ class _Offsets:
         return self.line
 
 
-def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], Array]:
+def _parse_object(reader: JsonReader, offsets: _Offsets, take: Take) -> tuple[dict[str, Any], Array]:
     header: dict[str, Any] = {}
-    listed: tuple[tuple[RawRecord, ...], Array] | None = None
+    array: Array | None = None
     if reader.skip() != "{":
         reason = "must hold an object or a list of records"
         odd = misplaced(reader.text, reader.at)
         raise reader.fail(f"{odd}; the file {reason}" if odd else reason if reader.skip() else f"is empty; it {reason}")
     for name in reader.members():
-        if name in header or (name == "memories" and listed is not None):
+        if name in header or (name == "memories" and array is not None):
             raise reader.fail(f"the name {name!r} stands twice in one object")
         if name == "memories":
             if reader.skip() != "[":
                 raise reader.fail("'memories' must be a list of records")
-            listed = _array(reader, offsets)
+            array = _array(reader, offsets, take)
         else:
             start = reader.at
             header[name] = reader.value()
             if _has_lone_surrogate([name, header[name]]):
                 raise reader.fail("holds a lone surrogate (half a character)", start)
-    if listed is None:
+    if array is None:
         raise reader.fail("has no 'memories'", 0, hint='A memory.json is {"memories": [...]}; see docs/file-format.md.')
-    return header, *listed
+    return header, array
 
 
-def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
+def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[tuple[RawRecord, Any]]:
     for _ in reader.elements():
         reader.skip()
         start = reader.at
@@ -198,7 +210,7 @@ def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
         text = reader.text[start : reader.at]
         if _SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(value):
             raise reader.fail("the record holds a lone surrogate (half a character)", start)
-        yield _raw_record(value, text.encode(), offsets.byte_at(start), offsets.line_at(start))
+        yield _raw_record(value, text.encode(), offsets.byte_at(start), offsets.line_at(start)), value
 
 
 def _has_lone_surrogate(value: Any) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 LONGEST_TERM = 64
@@ -99,8 +99,12 @@ def _unaccented(folded: str, accents: Any) -> str:
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:
-    stemmer = _stemmer(language)
-    return [stemmer.stem_word(word).replace("'", "")[:LONGEST_TERM] for word in words]
+    return [_stem(word, language) for word in words]
+
+
+@lru_cache(maxsize=16_384)
+def _stem(word: str, language: str) -> str:
+    return str(_stemmer(language).stem_word(word)).replace("'", "")[:LONGEST_TERM]
 
 
 def unicode_terms(text: str) -> Iterator[str]:

@@ -13,15 +13,15 @@ STATE = ("status", "archived_at", "archived_reason", "superseded_by", "valid_to"
 """Fields that belong together: all of them come from one side of a merge."""
 
 
-def circles(memories: Memories) -> Iterator[list[str]]:
+def circles(superseded_by: Mapping[str, str]) -> Iterator[list[str]]:
     """Memories of which each is superseded by the next, and the last by the first. No memory is in two of them."""
     seen: set[str] = set()
-    for name in sorted(memories):
+    for name in sorted(superseded_by):
         path: dict[str, int] = {}
-        while name in memories and name not in seen:
+        while name in superseded_by and name not in seen:
             seen.add(name)
             path[name] = len(path)
-            name = memories[name].superseded_by
+            name = superseded_by[name]
         if name in path:
             yield list(path)[path[name] :]
 
@@ -32,7 +32,8 @@ def opened(merged: Memories, ours: Memories, theirs: Memories) -> dict[str, Memo
     It is opened where a memory was superseded last: what took its place is as it was on the side that kept it.
     """
     sides = (ours, theirs)
-    made = [each for each in circles(merged) if not any(_stands_in(each, merged, side) for side in sides)]
+    by = {name: memory.superseded_by for name, memory in merged.items()}
+    made = [each for each in circles(by) if not any(_stands_in(each, merged, side) for side in sides)]
     return {name: memory for each in made for name, memory in _opened(merged, each, sides)}
 
 

@@ -141,6 +141,9 @@ class FolderView:
     def ids_ending(self, ending: str, limit: int) -> list[str]:
         return self.index.ids_ending(ending, limit)
 
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        return self.index.newest_ids(beginning, limit, end=end)
+
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
         return self.index.ids_around(ids, length)
 

@@ -22,7 +22,7 @@ from memctl.storage.index.frequencies import Frequencies, selection
 from memctl.storage.index.rows import Entry, FileState, FileUpdate, Row
 from memctl.storage.index.scanning import Scanner
 from memctl.storage.index.vectors import Packed, packed_question
-from memctl.storage.ports.search import Match, Neighbours, Said, Scored, Vector
+from memctl.storage.ports.search import SORTED, Match, Neighbours, Said, Scored, Vector
 
 _FILE_COLUMNS = "path, size, mtime_ns, ctime_ns, inode, hash, seen_ns, problem, readable"
 _ENTRY_COLUMNS = (
@@ -37,6 +37,8 @@ LARGE = 20_000
 
 MOST_WORDS = 256
 """Words of a text that are counted to find its rarest."""
+
+RECORDS_AT_ONCE = 500
 
 SMALL_PART = 0.2
 """A part of an answer with less than this share of all entries is searched by listing its rows; of a larger one, the
@@ -219,9 +221,19 @@ class SqliteIndex:
         condition = search.where(filters, now)
         return self._entries(condition.condition, *condition.arguments)
 
-    def records(self) -> list[Row]:
-        """Every record, in time order."""
-        return self._entries("path = 'memory.json'", order="created, memory_id")
+    def records(self) -> Iterator[Row]:
+        """Every record that there is now, in time order; a few at a time, because all take much memory."""
+        sql = "SELECT rowid FROM entries e WHERE path = 'memory.json' ORDER BY created, memory_id"
+        keys = [key for (key,) in db.rows(self.connection, sql)]
+        for start in range(0, len(keys), RECORDS_AT_ONCE):
+            yield from self.matches(keys[start : start + RECORDS_AT_ONCE])
+
+    def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> list[int]:
+        """The keys of the records that pass the filters, sorted by one of `SORTED`; ties by id."""
+        condition, way = search.where(filters, now), "ASC" if ascending else "DESC"
+        sql = f"""SELECT rowid FROM entries e WHERE e.path = 'memory.json' AND {condition.condition}
+        ORDER BY e.{_SORT_COLUMNS[sort]} {way}, e.memory_id {way}"""
+        return [key for (key,) in db.rows(self.connection, sql, condition.arguments)]
 
     def by_text(self, text_hash: str) -> list[Row]:
         """Records with exactly these words."""
@@ -315,6 +327,13 @@ class SqliteIndex:
     def ids_ending(self, suffix: str, limit: int = 50) -> list[str]:
         """Record ids with this ending."""
         return self._ids_like(f"*{_literal(suffix)}", limit)
+
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        """The last record ids that begin so; with `end` those whose last so many characters do."""
+        sql = """SELECT DISTINCT memory_id FROM entries WHERE substr(memory_id, ?, ?) = ? AND memory_id != ''
+        ORDER BY memory_id DESC LIMIT ?"""
+        arguments = (-end if end else 1, len(beginning), beginning, limit)
+        return [memory_id for (memory_id,) in db.rows(self.connection, sql, arguments)]
 
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
         """Record ids that end, or begin, with as many last characters of one of these."""
@@ -594,6 +613,8 @@ class SqliteIndex:
             return str(problem)
         return "" if problems == ["ok"] else "; ".join(map(str, problems))
 
+
+_SORT_COLUMNS = {name: {"occurred": "happened"}.get(name, name) for name in SORTED}
 
 _NO_PROFILE = ", ".join(f"'{name}'" for name in (*kinds.OUT_OF_PROFILE, kinds.MESSAGE))
 """Kinds that are in no profile, as SQL."""

@@ -15,6 +15,9 @@ from memctl.core.models import Filters, Memory
 
 Vector = Sequence[float]
 
+SORTED = ("created", "occurred", "importance", "confidence")
+"""By what a storage sorts memories without reading them: some of `selection.SORTS`."""
+
 
 @dataclass(frozen=True)
 class Scored:
@@ -102,6 +105,10 @@ class Search(Protocol):
 
     def matching(self, filters: Filters, now: datetime) -> Sequence[Match]:
         """All that passes the filters, in the order in which it came."""
+
+    def in_order(self, filters: Filters, now: datetime, sort: str, *, ascending: bool) -> Sequence[int]:
+        """The keys of the memories that pass the filters, sorted by one of `SORTED`, the largest first unless
+        `ascending`; ties by id."""
 
     def record_of(self, reflection: Match) -> Match | None:
         """The memory a reflection belongs to."""

@@ -98,6 +98,9 @@ class View(Protocol):
     def ids_ending(self, ending: str, limit: int) -> list[str]:
         """Ids that end so."""
 
+    def newest_ids(self, beginning: str, limit: int, *, end: int = 0) -> list[str]:
+        """The last ids, in falling order, that begin so; with `end` those whose last so many characters do."""
+
     def ids_around(self, ids: Iterable[str], length: int) -> list[str]:
         """Ids that end, or begin, with as many last characters of one of these."""
 
