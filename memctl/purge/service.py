@@ -42,7 +42,8 @@ class Purging:
         def decide(view: FolderView) -> tuple[Erasure, planning.Plan]:
             said = [replace(m, session_id="") for m in self._named_messages(ids)]
             made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            plan = planning.planned(view, [*ids, *made], [*(t.memory for t in self._engine.storage.trashed()), *said])
+            beside = [*(t.memory for t in self._engine.storage.trashed()), *said]
+            plan = planning.planned(view, [*ids, *made], beside, contents=dry_run and look)
             if expected is not None:
                 planning.check_expected(plan.report(ids), expected)
             return plan.erasure, plan

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from types import MappingProxyType
@@ -33,7 +33,8 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True)
 class RawRecord:
-    """One element of `memories`: its exact bytes, where they start, and what they mean (or why not)."""
+    """One element of `memories`: its exact bytes, where they start, and what they mean, or why not (`problem`). One
+    that was not `wanted` has neither."""
 
     raw: bytes
     start: int
@@ -81,7 +82,15 @@ MARKED_HINT = "Settle it with `memctl git settle`; `memctl git install` makes gi
 _BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl doctor`."
 
 
-def parse(data: bytes, path: str = FILE_NAME) -> Document:
+Wanted = Callable[[bytes], bool]
+"""Whether a record is to be decoded, told by its bytes."""
+
+
+def _every(raw: bytes) -> bool:
+    return True
+
+
+def parse(data: bytes, path: str = FILE_NAME, wanted: Wanted = _every) -> Document:
     """Read a whole `memory.json`.
 
     A record that is valid JSON but no valid memory is kept with its `problem`; everything else that is wrong makes
@@ -95,19 +104,19 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
     offsets = _Offsets(reader.text, data)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
-        records, array = _array(reader, offsets)
+        records, array = _array(reader, offsets, wanted)
     else:
-        header, records, array = _parse_object(reader, offsets)
+        header, records, array = _parse_object(reader, offsets, wanted)
     if reader.skip():
         raise reader.fail("unexpected text after the end of the document")
     _check_format(header, path)
     return Document(header, records, array)
 
 
-def _array(reader: JsonReader, offsets: _Offsets) -> tuple[tuple[RawRecord, ...], Array]:
+def _array(reader: JsonReader, offsets: _Offsets, wanted: Wanted) -> tuple[tuple[RawRecord, ...], Array]:
     reader.skip()
     start = offsets.byte_at(reader.at)
-    records = tuple(_records(reader, offsets))
+    records = tuple(_records(reader, offsets, wanted))
     return records, (start, offsets.byte_at(reader.at) - 1)
 
 
@@ -166,7 +175,9 @@ class _Offsets:
         return self.line
 
 
-def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any], tuple[RawRecord, ...], Array]:
+def _parse_object(
+    reader: JsonReader, offsets: _Offsets, wanted: Wanted
+) -> tuple[dict[str, Any], tuple[RawRecord, ...], Array]:
     header: dict[str, Any] = {}
     listed: tuple[tuple[RawRecord, ...], Array] | None = None
     if reader.skip() != "{":
@@ -179,7 +190,7 @@ def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any]
         if name == "memories":
             if reader.skip() != "[":
                 raise reader.fail("'memories' must be a list of records")
-            listed = _array(reader, offsets)
+            listed = _array(reader, offsets, wanted)
         else:
             start = reader.at
             header[name] = reader.value()
@@ -190,7 +201,7 @@ def _parse_object(reader: JsonReader, offsets: _Offsets) -> tuple[dict[str, Any]
     return header, *listed
 
 
-def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
+def _records(reader: JsonReader, offsets: _Offsets, wanted: Wanted) -> Iterator[RawRecord]:
     for _ in reader.elements():
         reader.skip()
         start = reader.at
@@ -198,7 +209,8 @@ def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[RawRecord]:
         text = reader.text[start : reader.at]
         if _SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(value):
             raise reader.fail("the record holds a lone surrogate (half a character)", start)
-        yield _raw_record(value, text.encode(), offsets.byte_at(start), offsets.line_at(start))
+        raw, place = text.encode(), (offsets.byte_at(start), offsets.line_at(start))
+        yield _raw_record(value, raw, *place) if wanted(raw) else RawRecord(raw, *place, None)
 
 
 def _has_lone_surrogate(value: Any) -> bool:

@@ -70,6 +70,16 @@ def terms(text: str) -> list[str]:
     return list(unicode_terms(text))
 
 
+def folded(text: str) -> str:
+    """A text in which each of its `words` stands as it is."""
+    if text.isascii():
+        return text.lower()
+    whole = _folded(text)
+    known, accents, _ = _latin_patterns()
+    accents = accents if known.fullmatch(whole) else _patterns()[1]
+    return _unaccented(whole, accents).replace("’", "'")
+
+
 def words(text: str) -> list[str]:
     """The words of a text in order, folded and not stemmed; a script without spaces gives its characters."""
     if text.isascii():
