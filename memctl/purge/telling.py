@@ -94,11 +94,11 @@ def passages(text: str, concerned: Concerned = _any) -> Iterator[Passage]:
     """
     if not concerned(text):
         return
-    if _is_json(text):
-        yield from _values(text, concerned)
-    elif _is_json(text.lstrip().partition("\n")[0]):
+    if _is_json(text.lstrip().partition("\n")[0]):
         for number, line in enumerate(text.split("\n"), 1):
             yield from ((number, passage) for passage in _within(line, concerned))
+    elif _is_json(text):
+        yield from _values(text, concerned)
     else:
         yield from ((1, version) for version in unescaped(text))
 
@@ -120,16 +120,31 @@ _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
 _TIME = re.compile(r"\d{4}-\d\d-\d\d(?:[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?)?")
 
 
+_CLOSING = re.compile(r"\n[ \t]*\}")
+
+
 def _values(text: str, concerned: Concerned) -> Iterator[Passage]:
-    """What the fields of valid JSON say, each with its line; a name counts where no program would have chosen it."""
-    line, counted, name = 1, 0, ""
+    """What the fields of valid JSON say, each with its line; a name counts where no program would have chosen it.
+
+    A line never begins within a text, and after one that closes an object no name is open: each such part is looked at
+    by itself.
+    """
+    line, start = 1, 0
+    for end in (*(closing.start() + 1 for closing in _CLOSING.finditer(text)), len(text)):
+        if concerned(part := text[start:end]):
+            yield from _values_of_part(part, line, concerned)
+        line, start = line + part.count("\n"), end
+
+
+def _values_of_part(text: str, line: int, concerned: Concerned) -> Iterator[Passage]:
+    counted, name = 0, ""
     for token in _TOKEN.finditer(text):
         line, counted = line + text.count("\n", counted, token.start()), token.start()
         if token["end"]:
             name = ""
         elif token["number"]:
             yield line, token["number"]
-        else:
+        elif token["colon"] or concerned(token["text"]):
             value = _decoded(token["text"])
             if token["colon"]:
                 name = value
