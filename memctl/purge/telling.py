@@ -131,7 +131,7 @@ def _values(text: str, concerned: Concerned) -> Iterator[Passage]:
     """
     line, start = 1, 0
     for end in (*(closing.start() + 1 for closing in _CLOSING.finditer(text)), len(text)):
-        if concerned(part := text[start:end]):
+        if len(part := text[start:end]) == len(text) or concerned(part):
             yield from _values_of_part(part, line, concerned)
         line, start = line + part.count("\n"), end
 

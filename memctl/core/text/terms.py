@@ -9,10 +9,13 @@ from __future__ import annotations
 import re
 import unicodedata
 from collections.abc import Iterator
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any
 
 LONGEST_TERM = 64
+
+REMEMBERED = 10_000
+"""Words whose stems are kept: texts repeat most of theirs."""
 
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
 
@@ -54,7 +57,7 @@ def _latin_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]
     Europe, punctuation, signs and emoji. Text that is not ASCII is mostly so."""
     return (
         re.compile("[\x00-\u017f\u2010-\u2027\u2030-\u205e\u20a0-\u20c0\u2190-\u23ff\u2500-\u2775\u2794-\u2bff\U0001f300-\U0001faff]*"),
-        re.compile("(?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f])[\u0300-\u036f]+"),
+        re.compile("[\u0300-\u036f](?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f].)[\u0300-\u036f]*"),
         re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*"),
     )  # fmt: skip
 
@@ -109,8 +112,13 @@ def _unaccented(folded: str, accents: Any) -> str:
 
 
 def _stemmed(words: list[str], language: str) -> list[str]:
-    stemmer = _stemmer(language)
-    return [stemmer.stem_word(word).replace("'", "")[:LONGEST_TERM] for word in words]
+    return [_stem(word, language) for word in words]
+
+
+@lru_cache(REMEMBERED)
+def _stem(word: str, language: str) -> str:
+    stem: str = _stemmer(language).stem_word(word)
+    return stem.replace("'", "")[:LONGEST_TERM]
 
 
 def unicode_terms(text: str) -> Iterator[str]:
