@@ -69,7 +69,7 @@ class Plan:
     """All that a purge does, worked out before it begins.
 
     Args:
-        after: what each file that is touched holds after it, None for one that goes; empty where nobody asked.
+        changes: what it does to each file that is touched; empty where it has been carried out.
         gone: the memories that go.
         repeating: the memories that stay and hold the same text as one that goes, in words for the report.
         telling: words (`telling.marks`) that are in the memories that go and in none that stays.
@@ -77,7 +77,7 @@ class Plan:
 
     erasure: Erasure
     files: tuple[Touched, ...]
-    after: Mapping[str, bytes | None]
+    changes: Mapping[str, FileChange]
     gone: Sequence[Memory]
     repeating: Sequence[str]
     telling: Collection[str]
@@ -92,11 +92,8 @@ class Plan:
 DELETED, CHANGED = "deleted", "changed"
 
 
-def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory], *, contents: bool = False) -> Plan:
+def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory]) -> Plan:
     """What has to go: the memories, the summaries made from them, the reflections of both, and what mentions them.
-
-    Args:
-        contents: whether the plan says what is in the files after it.
 
     Raises:
         StorageError: a file cannot be looked at; nothing is purged before it can.
@@ -114,12 +111,9 @@ def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory], *, 
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     said = (*_said(traces, gone),)
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces), *said)),))
-    touched: list[Touched] = []
-    after: dict[str, bytes | None] = {}
-    for change in erase.changes(view.folder, erasure):
-        touched.append(_touched(change))
-        after |= {change.path: change.after} if contents else {}
-    return Plan(erasure, tuple(touched), after, gone, tuple(kept.repeating(gone)), telling)
+    changes = {change.path: change for change in erase.changes(view.folder, erasure)}
+    touched = tuple(map(_touched, changes.values()))
+    return Plan(erasure, touched, changes, gone, tuple(kept.repeating(gone)), telling)
 
 
 def _with_summaries(ids: Sequence[str], raws: Mapping[str, bytes], beside: Mapping[str, Memory]) -> dict[str, Memory]:
@@ -509,13 +503,10 @@ def _going(report: PurgeReport) -> set[str]:
     return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}
 
 
-def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
-    """What still holds the text of the memories that are gone, or words that stood only in them.
-
-    Args:
-        done: whether the plan has been carried out; else what will be left is told from what it does to the files.
-    """
-    after = {} if done else plan.after
+def left(folder: UserFolder, plan: Plan) -> list[str]:
+    """What still holds the text of the memories that are gone, or words that stood only in them; of a plan that has
+    not been carried out, what will hold it then."""
+    after = {path: change.after for path, change in plan.changes.items()}
     places = still_mentioned(folder, phrases(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
     return [*plan.repeating, *places]
 

@@ -40,7 +40,7 @@ def _holds(text: str, groups: Iterable[Iterable[str]]) -> bool:
 
 def written(text: str) -> str:
     """A text in which each word that its passages hold stands as it is."""
-    plain = folded(text)
+    plain = "\n".join(map(folded, text.split("\n")))  # most lines are ASCII
     if "\\u" in text:
         plain += "\n" + folded(_UNICODE_ESCAPE.sub(lambda escape: chr(int(escape[1], 16)), text))
     return plain + "\n" + plain.replace("'", "") if "'" in plain else plain  # a stem has no apostrophe
@@ -92,11 +92,11 @@ def passages(text: str, concerned: Concerned = _any) -> Iterator[Passage]:
     Args:
         concerned: a quick look; of what does not concern it nothing is taken apart.
     """
-    if not concerned(text):
-        return
     if _is_json(text.lstrip().partition("\n")[0]):
         for number, line in enumerate(text.split("\n"), 1):
             yield from ((number, passage) for passage in _within(line, concerned))
+    elif not concerned(text):
+        return
     elif _is_json(text):
         yield from _values(text, concerned)
     else:

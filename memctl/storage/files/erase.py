@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,26 +32,6 @@ DISPLACED = ".memctl/state/displaced/"
 
 
 @dataclass(frozen=True)
-class Erasure:
-    """What is to go: ids, and files relative to the user's folder.
-
-    Args:
-        files: what goes as a whole; also lines of a log that lose their text, as `LOG/DIGEST` (`line_name`).
-    """
-
-    ids: tuple[str, ...]
-    files: tuple[str, ...]
-
-    @cached_property
-    def named(self) -> frozenset[str]:
-        return frozenset(self.ids)
-
-    @cached_property
-    def paths(self) -> frozenset[str]:
-        return frozenset(self.files)
-
-
-@dataclass(frozen=True)
 class FileChange:
     """A file, relative to the user's folder, before and after an erasure; None where there is none.
 
@@ -63,6 +43,28 @@ class FileChange:
     before: bytes | None
     after: bytes | None
     records: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
+class Erasure:
+    """What is to go: ids, and files relative to the user's folder.
+
+    Args:
+        files: what goes as a whole; also lines of a log that lose their text, as `LOG/DIGEST` (`line_name`).
+        changes: what it does to files, by path, as far as it was worked out before; of use where one is still the same.
+    """
+
+    ids: tuple[str, ...]
+    files: tuple[str, ...]
+    changes: Mapping[str, FileChange] = field(default_factory=dict)
+
+    @cached_property
+    def named(self) -> frozenset[str]:
+        return frozenset(self.ids)
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        return frozenset(self.files)
 
 
 def line_name(path: str, line: bytes) -> str:
@@ -101,7 +103,11 @@ def _write(folder: UserFolder, change: FileChange) -> None:
 
 def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     data = atomic.read(folder.memory_file)
-    if data is not None and (change := _memory_file(data, what.named)).after != data:
+    if data is None:
+        return
+    known = what.changes.get(document.FILE_NAME)
+    change = known if known and known.before == data else _memory_file(data, what.named)
+    if change.after != data:
         yield change
 
 
@@ -135,7 +141,10 @@ def _clean_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """Files that go on without the memories."""
     for path in _cleaned_files(folder):
         data = atomic.read(folder.root / path) if path not in what.paths else None
-        if data is not None and (new := cleaned(path, data, what, _signed_again(folder))) != data:
+        known = what.changes.get(path)
+        if data is not None and known and known.before == data:
+            yield known
+        elif data is not None and (new := cleaned(path, data, what, _signed_again(folder))) != data:
             yield FileChange(path, data, new)
 
 
