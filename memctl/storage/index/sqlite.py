@@ -218,8 +218,9 @@ class SqliteIndex:
 
     def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of entries of a file, by ref."""
-        sql = "SELECT ref, raw, hash FROM entries WHERE path = ? AND ref = ?"
-        result = [each for wanted in refs for each in db.rows(self.connection, sql, (path, wanted))]
+        sql = """SELECT e.ref, e.raw, e.hash FROM json_each(?) wanted
+        CROSS JOIN entries e ON e.path = ? AND e.ref = wanted.value ORDER BY wanted.key"""
+        result = db.rows(self.connection, sql, (json.dumps(refs), path)) if refs else []
         for _, raw, digest in result:
             search.check_bytes(self.connection, raw, digest)
         return {ref: raw for ref, raw, _ in result}
@@ -567,10 +568,10 @@ class SqliteIndex:
         if rowid is not None:
             self._clear(rowid)
         words = "" if entry.problem else terms.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
-        columns = _columns(entry, terms.length(words))
+        columns = (rowid, int(vector is not None and not entry.problem), *_columns(entry, terms.length(words)))
         marks = ",".join("?" * len(columns))
-        sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
-        rowid = int(db.value(self.connection, sql, (rowid, *columns)))
+        sql = f"INSERT OR REPLACE INTO entries (rowid, embedded, {_ENTRY_COLUMNS}) VALUES ({marks}) RETURNING rowid"
+        rowid = int(db.value(self.connection, sql, columns))
         if entry.problem:
             return
         self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
@@ -580,11 +581,10 @@ class SqliteIndex:
             self._put_vector(rowid, vector)
 
     def _put_vector(self, rowid: int, packed: Packed) -> None:
-        """An empty vector is kept too: it says that nothing is pending."""
+        """An empty vector is kept too."""
         self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
         if packed.sketch:
             self.connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
-        self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (rowid,))
 
     def pending_count(self) -> int:
         """How many entries have no vector yet."""
@@ -602,6 +602,7 @@ class SqliteIndex:
                 sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
                 if db.row(self.connection, sql, (entry.key, entry.raw)):
                     self._put_vector(entry.key, vector)
+                    self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
 
     def forget_vectors(self, identity: str) -> None:
         """Drop all vectors and note whose will come: those of two models never mix."""
