@@ -92,9 +92,10 @@ def passages(text: str, concerned: Concerned = _any) -> Iterator[Passage]:
     Args:
         concerned: a quick look; of what does not concern it nothing is taken apart.
     """
-    if _is_json(text.lstrip().partition("\n")[0]):
+    first = text.lstrip().partition("\n")[0]
+    if _is_json(first):
         for number, line in enumerate(text.split("\n"), 1):
-            yield from ((number, passage) for passage in _within(line, concerned))
+            yield from ((number, passage) for passage in _within(line, concerned, known=line == first))
     elif not concerned(text):
         return
     elif _is_json(text):
@@ -156,11 +157,15 @@ def _decoded(literal: str) -> str:
     return str(json.loads(literal)) if "\\" in literal else literal[1:-1]
 
 
-def _within(text: str, concerned: Concerned) -> Iterator[str]:
-    """A text; of JSON in a text, what its fields say."""
+def _within(text: str, concerned: Concerned, *, known: bool = False) -> Iterator[str]:
+    """A text; of JSON in a text, what its fields say.
+
+    Args:
+        known: whether it is known to be JSON.
+    """
     if not concerned(text):
         return iter(())
-    return (passage for _, passage in _values(text, concerned)) if _is_json(text) else unescaped(text)
+    return (passage for _, passage in _values(text, concerned)) if known or _is_json(text) else unescaped(text)
 
 
 _NO_TEXT = frozenset(("tombstones", "erases", "mac", "memory_id", "memory_ids", "superseded_by", "supersedes"))
