@@ -12,12 +12,13 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.life import lived
 from bench.speed import Row, as_markdown, machine
 from memctl import open_store
+from memctl.core.models import Change
 
 COUNT = 100_000
 MEGABYTE = 1024 * 1024
@@ -34,20 +35,25 @@ from memctl.cli.main import main
 with contextlib.suppress(SystemExit):
     main([])
 """
-MEASURED = """import os, sys, time
+GIT = ("git", "-c", "user.name=bench", "-c", "user.email=bench@localhost")
+MERGE = (
+    f"import subprocess\nsubprocess.run([*{GIT}, 'merge', '-q', '-m', 'both', 'other'], cwd=sys.argv[2], check=True)\n"
+)
+MEASURED = """import os, resource, sys, time
 os.environ["MEMCTL_STORE"] = sys.argv[1]
 sys.stdout = open(os.devnull, "w")
 start = time.process_time()
 {}
-taken = time.process_time() - start
+others = resource.getrusage(resource.RUSAGE_CHILDREN)
+taken = time.process_time() - start + others.ru_utime + others.ru_stime
 peak = next(line.split()[1] for line in open("/proc/self/status") if line.startswith("VmHWM"))
-print(taken, peak, file=sys.stderr)
+print(taken, max(int(peak), others.ru_maxrss), file=sys.stderr)
 """
 
 
 @dataclass(frozen=True)
 class Taken:
-    """What a process took: seconds of CPU, and at its peak so many bytes."""
+    """What a process and those it started took: seconds of CPU, and bytes of the largest at its peak."""
 
     seconds: float
     peak: int
@@ -93,7 +99,31 @@ def measure(root: Path, count: int) -> list[Row]:
     beside = f"reading every record: {base.seconds:.2f} s"
     cases = (*CASES, Case(("forget", last, "--purge", "--yes"), 6))
     rows += [_row(case, taken(store, COMMAND, case.arguments), base, beside) for case in cases]
+    part(store, "bench")
+    rows.append(_row(Case(("git merge",), 5, 600), taken(store, MERGE, [str(store / "bench")]), base, beside))
     return [*rows, *_few(store)]
+
+
+def part(store: Path, user: str) -> None:
+    """Two branches in git, of which each has changed one memory in a hundred."""
+    taken(store, COMMAND, ("git", "init"))
+    _commit(store / user, "all")
+    _git(store / user, "branch", "start")
+    for offset, branch in ((0, "other"), (50, "mine")):
+        _git(store / user, "checkout", "-q", "-b", branch, "start")
+        with open_store(store, user=user) as opened:
+            some = [replace(each, content=f"{each.content} Seen.") for each in opened.all()[offset::100]]
+            opened.change(lambda view, some=tuple(some): Change("edit", some))  # type: ignore[misc]
+        _commit(store / user, branch)
+
+
+def _commit(folder: Path, message: str) -> None:
+    _git(folder, "add", "-A")
+    _git(folder, "commit", "-q", "-m", message)
+
+
+def _git(folder: Path, *arguments: str) -> None:
+    subprocess.run([*GIT, *arguments], cwd=folder, check=True)
 
 
 def _row(case: Case, took: Taken, base: Taken, beside: str) -> Row:

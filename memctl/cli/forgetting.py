@@ -76,19 +76,21 @@ def _full_id(store: MemoryStore, typed: str, *, purge: bool) -> str:
 
 
 def _purge(store: MemoryStore, ids: list[str], yes: bool, dry_run: bool) -> None:
-    """Show what a purge removes and what it cannot reach, ask, do it, and show what is left."""
+    """Show what a purge removes and what it cannot reach, ask, do it, and show what is left; `yes` asks nothing."""
     from memctl.present.pages import purge_left, purge_plan, some_of
 
     reason = "a purge cannot be undone"
     if not (yes or dry_run):
         render.need_terminal(reason)
-    report = store.purge(ids, dry_run=True, look=dry_run or not yes)
-    render.lines((*purge_plan(report, dry_run), *purge_left(report)))
-    if not dry_run:
+    ask = not (yes or dry_run)
+    report = store.purge(ids, dry_run=ask or dry_run)
+    render.lines((*purge_plan(report, dry_run), *(purge_left(report) if ask or dry_run else ())))
+    if ask:
         files = "".join(f"\n  {each.path} {each.action}" for each in report.files) if current.json else ""
         question = f"Remove {some_of(ids)} for good, from every file?{files}\nThis cannot be undone."
         render.confirm(question, reason, yes=yes)
         report = store.purge(ids, expected=report)
+    if not dry_run:
         render.lines((f"purged {some_of(report.ids)}", *purge_left(report)))
     render.document(vars(report) | {"files": [vars(each) for each in report.files], "dry_run": dry_run})
 

@@ -10,6 +10,7 @@ import json
 import re
 from collections.abc import Mapping, Set
 from dataclasses import replace
+from functools import lru_cache
 from typing import Any
 
 from memctl.core.formats import reflections
@@ -33,6 +34,22 @@ _TEXT = r'"(?:[^"\\]|\\.)*"'
 _FIELD = re.compile(rf'"(?:{"|".join(_FIELDS)})"\s*:\s*(\[[^\]]*|{_TEXT}|\d+)')
 _ITEM = re.compile(rf"{_TEXT}|\d+")
 _FRONT = re.compile(r"^(?:memory_id|sources):(.*(?:\n[ \t]*- .*)*)", re.MULTILINE)
+
+
+_FEW = 16
+
+
+def may_be_in(raw: bytes, ids: Ids) -> bool:
+    """A quick look whether JSON names one of the ids, or JSON within it; a no is certain."""
+    spelled = _spelled(frozenset(ids))
+    return not spelled or b"\\u" in raw or b"\\/" in raw or any(each in raw for each in spelled)
+
+
+@lru_cache(8)
+def _spelled(ids: frozenset[str]) -> tuple[bytes, ...]:
+    """The ids as they stand in JSON without an escape; none where there are many, or one needs an escape."""
+    plain = all(json.dumps(each, ensure_ascii=False) == f'"{each}"' for each in ids)
+    return tuple(each.encode("utf-8", "surrogatepass") for each in ids) if plain and len(ids) <= _FEW else ()
 
 
 def in_text(text: str, ids: Ids) -> bool:

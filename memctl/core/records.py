@@ -107,7 +107,7 @@ def check(memory: Memory, categories: Sequence[str], own: Memory | None = None) 
     try:
         record = codec.encode(memory)
         checked = codec.decode(record)
-        if _holds_nul(codec.dump(record), record):
+        if _holds_nul(codec.in_one_line(record), record):
             raise codec.RecordError("a field holds a NUL character")
     except codec.RecordError as problem:
         raise InvalidDataError(str(problem)) from None

@@ -133,12 +133,12 @@ def _may_hold(text: str, cautious: bool) -> bool:
     ):
         return True
     lowered = text.lower().translate(_DIGITS_FOR_LETTERS)
-    if not text.isascii() and any(name in lowered for name in _ELSEWHERE):
+    if not text.isascii() and any(map(lowered.__contains__, _ELSEWHERE)):
         return True
     if text.count(":") >= 4 and re.search(r":(?:\d+|\*):[^\s:]+:[^\s:]+:", text):
         return True
-    return any(name in lowered for name in _NAMES) and (
-        any(sign in lowered for sign in _SIGNS)
+    return any(map(lowered.__contains__, _NAMES)) and (
+        any(map(lowered.__contains__, _SIGNS))
         or ("," in text and "\n" in text)
         or re.search(_PICTURE, text) is not None
     )

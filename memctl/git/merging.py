@@ -68,10 +68,14 @@ def _newly_open(merged: bytes, *sides: bytes) -> list[str]:
 def _open_values(data: bytes) -> set[str]:
     """Keys of facts that have more than one active value."""
     values: dict[str, set[str]] = {}
-    for memory in document.parse(data).memories.values():
+    for memory in document.parse(data, wanted=_may_have_key).memories.values():
         if memory.key and memory.status == ACTIVE:
             values.setdefault(memory.key, set()).add(merge_values.json_text(memory.value))
     return {key for key, several in values.items() if len(several) > 1}
+
+
+def _may_have_key(raw: bytes) -> bool:
+    return b'"key"' in raw or b"\\u" in raw
 
 
 def _conflict(entry: Mapping[str, object]) -> str:

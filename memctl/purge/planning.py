@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,7 +21,7 @@ from memctl.core.text.sentences import sentences
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import words
 from memctl.errors import ConflictError, InvalidDataError, MemctlError
-from memctl.purge.telling import marks, passages, unescaped
+from memctl.purge.telling import Concerned, holds_one_of, marks, passages, unescaped
 from memctl.storage.files import atomic, erase, layout, local_state, sessions, transcripts
 from memctl.storage.files.erase import DISPLACED, FEEDBACK, OPERATIONS, RECEIPTS, Erasure, FileChange
 from memctl.storage.files.layout import UserFolder
@@ -69,17 +69,17 @@ class Plan:
     """All that a purge does, worked out before it begins.
 
     Args:
-        after: what each file that is touched holds after it; None for one that goes.
+        changes: what it does to each file that is touched; empty where it has been carried out.
         gone: the memories that go.
-        kept: the memories that stay, those in the trash among them.
+        repeating: the memories that stay and hold the same text as one that goes, in words for the report.
         telling: words (`telling.marks`) that are in the memories that go and in none that stays.
     """
 
     erasure: Erasure
     files: tuple[Touched, ...]
-    after: Mapping[str, bytes | None]
+    changes: Mapping[str, FileChange]
     gone: Sequence[Memory]
-    kept: Sequence[Memory]
+    repeating: Sequence[str]
     telling: Collection[str]
 
     def report(self, ids: Sequence[str], left: Iterable[str] = (), advice: Iterable[str] = ()) -> PurgeReport:
@@ -98,48 +98,101 @@ def planned(view: FolderView, ids: Sequence[str], trashed: Iterable[Memory]) -> 
     Raises:
         StorageError: a file cannot be looked at; nothing is purged before it can.
     """
-    stored = list(view.all())
-    everything = {memory.memory_id: memory for memory in (*trashed, *stored)}
-    going = _with_summaries(ids, everything)
+    raws = view.raws()
+    beside = {memory.memory_id: memory for memory in trashed if memory.memory_id not in raws}
+    going = _with_summaries(ids, raws, beside)
     gone = list(going.values())
-    kept = [memory for memory in everything.values() if memory.memory_id not in going]
-    telling = telling_words(gone, kept, view.header)
     named = frozenset((*ids, *going))
+    staying = {memory_id: raw for memory_id, raw in raws.items() if memory_id not in named}
+    kept = _Kept(view, staying, [memory for memory in beside.values() if memory.memory_id not in named])
+    telling = kept.without_theirs(telling_words(gone, view.header))
     own = _reflections(view, named, gone, kept)
     traces = _Traces(view.folder, named, frozenset(own), gone, kept, telling)
     files = (*own, *_session_files(traces), *_trash_files(traces), *_drafts(traces), *_displaced(traces))
     said = (*_said(traces, gone),)
     erasure = Erasure((*dict.fromkeys((*ids, *going)),), (*dict.fromkeys((*files, *_lines(traces), *said)),))
-    changes = list(erase.changes(view.folder, erasure))
-    touched = tuple(_touched(change, stored, named) for change in changes)
-    return Plan(erasure, touched, {change.path: change.after for change in changes}, gone, kept, telling)
+    changes = {change.path: change for change in erase.changes(view.folder, erasure)}
+    touched = tuple(map(_touched, changes.values()))
+    return Plan(erasure, touched, changes, gone, tuple(kept.repeating(gone)), telling)
 
 
-def _with_summaries(ids: Sequence[str], everything: Mapping[str, Memory]) -> dict[str, Memory]:
+def _with_summaries(ids: Sequence[str], raws: Mapping[str, bytes], beside: Mapping[str, Memory]) -> dict[str, Memory]:
     """The memories with these ids, what was made from them, and the episodes that repeat one of them."""
-    going = {memory_id: everything[memory_id] for memory_id in ids if memory_id in everything}
+    going = {i: beside[i] if i in beside else document.decode_raw(raws[i]) for i in ids if i in beside or i in raws}
     texts = [memory.content for memory in going.values()]
-    episodes = [m for m in everything.values() if m.kind == kinds.EPISODE and SAID in m.metadata]
+    episodes = [m for m in _those(raws, beside, {SAID}) if m.kind == kinds.EPISODE and SAID in m.metadata]
     going |= {m.memory_id: m for m in episodes if any(derived.repeats(m.content, each) for each in texts)}
-    while more := [m for m in everything.values() if m.memory_id not in going and set(m.sources) & going.keys()]:
+    while more := [
+        m for m in _those(raws, beside, set(going)) if m.memory_id not in going and set(m.sources) & going.keys()
+    ]:
         going |= {memory.memory_id: memory for memory in more}
     return going
+
+
+def _those(raws: Mapping[str, bytes], beside: Mapping[str, Memory], named: Set[str]) -> Iterator[Memory]:
+    """The memories that may name one of these."""
+    yield from beside.values()
+    yield from (document.decode_raw(raw) for raw in raws.values() if naming.may_be_in(raw, named))
+
+
+class _Kept:
+    """The memories that stay: those of `memory.json`, decoded where it matters, and others, as those in the trash."""
+
+    def __init__(self, view: FolderView, raws: Mapping[str, bytes], beside: Sequence[Memory]) -> None:
+        self._view, self._raws, self._beside = view, raws, beside
+
+    def __contains__(self, memory_id: str) -> bool:
+        return memory_id in self._raws or any(memory.memory_id == memory_id for memory in self._beside)
+
+    def refer_to(self, path: str) -> bool:
+        """Whether one of them has this reflection."""
+        others = (memory.summary_md_ref == path for memory in self._beside)
+        return not self._raws.keys().isdisjoint(self._view.referring(path)) or any(others)
+
+    def holding(self, concerned: Concerned) -> Iterator[Memory]:
+        """Those that a quick look at the record does not rule out."""
+        yield from self._beside
+        yield from (document.decode_raw(raw) for raw in self._raws.values() if concerned(raw.decode()))
+
+    def without_theirs(self, telling: Collection[str]) -> set[str]:
+        """The marks that are in none of them."""
+        left, concerned = set(telling), holds_one_of((), telling)
+        for text in chain(map(_dumped, self._beside), map(_plain, self._raws.values())):
+            if concerned(text) and (theirs := left & marks(text)):
+                left -= theirs
+                concerned = holds_one_of((), left)
+        return left
+
+    def repeating(self, gone: Iterable[Memory]) -> list[str]:
+        """Those that hold the same text as one that goes, in words for the report."""
+        texts = {codec.text_hash(memory.content): memory.content for memory in gone}
+        same = [m.memory_id for m in self._beside if codec.text_hash(m.content) in texts]
+        stored = {m.memory_id for text in texts.values() for m in self._view.same_text(text)}
+        return [f"{each} (the same text)" for each in (*same, *(i for i in self._raws if i in stored))]
+
+
+def _dumped(memory: Memory) -> str:
+    return codec.dump(codec.encode(memory))
+
+
+def _plain(raw: bytes) -> str:
+    """A record without escaped letters."""
+    text = raw.decode()
+    return _dumped(document.decode_raw(raw)) if "\\u" in text else text
 
 
 # Reflections
 
 
-def _reflections(view: FolderView, named: frozenset[str], gone: Sequence[Memory], kept: Sequence[Memory]) -> list[str]:
+def _reflections(view: FolderView, named: frozenset[str], gone: Sequence[Memory], kept: _Kept) -> list[str]:
     """Reflections that name one of the memories, or that one of them refers to and no other memory; with proposals."""
     paths = sorted(path.relative_to(view.folder.root).as_posix() for path in view.folder.reflections.rglob("*.md"))
     naming_them = [path for path in paths if naming.in_reflection(view.read(path) or b"", named)]
-    others = {memory.summary_md_ref for memory in kept}
-    ids = {memory.memory_id for memory in kept}
     referred = [m.summary_md_ref for m in gone if reflections.is_reference(m.summary_md_ref)]
-    going = [p for p in referred if p not in others and _record_of(view, p) not in ids]
+    going = [path for path in referred if not kept.refer_to(path) and _record_of(view, path) not in kept]
     own = dict.fromkeys((*naming_them, *going))
     proposals = (path.removesuffix(".md") + ".proposed.md" for path in own)
-    return [*own, *(path for path in proposals if path not in others and _record_of(view, path) not in ids)]
+    return [*own, *(path for path in proposals if not kept.refer_to(path) and _record_of(view, path) not in kept)]
 
 
 def _record_of(view: FolderView, path: str) -> str:
@@ -167,26 +220,26 @@ class _Traces:
         named: frozenset[str],
         paths: frozenset[str],
         gone: Sequence[Memory],
-        kept: Sequence[Memory],
+        kept: _Kept,
         telling: Collection[str],
     ) -> None:
-        self.folder, self.named, self.paths, self.telling = folder, named, paths, set(telling)
-        self.others = {memory.summary_md_ref for memory in kept}
+        self.folder, self.named, self.paths, self.kept = folder, named, paths, kept
+        self.telling, self._a_mark = set(telling), holds_one_of((), telling)
         self.sessions = {memory.session_id for memory in gone} - {""}
-        texts = Phrases(memory.content for memory in gone if _tells(words(memory.content)))
-        shared = {phrase for memory in kept for _, phrase in texts.places(memory.content)}
-        self.texts = texts
+        self.texts = texts = Phrases(memory.content for memory in gone if _tells(words(memory.content)))
+        shared = {phrase for memory in kept.holding(texts.concerned) for _, phrase in texts.places(memory.content)}
         self.own_texts = Phrases(" ".join(phrase) for phrase in texts.all if phrase not in shared)
 
     def name(self, text: str) -> bool:
-        return any(naming.in_text(each, self.named) for each in unescaped(text))
+        raw = text.encode("utf-8", "surrogatepass")
+        return naming.may_be_in(raw, self.named) and any(naming.in_text(each, self.named) for each in unescaped(text))
 
     def stand_in(self, text: str) -> bool:
         """Whether a text holds the words of one of the memories."""
-        return any(self.own_texts.stand_in(each) for _, each in passages(text))
+        return self.own_texts.stand_within(text)
 
     def tell_by_a_word(self, text: str) -> bool:
-        return bool(self.telling) and any(not self.telling.isdisjoint(marks(each)) for _, each in passages(text))
+        return any(not self.telling.isdisjoint(marks(each)) for _, each in passages(text, self._a_mark))
 
     def read(self, path: Path) -> bytes:
         return atomic.read(path) or b""
@@ -214,6 +267,7 @@ class Phrases:
             for word in phrase:
                 node = node.setdefault(word, {})
             node[""] = phrase
+        self.concerned = holds_one_of(self.all)
 
     def places(self, text: str) -> Iterator[tuple[int, tuple[str, ...]]]:
         """The texts that are in another, each with the line it begins in."""
@@ -226,6 +280,10 @@ class Phrases:
 
     def stand_in(self, text: str) -> bool:
         return next(self.places(text), None) is not None
+
+    def stand_within(self, text: str) -> bool:
+        """As `stand_in`, of what a file holds."""
+        return any(self.stand_in(each) for _, each in passages(text, self.concerned))
 
 
 def _session_files(traces: _Traces) -> list[str]:
@@ -242,7 +300,7 @@ def _session_tells(path: str, text: str, traces: _Traces) -> bool:
     if traces.name(text) or traces.stand_in(text) or _drew_on(text, traces.named):
         return True
     own = sessions.owner(path) in traces.sessions
-    return own and (any(traces.texts.stand_in(each) for _, each in passages(text)) or traces.tell_by_a_word(text))
+    return own and (traces.texts.stand_within(text) or traces.tell_by_a_word(text))
 
 
 _USED = re.compile(rf'"{naming.USED}"\s*:\s*\[[^\]]*')
@@ -294,8 +352,8 @@ _KEPT = re.compile(r"(?:hand-edit-\d+-|doctor-[^/]+/|conflict-[0-9a-f]+(?=\.))(?
 def _displaced(traces: _Traces) -> list[str]:
     """Copies that go as a whole: those of files that go, those that cannot be read and mention a memory, and the one
     that each write leaves behind. Others are cleaned (`erase.cleaned`)."""
-    own = {*traces.paths, *map(reflections.path_for, traces.named)} - traces.others
-    names = {name for path in own for name in (path, displaced_name(path))}
+    own = {*traces.paths, *map(reflections.path_for, traces.named)}
+    names = {name for path in own if not traces.kept.refer_to(path) for name in (path, displaced_name(path))}
     paths = traces.inside(traces.folder.displaced)
     return [path for path, full in paths if _copy_goes(path, traces.read(full), traces, names)]
 
@@ -333,7 +391,7 @@ def _is_document(data: bytes) -> bool:
 
 def _lines(traces: _Traces) -> list[str]:
     """Lines that lose their text because it mentions the memories: receipts, feedback on others that names one of them,
-    lines of the operation log that name one, and lines that cannot be read."""
+    records in the operation log that refer to one, and lines that cannot be read."""
     places = (traces.folder.displaced, traces.folder.unverified)
     copies = [path for place in places for path, _ in traces.inside(place) if path.endswith(".jsonl")]
     bare = Erasure(tuple(traces.named), ())
@@ -342,11 +400,19 @@ def _lines(traces: _Traces) -> list[str]:
 
 def _lines_of(path: str, bare: Erasure, traces: _Traces) -> Iterator[str]:
     for line in traces.read(traces.folder.root / path).splitlines():
-        left = erase.cleaned(path, line, bare)
-        text = left.decode("utf-8", "replace")
-        concerned = local_state.origin(path) in RECEIPTS or left != line or not erase.readable(line)
-        if concerned and left and (traces.name(text) or traces.stand_in(text) or traces.tell_by_a_word(text)):
+        texts = _texts_left(path, line, bare)
+        if any(traces.name(text) or traces.stand_in(text) or traces.tell_by_a_word(text) for text in texts):
             yield erase.line_name(path, line)
+
+
+def _texts_left(path: str, line: bytes, bare: Erasure) -> list[str]:
+    """What an erasure by ids alone leaves of a line, as far as the line can lose it."""
+    of = local_state.origin(path)
+    if of == OPERATIONS and (texts := erase.left_of_steps(line, bare.named)) is not None:
+        return texts
+    left = erase.cleaned(path, line, bare)
+    concerned = of in RECEIPTS or left != line or not erase.readable(line)
+    return [left.decode("utf-8", "replace")] if concerned and left else []
 
 
 # Transcripts
@@ -379,7 +445,7 @@ def _said(traces: _Traces, gone: Sequence[Memory]) -> Iterator[str]:
 def _message_goes(message: KeptMessage, text: str, source: bool, traces: _Traces) -> bool:
     if message.message_id in traces.named or traces.name(text) or traces.stand_in(text):
         return True
-    return source and (any(traces.texts.stand_in(each) for _, each in passages(text)) or traces.tell_by_a_word(text))
+    return source and (traces.texts.stand_within(text) or traces.tell_by_a_word(text))
 
 
 class _Sources:
@@ -404,23 +470,16 @@ class _Sources:
 # In words
 
 
-def _touched(change: FileChange, stored: Sequence[Memory], named: frozenset[str]) -> Touched:
+def _touched(change: FileChange) -> Touched:
     if change.after is None:
         return Touched(change.path, DELETED)
     if change.path == document.FILE_NAME:
-        removed = _records(change.before) - _records(change.after)
-        changed = sum(memory.memory_id not in named and naming.unlinked(memory, named) != memory for memory in stored)
-        return Touched(change.path, CHANGED, _counted("record", removed, changed) or "tombstones")
+        return Touched(change.path, CHANGED, _counted("record", *change.records) or "tombstones")
     if change.path.endswith(".jsonl"):
         before, after = ((data or b"").splitlines() for data in (change.before, change.after))
         changed = (Counter(after) - Counter(before)).total()
         return Touched(change.path, CHANGED, _counted("line", len(before) - len(after), changed))
     return Touched(change.path, CHANGED, "what it says of them")
-
-
-def _records(data: bytes | None) -> int:
-    """How many records a file holds, those that cannot be read and those with a repeated id too."""
-    return len(document.parse(data).records) if data else 0
 
 
 def _counted(what: str, removed: int, changed: int) -> str:
@@ -444,41 +503,18 @@ def _going(report: PurgeReport) -> set[str]:
     return {*report.also_removed, *(each.path for each in report.files if each.action == DELETED)}
 
 
-def left(folder: UserFolder, plan: Plan, *, done: bool) -> list[str]:
-    """What still holds the text of the memories that are gone, or words that stood only in them.
-
-    Args:
-        done: whether the plan has been carried out; else what will be left is told from what it does to the files.
-    """
-    after = {} if done else plan.after
+def left(folder: UserFolder, plan: Plan) -> list[str]:
+    """What still holds the text of the memories that are gone, or words that stood only in them; of a plan that has
+    not been carried out, what will hold it then."""
+    after = {path: change.after for path, change in plan.changes.items()}
     places = still_mentioned(folder, phrases(plan.gone), plan.telling, frozenset(plan.erasure.ids), after)
-    return [*repeated(plan.gone, plan.kept), *places]
+    return [*plan.repeating, *places]
 
 
-def telling_words(gone: Iterable[Memory], kept: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
-    """Words that were in the purged memories and are in none that is kept, nor beside them in `memory.json`."""
+def telling_words(gone: Iterable[Memory], header: Mapping[str, object]) -> set[str]:
+    """Words that were in the purged memories, and not beside the memories in `memory.json`."""
     telling = {mark for memory in gone for mark in marks(f"{memory.content} {memory.value or ''}")}
-    telling -= stop_terms() | marks(str(dict(header)))
-    texts = (codec.dump(codec.encode(memory)) for memory in kept) if telling else ()
-    return telling - _marks_of_all(texts)
-
-
-def _marks_of_all(texts: Iterable[str]) -> set[str]:
-    """The telling words of all texts; one of plain English is stemmed once, however often it is in them."""
-    plain: set[str] = set()
-    others: set[str] = set()
-    for text in texts:
-        if text.isascii():
-            plain.update(words(text))
-        else:
-            others.update(marks(text))
-    return others | marks(" ".join(plain))
-
-
-def repeated(gone: Iterable[Memory], kept: Iterable[Memory]) -> list[str]:
-    """Kept records that hold the same text, in words for the report."""
-    texts = {codec.text_hash(memory.content) for memory in gone}
-    return [f"{m.memory_id} (the same text)" for m in kept if codec.text_hash(m.content) in texts]
+    return telling - stop_terms() - marks(str(dict(header)))
 
 
 def phrases(memories: Iterable[Memory]) -> Phrases:
@@ -500,14 +536,15 @@ def still_mentioned(
     Args:
         after: what some of the files are about to hold; None for those that go.
     """
-    places = []
+    places, concerned = [], holds_one_of(same.all, telling)
     for path in sorted(folder.root.rglob("*")):
         name = path.relative_to(folder.root).as_posix()
         data = after[name] if name in after else _read(path) if _worth_a_look(path, folder) else None
         if data is not None:
             keeps_ids = path in (folder.memory_file, folder.operations) or kept.is_transcript(name)
             some = frozenset() if keeps_ids else ids  # of what was purged
-            places += [f"{name}:{line}" for line in sorted(_lines_with(data, same, set(telling), some))]
+            lines = _lines_with(data, same, set(telling), some, concerned)
+            places += [f"{name}:{line}" for line in sorted(lines)]
     return places
 
 
@@ -525,10 +562,11 @@ def _worth_a_look(path: Path, folder: UserFolder) -> bool:
     return regular and path.stat().st_size <= _LARGEST_SCANNED
 
 
-def _lines_with(data: bytes, same: Phrases, telling: set[str], ids: frozenset[str]) -> set[int]:
+def _lines_with(data: bytes, same: Phrases, telling: set[str], ids: frozenset[str], concerned: Concerned) -> set[int]:
     text = data.decode("utf-8", "replace")
     named = {number for number, line in enumerate(text.split("\n"), 1) if naming.in_text(line, ids)} if ids else set()
-    return named.union(*(_lines_of_passage(start, each, same, telling) for start, each in passages(text)))
+    texts = passages(text, concerned)
+    return named.union(*(_lines_of_passage(start, each, same, telling) for start, each in texts))
 
 
 def _lines_of_passage(start: int, text: str, same: Phrases, telling: set[str]) -> Iterator[int]:

@@ -42,14 +42,15 @@ class Purging:
         def decide(view: FolderView) -> tuple[Erasure, planning.Plan]:
             said = [replace(m, session_id="") for m in self._named_messages(ids)]
             made = [memory.memory_id for memory in derived.made_from(view, (m.memory_id for m in said), now)]
-            plan = planning.planned(view, [*ids, *made], [*(t.memory for t in self._engine.storage.trashed()), *said])
+            beside = [*(t.memory for t in self._engine.storage.trashed()), *said]
+            plan = planning.planned(view, [*ids, *made], beside)
             if expected is not None:
                 planning.check_expected(plan.report(ids), expected)
-            return plan.erasure, plan
+            return replace(plan.erasure, changes=plan.changes), plan if dry_run else replace(plan, changes={})
 
         if dry_run:
             plan = decide(files.view())[1]
-            return self._purge_report(plan, ids, done=False) if look else plan.report(ids)
+            return self._purge_report(plan, ids) if look else plan.report(ids)
         if said := [memory.memory_id for memory in self._named_messages(ids)]:
             decide(files.view())  # what is refused must take nothing out of a window
             Sessions(self._engine).drop_messages(said, now)
@@ -59,13 +60,13 @@ class Purging:
                 database.delete(path)
             database.delete(path.with_name(EMBEDDINGS))
         files.healed(files.renew_index)
-        return self._purge_report(plan, ids, done=True)
+        return self._purge_report(plan, ids)
 
     def _named_messages(self, ids: Sequence[str]) -> list[Memory]:
         """The messages among some ids, each passage of a long one by itself."""
         return [match.memory for given in ids for match in self._engine.search.message(given)]
 
-    def _purge_report(self, plan: planning.Plan, ids: Sequence[str], *, done: bool) -> planning.PurgeReport:
+    def _purge_report(self, plan: planning.Plan, ids: Sequence[str]) -> planning.PurgeReport:
         """What a purge did, or would do, and what it leaves in the files and in git."""
         advice = planning.git_advice(self._engine.files.folder, plan.erasure.ids)
-        return plan.report(ids, planning.left(self._engine.files.folder, plan, done=done), advice)
+        return plan.report(ids, planning.left(self._engine.files.folder, plan), advice)

@@ -225,6 +225,16 @@ def dump(record: Mapping[str, Any], indent: int = 4) -> str:
     return "{\n" + ",\n".join(lines) + "\n" + " " * indent + "}"
 
 
+def in_one_line(record: Mapping[str, Any]) -> str:
+    """As `dump`, in one line: to look at, not to keep."""
+    try:
+        text = _ENCODER.encode(record)
+        text.encode()
+    except (TypeError, ValueError):
+        return dump(record)  # which names the field
+    return text
+
+
 def _dump_field(name: str, value: Any, indent: int) -> str:
     try:
         return _dump_value(value, indent)

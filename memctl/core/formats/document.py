@@ -33,7 +33,8 @@ _SURROGATE_ESCAPE = re.compile(r"\\u[dD][89a-fA-F]")
 
 @dataclass(frozen=True)
 class RawRecord:
-    """One element of `memories`: its exact bytes, where they start, and what they mean (or why not)."""
+    """One element of `memories`: its exact bytes, where they start, and what they mean, or why not (`problem`). One
+    that was not `wanted` has neither."""
 
     raw: bytes
     start: int
@@ -84,8 +85,15 @@ _BROKEN_HINT = "Mend the file by hand (nothing was changed), then run `memctl do
 Take = Callable[[RawRecord, Any], None]
 """Is given each record, and the JSON value that it is."""
 
+Wanted = Callable[[bytes], bool]
+"""Whether a record is to be decoded, told by its bytes."""
 
-def parse(data: bytes, path: str = FILE_NAME) -> Document:
+
+def _every(raw: bytes) -> bool:
+    return True
+
+
+def parse(data: bytes, path: str = FILE_NAME, wanted: Wanted = _every) -> Document:
     """Read a whole `memory.json`.
 
     A record that is valid JSON but no valid memory is kept with its `problem`; everything else that is wrong makes
@@ -96,29 +104,29 @@ def parse(data: bytes, path: str = FILE_NAME) -> Document:
         FormatVersionError: written by a newer memctl.
     """
     records: list[RawRecord] = []
-    header, array = walk(data, lambda record, value: records.append(record), path)
+    header, array = walk(data, lambda record, value: records.append(record), path, wanted)
     return Document(header, tuple(records), array)
 
 
-def walk(data: bytes, take: Take, path: str = FILE_NAME) -> tuple[dict[str, Any], Array]:
+def walk(data: bytes, take: Take, path: str = FILE_NAME, wanted: Wanted = _every) -> tuple[dict[str, Any], Array]:
     """As `parse`, giving one record after the other; returns what a document has beside them."""
     reader = JsonReader(_decode_text(data, path), path, _BROKEN_HINT)
     offsets = _Offsets(reader.text, data)
     if reader.skip() == "[":
         header: dict[str, Any] = {}
-        array = _array(reader, offsets, take)
+        array = _array(reader, offsets, take, wanted)
     else:
-        header, array = _parse_object(reader, offsets, take)
+        header, array = _parse_object(reader, offsets, take, wanted)
     if reader.skip():
         raise reader.fail("unexpected text after the end of the document")
     _check_format(header, path)
     return header, array
 
 
-def _array(reader: JsonReader, offsets: _Offsets, take: Take) -> Array:
+def _array(reader: JsonReader, offsets: _Offsets, take: Take, wanted: Wanted) -> Array:
     reader.skip()
     start = offsets.byte_at(reader.at)
-    for record, value in _records(reader, offsets):
+    for record, value in _records(reader, offsets, wanted):
         take(record, value)
     return start, offsets.byte_at(reader.at) - 1
 
@@ -178,7 +186,7 @@ class _Offsets:
         return self.line
 
 
-def _parse_object(reader: JsonReader, offsets: _Offsets, take: Take) -> tuple[dict[str, Any], Array]:
+def _parse_object(reader: JsonReader, offsets: _Offsets, take: Take, wanted: Wanted) -> tuple[dict[str, Any], Array]:
     header: dict[str, Any] = {}
     array: Array | None = None
     if reader.skip() != "{":
@@ -191,7 +199,7 @@ def _parse_object(reader: JsonReader, offsets: _Offsets, take: Take) -> tuple[di
         if name == "memories":
             if reader.skip() != "[":
                 raise reader.fail("'memories' must be a list of records")
-            array = _array(reader, offsets, take)
+            array = _array(reader, offsets, take, wanted)
         else:
             start = reader.at
             header[name] = reader.value()
@@ -202,7 +210,7 @@ def _parse_object(reader: JsonReader, offsets: _Offsets, take: Take) -> tuple[di
     return header, array
 
 
-def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[tuple[RawRecord, Any]]:
+def _records(reader: JsonReader, offsets: _Offsets, wanted: Wanted) -> Iterator[tuple[RawRecord, Any]]:
     for _ in reader.elements():
         reader.skip()
         start = reader.at
@@ -210,7 +218,8 @@ def _records(reader: JsonReader, offsets: _Offsets) -> Iterator[tuple[RawRecord,
         text = reader.text[start : reader.at]
         if _SURROGATE_ESCAPE.search(text) and _has_lone_surrogate(value):
             raise reader.fail("the record holds a lone surrogate (half a character)", start)
-        yield _raw_record(value, text.encode(), offsets.byte_at(start), offsets.line_at(start)), value
+        raw, place = text.encode(), (offsets.byte_at(start), offsets.line_at(start))
+        yield _raw_record(value, raw, *place) if wanted(raw) else RawRecord(raw, *place, None), value
 
 
 def _has_lone_surrogate(value: Any) -> bool:

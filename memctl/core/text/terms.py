@@ -14,6 +14,9 @@ from typing import Any
 
 LONGEST_TERM = 64
 
+REMEMBERED = 10_000
+"""Words whose stems are kept: texts repeat most of theirs."""
+
 _ASCII_WORD = re.compile(r"[a-z0-9]+(?:'[a-z]+)*")
 
 _UNSPACED = r"\p{Han}\p{Hiragana}\p{Katakana}\p{Hangul}\p{Thai}\p{Lao}\p{Khmer}\p{Myanmar}ー々〆"
@@ -54,7 +57,7 @@ def _latin_patterns() -> tuple[re.Pattern[str], re.Pattern[str], re.Pattern[str]
     Europe, punctuation, signs and emoji. Text that is not ASCII is mostly so."""
     return (
         re.compile("[\x00-\u017f\u2010-\u2027\u2030-\u205e\u20a0-\u20c0\u2190-\u23ff\u2500-\u2775\u2794-\u2bff\U0001f300-\U0001faff]*"),
-        re.compile("(?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f])[\u0300-\u036f]+"),
+        re.compile("[\u0300-\u036f](?<=[a-z\u00aa\u00ba\u00df-\u00f6\u00f8-\u017f].)[\u0300-\u036f]*"),
         re.compile(r"[^\W_]+(?:['’][^\W\d_]+)*"),
     )  # fmt: skip
 
@@ -68,6 +71,16 @@ def terms(text: str) -> list[str]:
     if known.fullmatch(folded):
         return _stemmed(word.findall(_unaccented(folded, accents).replace("’", "'")), "english")
     return list(unicode_terms(text))
+
+
+def folded(text: str) -> str:
+    """A text in which each of its `words` stands as it is."""
+    if text.isascii():
+        return text.lower()
+    whole = _folded(text)
+    known, accents, _ = _latin_patterns()
+    accents = accents if known.fullmatch(whole) else _patterns()[1]
+    return _unaccented(whole, accents).replace("’", "'")
 
 
 def words(text: str) -> list[str]:
@@ -102,9 +115,10 @@ def _stemmed(words: list[str], language: str) -> list[str]:
     return [_stem(word, language) for word in words]
 
 
-@lru_cache(maxsize=16_384)
+@lru_cache(REMEMBERED)
 def _stem(word: str, language: str) -> str:
-    return str(_stemmer(language).stem_word(word)).replace("'", "")[:LONGEST_TERM]
+    stem: str = _stemmer(language).stem_word(word)
+    return stem.replace("'", "")[:LONGEST_TERM]
 
 
 def unicode_terms(text: str) -> Iterator[str]:

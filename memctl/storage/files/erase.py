@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -32,15 +32,31 @@ DISPLACED = ".memctl/state/displaced/"
 
 
 @dataclass(frozen=True)
+class FileChange:
+    """A file, relative to the user's folder, before and after an erasure; None where there is none.
+
+    Args:
+        records: of `memory.json`, how many go, and how many change.
+    """
+
+    path: str
+    before: bytes | None
+    after: bytes | None
+    records: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True)
 class Erasure:
     """What is to go: ids, and files relative to the user's folder.
 
     Args:
         files: what goes as a whole; also lines of a log that lose their text, as `LOG/DIGEST` (`line_name`).
+        changes: what it does to files, by path, as far as it was worked out before; of use where one is still the same.
     """
 
     ids: tuple[str, ...]
     files: tuple[str, ...]
+    changes: Mapping[str, FileChange] = field(default_factory=dict)
 
     @cached_property
     def named(self) -> frozenset[str]:
@@ -49,15 +65,6 @@ class Erasure:
     @cached_property
     def paths(self) -> frozenset[str]:
         return frozenset(self.files)
-
-
-@dataclass(frozen=True)
-class FileChange:
-    """A file, relative to the user's folder, before and after an erasure; None where there is none."""
-
-    path: str
-    before: bytes | None
-    after: bytes | None
 
 
 def line_name(path: str, line: bytes) -> str:
@@ -96,8 +103,12 @@ def _write(folder: UserFolder, change: FileChange) -> None:
 
 def _memory_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     data = atomic.read(folder.memory_file)
-    if data is not None and (new := _memory_file(data, what.named)) != data:
-        yield FileChange(document.FILE_NAME, data, new)
+    if data is None:
+        return
+    known = what.changes.get(document.FILE_NAME)
+    change = known if known and known.before == data else _memory_file(data, what.named)
+    if change.after != data:
+        yield change
 
 
 def _file_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
@@ -130,7 +141,10 @@ def _clean_changes(folder: UserFolder, what: Erasure) -> Iterator[FileChange]:
     """Files that go on without the memories."""
     for path in _cleaned_files(folder):
         data = atomic.read(folder.root / path) if path not in what.paths else None
-        if data is not None and (new := cleaned(path, data, what, _signed_again(folder))) != data:
+        known = what.changes.get(path)
+        if data is not None and known and known.before == data:
+            yield known
+        elif data is not None and (new := cleaned(path, data, what, _signed_again(folder))) != data:
             yield FileChange(path, data, new)
 
 
@@ -180,11 +194,14 @@ def _by_line(data: bytes, clean: Callable[[bytes], bytes]) -> bytes:
 # memory.json
 
 
-def _memory_file(data: bytes, ids: Ids) -> bytes:
-    parsed = document.parse(data)
-    raws = [raw for record in parsed.records if (raw := _without(record, ids)) is not None]
+def _memory_file(data: bytes, ids: Ids) -> FileChange:
+    parsed = document.parse(data, wanted=lambda raw: naming.may_be_in(raw, ids))
+    new = [(record.raw, _without(record, ids)) for record in parsed.records]
+    raws = [raw for _, raw in new if raw is not None]
     tombstones = sorted(document.tombstones(parsed.header) | ids)
-    return edit.rebuilt({**_header_without(parsed.header, ids), document.TOMBSTONES: tombstones}, raws)
+    content = edit.rebuilt({**_header_without(parsed.header, ids), document.TOMBSTONES: tombstones}, raws)
+    changed = sum(after is not None and after != before for before, after in new)
+    return FileChange(document.FILE_NAME, data, content, (len(new) - len(raws), changed))
 
 
 def _copy_of_memories(data: bytes, ids: Ids) -> bytes:
@@ -224,7 +241,7 @@ def _without(record: document.RawRecord, ids: Ids) -> bytes | None:
     """The record's bytes without a word about the ids; None where it is itself to go."""
     memory = record.memory
     if memory is None:
-        return None if _own_id(record.raw) in ids else record.raw
+        return None if record.problem and _own_id(record.raw) in ids else record.raw
     if memory.memory_id in ids:
         return None
     new = unlinked(memory, ids)
@@ -359,16 +376,32 @@ def _part(name: str, value: Any, what: Erasure, strict: bool) -> Any:
     return [step for step in value if not goes(step, what)] if goes else value
 
 
+def left_of_steps(line: bytes, ids: Ids) -> list[str] | None:
+    """What a line of the operation log goes on to say of records that merely refer to the ids; None where it cannot be
+    read."""
+    parsed = _json_object(line)
+    if parsed is None or parsed.get("phase") != operations.INTENT or parsed.get("erases"):
+        return None if parsed is None else []
+    steps = parsed.get("records")
+    pairs = [(step, _record_step(step, ids, False)) for step in (steps if isinstance(steps, list) else ())]
+    return [str(text) for step, new in pairs if new is not None and new is not step for text in new[1:] if text]
+
+
 def _record_step(step: Any, ids: Ids, strict: bool) -> list[Any] | None:
     """A record before and after, without references to the ids; None where it tells of one of them."""
     if not isinstance(step, list) or not step or str(step[0]) in ids:
         return None
-    naming_them = [version for version in step[1:] if version is not None and naming.in_version(version, ids)]
+    naming_them = [version for version in step[1:] if version is not None and _version_names(version, ids)]
     if not naming_them:
         return step
     if strict or any(_version(version, ids) is None for version in naming_them):
         return None
     return [step[0], *(_version(each, ids) if each in naming_them else each for each in step[1:])]
+
+
+def _version_names(version: Any, ids: Ids) -> bool:
+    quick = isinstance(version, str) and not naming.may_be_in(version.encode("utf-8", "surrogatepass"), ids)
+    return not quick and naming.in_version(version, ids)
 
 
 def _version(text: str, ids: Ids) -> str | None:

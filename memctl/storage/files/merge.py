@@ -41,7 +41,7 @@ from memctl.storage.files.merge_sides import (
     frame_of,
     parted,
     plain_lines,
-    read_side,
+    read_sides,
     shape_of,
     with_line_ends,
 )
@@ -123,7 +123,7 @@ def _readable(base: bytes | None) -> bytes | None:
         return None
     try:
         whole = settled(base)
-        document.parse(whole)
+        document.parse(whole, wanted=lambda raw: False)
     except InvalidDataError:
         return None
     return whole
@@ -137,7 +137,7 @@ class _Merge:
 
     def __init__(self, base: bytes | None, ours: bytes, theirs: bytes, *, base_known: bool) -> None:
         self.shape = shape_of(base, ours, theirs)
-        read = [read_side(None if data is None else plain_lines(data)) for data in (base, ours, theirs)]
+        read = read_sides(None if base is None else plain_lines(base), plain_lines(ours), plain_lines(theirs))
         sides = parted(*read, base_known=base_known)
         tombstoned = tombstones(sides[1].header) | tombstones(sides[2].header)
         self.base, self.ours, self.theirs = (_freed(side, tombstoned) for side in sides)

@@ -44,16 +44,24 @@ class Side:
     document: Document | None = None
 
 
-def read_side(data: bytes | None) -> Side:
+def read_sides(base: bytes | None, ours: bytes, theirs: bytes) -> tuple[Side, Side, Side]:
+    """The three versions; what is the same in both is decoded once."""
+    first = _read_side(base, {})
+    known = {record.raw: record.memory for record in first.records.values()}
+    return first, _read_side(ours, known), _read_side(theirs, known)
+
+
+def _read_side(data: bytes | None, known: Mapping[bytes, Memory]) -> Side:
     if data is None:
         return Side(b"")
-    parsed = document.parse(data)
+    parsed = document.parse(data, wanted=lambda raw: raw not in known)
     records: dict[str, Record] = {}
     extras: dict[Key, bytes] = {}
     equal: Counter[str] = Counter()
     for record in parsed.records:
-        if record.memory is not None and record.memory.memory_id not in records:
-            records[record.memory.memory_id] = Record(record.memory, record.raw)
+        memory = record.memory or known.get(record.raw)
+        if memory is not None and memory.memory_id not in records:
+            records[memory.memory_id] = Record(memory, record.raw)
             continue
         digest = codec.digest(record.raw)
         extras[digest, equal[digest]] = record.raw

@@ -118,6 +118,14 @@ def _end(text: str) -> Iterator[str]:
 _ENDS = ("\n\n", "\n", "。", ". ", "! ", "? ", "！", "？", "；", "; ", " ")
 
 
+def searched(row: Row) -> str:
+    """The words of an entry, with its date, for full text."""
+    if not row.is_record and row.part != MESSAGES:
+        return text_of(row)
+    memory = row.memory
+    return "\n".join(filter(None, (searchable(memory), dated(memory))))
+
+
 def text_of(row: Row) -> str:
     """The words of an entry, for embedding it later."""
     if row.part == DOCUMENTS:

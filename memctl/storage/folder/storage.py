@@ -189,12 +189,8 @@ class FolderStorage:
         return self.sync(progress=progress)
 
     def renew_index(self) -> SyncReport:
-        """A new index file, without a trace of the old one's pages; vectors of what is the same are copied."""
-        model, vectors = self.index.meta("model"), self.index.all_vectors()
-        self.index.rebuild()
-        if model:
-            sync.sync(self.folder, self.index, None)
-            self.index.take_vectors(model, vectors)
+        """A new index file, without a trace of the old one's pages; rows and vectors of what is the same are copied."""
+        sync.renew(self.folder, self.index, self.embedder)
         return self.sync()
 
     def _synced(

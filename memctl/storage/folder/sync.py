@@ -21,7 +21,14 @@ from memctl.errors import InvalidDataError, MemctlError, ProviderError, RefusedE
 from memctl.providers.base import Embedder
 from memctl.storage.files import atomic, journal, transcripts
 from memctl.storage.files.layout import UserFolder
-from memctl.storage.folder.entries import message_entries, passage_entries, record_entry, reflection_entry, text_of
+from memctl.storage.folder.entries import (
+    message_entries,
+    passage_entries,
+    record_entry,
+    reflection_entry,
+    searched,
+    text_of,
+)
 from memctl.storage.index.rows import Entry, FileState, FileUpdate
 from memctl.storage.index.sqlite import SqliteIndex
 from memctl.storage.index.vectors import Packed, pack
@@ -309,21 +316,21 @@ def _gone(index: SqliteIndex, path: str, before: FileState | None) -> _Outcome:
 
 def _read_entries(index: SqliteIndex, state: FileState, before: FileState | None, data: bytes, logged: str) -> _Outcome:
     known = index.hashes(state.path)
-    header: Mapping[str, object] | None = None
     lines: Mapping[str, int] = {}
     if state.path == document.FILE_NAME:
-        doc = document.parse(data, state.path)
-        entries, problem = record_entries(doc)
-        header = doc.header
-    elif knowledge.is_document(state.path):
-        entries, problem = passage_entries(data, state.path), ""
+        refs = {digest: ref for ref, digest in known.items()}
+        doc = document.parse(data, state.path, wanted=lambda raw: codec.digest(raw) not in refs)
+        fresh, present, problem = _record_entries(doc, refs)
+        update = FileUpdate(state.path, before, replace(state, problem=problem), fresh, sorted(known.keys() - present))
+        return _Outcome(replace(update, header=doc.header, logged=logged))
+    if knowledge.is_document(state.path):
+        entries = passage_entries(data, state.path)
         lines = _moved(entries, index.lines(state.path))
     else:
-        entries, problem = [reflection_entry(reflections.parse(data, state.path), data)], ""
+        entries = [reflection_entry(reflections.parse(data, state.path), data)]
     fresh = [entry for entry in entries if known.get(entry.ref) != entry.hash]
     removed = known.keys() - {entry.ref for entry in entries}
-    new = replace(state, problem=problem)
-    return _Outcome(FileUpdate(state.path, before, new, fresh, sorted(removed), header, lines, logged))
+    return _Outcome(FileUpdate(state.path, before, replace(state, problem=""), fresh, sorted(removed), lines=lines))
 
 
 def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]:
@@ -331,19 +338,39 @@ def _moved(entries: Sequence[Entry], known: Mapping[str, int]) -> dict[str, int]
     return {entry.ref: entry.line for entry in entries if known.get(entry.ref, entry.line) != entry.line}
 
 
-def record_entries(parsed: document.Document) -> tuple[list[Entry], str]:
-    """Entries of the readable records, and a sentence on the others. What was purged stays purged."""
-    entries: dict[str, Entry] = {}
+def _record_entries(parsed: document.Document, known: Mapping[str, str]) -> tuple[list[Entry], set[str], str]:
+    """Entries of the readable records that are not known, the ids of all, and a sentence on the others. What was purged
+    stays purged.
+
+    Args:
+        known: the ids of records by the hash of their bytes; they need not be decoded.
+    """
+    entries: list[Entry] = []
+    present: set[str] = set()
     tombstoned = tombstones(parsed.header)
     broken = 0
     for record in parsed.records:
-        if record.memory is None or record.memory.memory_id in entries or record.memory.memory_id in tombstoned:
+        memory_id = record.memory.memory_id if record.memory else known.get(codec.digest(record.raw), "")
+        if (not record.memory and record.problem) or memory_id in present or memory_id in tombstoned:
             broken += 1
-        else:
-            entries[record.memory.memory_id] = record_entry(record.memory, record.raw)
+            continue
+        present.add(memory_id)
+        entries += [record_entry(record.memory, record.raw)] if record.memory else []
     many = "1 record is" if broken == 1 else f"{broken} records are"
     problem = f"{many} left out: unreadable, with a repeated id, or purged (`memctl doctor`)" if broken else ""
-    return list(entries.values()), problem
+    return entries, present, problem
+
+
+def renew(folder: UserFolder, index: SqliteIndex, embedder: Embedder | None) -> None:
+    """Move to a new index file what of the old one the files still say; of all else nothing is written into it."""
+    known, (present, _) = index.files(), sweep(folder)
+    updates = {outcome.path: outcome.update for outcome in _outcomes(folder, index, deep=False)[0]}
+    states = {path: updates[path].state if path in updates else known[path] for path in known.keys() & present.keys()}
+    kept = {path for path, state in states.items() if state and state.readable}
+    mine = [update for path, update in updates.items() if path in kept]
+    gone = {(u.path, ref) for u in mine for ref in (*u.removed, *(entry.ref for entry in u.entries))}
+    index.renew(kept, gone, searched, header=all(update.header is None for update in mine))
+    _write(index, [_Outcome(update) for update in mine], embedder)
 
 
 def _accident(index: SqliteIndex, outcomes: Sequence[_Outcome]) -> MemctlError | None:

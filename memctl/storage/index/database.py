@@ -6,6 +6,7 @@ it is read: a bit that is not as it was written is found before it is believed.
 
 from __future__ import annotations
 
+import ctypes
 import os
 import stat
 from collections.abc import Iterator, Sequence
@@ -193,6 +194,12 @@ def value(connection: apsw.Connection, sql: str, arguments: Sequence[Any] = ()) 
     """The first column of the first row, None where there is none."""
     first = row(connection, sql, arguments)
     return first[0] if first else None
+
+
+def leave_log(connection: apsw.Connection) -> None:
+    """Closing the connection deletes no log: the one that has its name by then may be another file's."""
+    yes = ctypes.c_int(1)
+    connection.file_control("main", apsw.SQLITE_FCNTL_PERSIST_WAL, ctypes.addressof(yes))
 
 
 def _version(connection: apsw.Connection) -> int:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
@@ -98,6 +98,10 @@ class SqliteIndex:
         """
         self._end_scanning()
         self.connection.close()
+        self._begin()
+
+    def _begin(self) -> None:
+        """Delete the file, which this connection has left, and open a new one."""
         try:
             db.delete(self.path)
             self.connection = db.open_database(self.path)
@@ -106,6 +110,55 @@ class SqliteIndex:
             self.connection.close()
             self.connection = db.open_database(Path(":memory:"))
             raise StorageError(f"cannot rebuild the index {self.path}: {problem}") from None
+
+    def renew(
+        self, paths: Collection[str], gone: Collection[tuple[str, str]], text: Callable[[Row], str], *, header: bool
+    ) -> None:
+        """Begin a new file with what is known of some files; full text is made anew.
+
+        Args:
+            gone: entries of theirs that are left out, by path and ref.
+            text: what full text holds of an entry.
+            header: whether what stands beside the records is still the same.
+        """
+        self._end_scanning()
+        old = self.connection
+        db.leave_log(old)
+        try:
+            self._begin()
+            with db.transaction(self.connection):
+                self._take_over(old, paths, gone, header)
+                self._fill_full_text(text)
+        finally:
+            old.close()
+
+    def _take_over(
+        self, old: apsw.Connection, paths: Collection[str], gone: Collection[tuple[str, str]], header: bool
+    ) -> None:
+        every = old.execute("SELECT rowid, path, ref FROM entries")
+        left_out = {rowid for rowid, path, ref in every if path not in paths or (path, ref) in gone}
+        for table, columns in (
+            ("entries", f"rowid, embedded, {_ENTRY_COLUMNS}"),
+            ("tags", "entry, tag"),
+            ("vectors", "entry, vector"),
+            ("sketches", "entry, sketch"),
+        ):
+            rows = (row for row in old.execute(f"SELECT {columns} FROM {table}") if row[0] not in left_out)
+            self._insert(table, columns, rows)
+        self._insert(
+            "files", _FILE_COLUMNS, (r for r in old.execute(f"SELECT {_FILE_COLUMNS} FROM files") if r[0] in paths)
+        )
+        names = ("model", "header", "logged") if header else ("model",)
+        self._insert("meta", "name, value", (r for r in old.execute("SELECT name, value FROM meta") if r[0] in names))
+
+    def _insert(self, table: str, columns: str, rows: Iterable[Sequence[Any]]) -> None:
+        marks = ",".join("?" * len(columns.split(",")))
+        self.connection.executemany(f"INSERT INTO {table} ({columns}) VALUES ({marks})", rows)
+
+    def _fill_full_text(self, text: Callable[[Row], str]) -> None:
+        found = self.connection.execute(f"SELECT {search.FOUND} FROM entries WHERE problem = ''")
+        entries = (search.entry_of(self.connection, each) for each in found)
+        self._insert("full_text", "rowid, body", ((entry.key, terms.prepared(text(entry))) for entry in entries))
 
     def copied(self) -> SqliteIndex:
         """An index in memory that holds the same."""
@@ -167,8 +220,9 @@ class SqliteIndex:
 
     def raws(self, path: str, refs: Sequence[str]) -> dict[str, bytes]:
         """The exact bytes of entries of a file, by ref."""
-        sql = "SELECT ref, raw, hash FROM entries WHERE path = ? AND ref = ?"
-        result = [each for wanted in refs for each in db.rows(self.connection, sql, (path, wanted))]
+        sql = """SELECT e.ref, e.raw, e.hash FROM json_each(?) wanted
+        CROSS JOIN entries e ON e.path = ? AND e.ref = wanted.value ORDER BY wanted.key"""
+        result = db.rows(self.connection, sql, (json.dumps(refs), path)) if refs else []
         for _, raw, digest in result:
             search.check_bytes(self.connection, raw, digest)
         return {ref: raw for ref, raw, _ in result}
@@ -533,10 +587,10 @@ class SqliteIndex:
         if rowid is not None:
             self._clear(rowid)
         words = "" if entry.problem else terms.prepared(f"{entry.text}\n{entry.dated}" if entry.dated else entry.text)
-        columns = _columns(entry, terms.length(words))
+        columns = (rowid, int(vector is not None and not entry.problem), *_columns(entry, terms.length(words)))
         marks = ",".join("?" * len(columns))
-        sql = f"INSERT OR REPLACE INTO entries (rowid, {_ENTRY_COLUMNS}) VALUES (?,{marks}) RETURNING rowid"
-        rowid = int(db.value(self.connection, sql, (rowid, *columns)))
+        sql = f"INSERT OR REPLACE INTO entries (rowid, embedded, {_ENTRY_COLUMNS}) VALUES ({marks}) RETURNING rowid"
+        rowid = int(db.value(self.connection, sql, columns))
         if entry.problem:
             return
         self.connection.execute("INSERT INTO full_text (rowid, body) VALUES (?, ?)", (rowid, words))
@@ -546,11 +600,10 @@ class SqliteIndex:
             self._put_vector(rowid, vector)
 
     def _put_vector(self, rowid: int, packed: Packed) -> None:
-        """An empty vector is kept too: it says that nothing is pending."""
+        """An empty vector is kept too."""
         self.connection.execute("INSERT OR REPLACE INTO vectors VALUES (?, ?)", (rowid, packed.vector))
         if packed.sketch:
             self.connection.execute("INSERT OR REPLACE INTO sketches VALUES (?, ?)", (rowid, packed.sketch))
-        self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (rowid,))
 
     def pending_count(self) -> int:
         """How many entries have no vector yet."""
@@ -568,22 +621,7 @@ class SqliteIndex:
                 sql = "SELECT 1 FROM entries WHERE rowid = ? AND raw = ?"
                 if db.row(self.connection, sql, (entry.key, entry.raw)):
                     self._put_vector(entry.key, vector)
-
-    def all_vectors(self) -> dict[tuple[str, str, str], Packed]:
-        """Every vector, by the path, the ref and the hash of its entry."""
-        sql = """SELECT e.path, e.ref, e.hash, v.vector, coalesce(s.sketch, x'') FROM vectors v
-        JOIN entries e ON e.rowid = v.entry LEFT JOIN sketches s ON s.entry = v.entry"""
-        return {(path, ref, digest): Packed(*packed) for path, ref, digest, *packed in db.rows(self.connection, sql)}
-
-    def take_vectors(self, identity: str, vectors: Mapping[tuple[str, str, str], Packed]) -> None:
-        """Take over vectors of this model, as `all_vectors` gave them, for the entries that are the same."""
-        self.forget_vectors(identity)
-        with db.transaction(self.connection):
-            for row, *entry in db.rows(
-                self.connection, "SELECT rowid, path, ref, hash FROM entries WHERE problem = ''"
-            ):
-                if packed := vectors.get((entry[0], entry[1], entry[2])):
-                    self._put_vector(row, packed)
+                    self.connection.execute("UPDATE entries SET embedded = 1 WHERE rowid = ?", (entry.key,))
 
     def forget_vectors(self, identity: str) -> None:
         """Drop all vectors and note whose will come: those of two models never mix."""

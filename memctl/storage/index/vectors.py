@@ -45,8 +45,11 @@ def packed_question(vector: tuple[float, ...]) -> Packed:
 def _sketch(vector: Sequence[float]) -> bytes:
     """For each level a bit a component, padded to whole bytes with zeros."""
     unit = sqrt(sum(map(mul, vector, vector)) / len(vector))
-    bits = "".join(["1" if x > level * unit else "0" for level in LEVELS for x in vector])
+    bits = b"".join(bytes(map((level * unit).__lt__, vector)) for level in LEVELS).translate(_DIGITS)
     return int(bits, 2).to_bytes(-(-len(bits) // 8), "big")
+
+
+_DIGITS = bytes.maketrans(b"\0\1", b"01")
 
 
 def _int8(vector: Sequence[float], scale: float) -> bytes:
