@@ -14,17 +14,17 @@ from memctl.core.text.terms import terms
 Words = frozenset[str]
 
 
-def _text(name: str) -> str:
+def text(name: str) -> str:
     return resources.files(__package__).joinpath("data", name).read_text("utf-8")
 
 
 def _lines(name: str) -> Iterator[list[str]]:
-    return (line.split() for line in _text(name).splitlines() if line and not line.startswith("#"))
+    return (line.split() for line in text(name).splitlines() if line and not line.startswith("#"))
 
 
 @cache
 def _listed(language: str) -> Mapping[str, Any]:
-    return tomllib.loads(_text(f"{language}.toml"))
+    return tomllib.loads(text(f"{language}.toml"))
 
 
 @cache
@@ -183,7 +183,7 @@ def irregular(form: str) -> Mapping[str, str]:
 
 @cache
 def _measuring() -> Mapping[str, Any]:
-    return tomllib.loads(_text("units.toml"))
+    return tomllib.loads(text("units.toml"))
 
 
 @cache

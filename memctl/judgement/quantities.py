@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cache
 
-from memctl.core.text.language import CHINESE
+from memctl.core.text.language import CHINESE, has_chinese
 from memctl.core.times import MONTHS, WEEKDAYS
 from memctl.judgement import lexicon
 
@@ -61,7 +62,7 @@ _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
 def quantities(text: str) -> tuple[str, list[Quantity]]:
     """The text with each quantity replaced by a private character, and the quantities in the order of those."""
     found: list[Quantity] = []
-    for pattern, read in _READERS if _HINT.search(text) else ():
+    for pattern, read in _compiled(text.isascii()) if _hint().search(text) else ():
 
         def replaced(match: re.Match[str], read: _Reader = read) -> str:
             quantity = read(match)
@@ -282,12 +283,19 @@ def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
     yield re.compile(rf"(?<![第双周]){bare}(?P<mult>[万亿])?"), _bare_number
 
 
-_READERS = tuple(_readers())
-_NAMED = "|".join(
-    (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "half", "quarter", "one")
-)
-_HINT = re.compile(
-    rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{_NAMED})",
-    re.IGNORECASE,
-)
-"""What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""
+@cache
+def _compiled(ascii_only: bool) -> tuple[tuple[re.Pattern[str], _Reader], ...]:
+    """The readers for a text; one in ASCII needs none of those that look for Chinese."""
+    return tuple(
+        (pattern, read)
+        for pattern, read in _readers()
+        if not ascii_only or read is _amount or not has_chinese(pattern.pattern.replace(CHINESE, ""))
+    )
+
+
+@cache
+def _hint() -> re.Pattern[str]:
+    """What any quantity holds; most clauses hold none, and looking once is cheaper than looking for each kind."""
+    named = (*WEEKDAYS, *(month[:3] for month in MONTHS), *NUMBER_WORDS, "midnight", "noon", "half", "quarter", "one")
+    words = rf"\d|[{_HAN}]|周日|周天|星期[日天]|礼拜[日天]|半|\b(?:{'|'.join(named)})"
+    return re.compile(words, re.IGNORECASE)

@@ -7,13 +7,16 @@ quantifier, a preposition, a conjunction, a number, a name or the form of a word
 
 from __future__ import annotations
 
+import re
 from collections import defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
+from functools import cache, lru_cache
 
+from memctl.core import times as times_of
 from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
+from memctl.judgement import lexicon
 from memctl.judgement.segmentation import says_when
 from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
 
@@ -24,6 +27,26 @@ _READ = 4_096
 def said(text: str) -> tuple[Sentence, ...]:
     """The sentences of a text, as they are compared."""
     return tuple(read(sentence) for sentence in sentences(text))
+
+
+def rough(text: str) -> frozenset[str]:
+    """Equal for texts that can say the same, and quickly known: the words that no rule could put in another way."""
+    words = re.findall("[a-z]{3,}", text.lower())
+    return frozenset(stem for word in words if (stem := lexicon.stem(word)) not in _variable())
+
+
+@cache
+def _variable() -> frozenset[str]:
+    """Stems of the words that have synonyms, irregular forms, or a place in a rule."""
+    listed = {stem for word in lexicon.synonyms() for stem in (word, lexicon.stem(word))}
+    forms = (word for form in ("past", "plural") for pair in lexicon.irregular(form).items() for word in pair)
+    ruled = re.findall("[a-z]{3,}", f"{lexicon.text('en.toml')}{lexicon.text('units.toml')}".replace("\\b", " "))
+    times = (*times_of.MONTHS, *times_of.WEEKDAYS, *(month[:3] for month in times_of.MONTHS))
+    return frozenset(listed | {lexicon.stem(word) for word in (*forms, *ruled, *times, *_CLOCK, *_SHORT)})
+
+
+_CLOCK = "clock half quarter past noon midnight morning afternoon evening night thousand million".split()
+_SHORT = "don doesn didn isn aren wasn weren hasn haven hadn won wouldn can couldn shan shouldn mustn needn ain".split()
 
 
 def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:

@@ -85,7 +85,7 @@ def _read(sentence: str) -> Sentence:
     text = unicodedata.normalize("NFKC", sentence.strip())[:LONGEST].replace("’", "'")
     language = "zh" if has_chinese(text) else "en"
     text = re.sub("[\ue000-\uf8ff]", " ", text)
-    if _any_rewriting(language).search(text):
+    if language == "zh" or "'" in text or not _triggers().isdisjoint(map(lexicon.stem, _WORDS.findall(text.lower()))):
         for pattern, instead in _rewritings(language):
             text = pattern.sub(instead, text)
     text, held = quantities(text)
@@ -104,11 +104,15 @@ def _rewritings(language: str) -> tuple[tuple[re.Pattern[str], str], ...]:
     return tuple((re.compile(pattern, re.IGNORECASE), instead) for pattern, instead in lexicon.rewritings(language))
 
 
+_WORDS = re.compile("[a-z]+")
+_EVERYWHERE = frozenset("is are am be was were the an of to in on at for with by has have had not it he she".split())
+
+
 @cache
-def _any_rewriting(language: str) -> re.Pattern[str]:
-    """Most texts need none; looking once is cheaper than trying each."""
-    patterns = (re.sub(r"\((?!\?)", "(?:", pattern) for pattern, _ in lexicon.rewritings(language))
-    return re.compile("|".join(f"(?:{pattern})" for pattern in patterns), re.IGNORECASE)
+def _triggers() -> frozenset[str]:
+    """Stems of words of which an English rewriting needs one: most texts have none, and need not be tried."""
+    words = (word for pattern, _ in lexicon.rewritings("en") for word in _WORDS.findall(pattern.replace("\\b", " ")))
+    return frozenset(lexicon.stem(word) for word in words if len(word) > 1 and word not in _EVERYWHERE)
 
 
 def _measured(quantity: Quantity) -> Word:
