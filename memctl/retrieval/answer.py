@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -29,6 +29,7 @@ from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
+from memctl.retrieval.route import domain, towards
 from memctl.retrieval.route import route as route_of
 from memctl.storage.ports.search import Match, Said, Search
 
@@ -129,12 +130,18 @@ def _answer(
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
     if query.route:
+        route = towards(route, domain(_near(ranking)))
         ranked, widened = rank.routed(ranked, route, query.top)
         route = replace(route, widened=widened)
     else:
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
+
+
+def _near(ranking: _Ranking) -> Iterator[tuple[str, float]]:
+    """The category of each candidate, and how near it is by words and vectors alone."""
+    return ((ranking.said[row].category, one.lexical + one.vector) for row, one in ranking.signals.items())
 
 
 @dataclass(frozen=True)
