@@ -299,7 +299,14 @@ def test_the_ranking_of_the_document_chooses_among_three_times_the_hits(tmp_path
     with open_store(tmp_path / "s", "alice", create=True) as store:
         for number in range(3):
             store.add_many(
-                [Memory("", f"saffron noodles teapot oven {number}", importance=0.1, occurred_at=NOW - timedelta(days=900))],
+                [
+                    Memory(
+                        "",
+                        f"saffron noodles teapot oven {number}",
+                        importance=0.1,
+                        occurred_at=NOW - timedelta(days=900),
+                    )
+                ],
                 now=NOW,
                 allow_duplicate=True,
             )
