@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
-from memctl.core.limits import DECAY_POLICIES, HALF_LIFE
+from memctl.core.limits import DECAY_POLICIES, HALF_LIFE, RANKINGS, RELEVANCE
 from memctl.core.limits import POLICIES as WINDOW_POLICIES
 from memctl.core.models import CATEGORIES
 from memctl.core.names import check_user_name
@@ -86,6 +86,11 @@ class Settings:
     llm_timeout: float = _setting(60.0, "Seconds to wait for one answer of the language model.", 0.1, 600)
     lexical_weight: float = _setting(
         -1.0, "Share of full text in the blend, 0 to 1; the vectors have the rest. -1: what suits the model.", -1, 1
+    )
+    ranking: str = _setting(
+        RELEVANCE,
+        "What orders hits: `relevance`, or `document`: 0.5 similarity + 0.3 x 0.95^(age in days) + 0.2 importance.",
+        choices=RANKINGS,
     )
     rerank: str = _setting(
         "none", "Reranker that reads the best hits of a query: `fastembed:MODEL`, `server`, `server:MODEL`, or `none`."
@@ -309,7 +314,8 @@ def check(name: str, value: Any, data: bytes = b"") -> Any:
     low, high = known[name].metadata["low"], known[name].metadata["high"]
     if low is not None and not low <= converted <= high:
         raise InvalidDataError(f"{name} must lie between {low:g} and {high:g}, found {value!r}", **place)  # type: ignore[arg-type]
-    if choices and (unknown := [item for item in converted if item not in choices]):
+    chosen = converted if isinstance(converted, tuple) else (converted,)
+    if choices and (unknown := [item for item in chosen if item not in choices]):
         raise InvalidDataError(f"{name}: there is no {unknown[0]!r}; choose from {', '.join(choices)}", **place)  # type: ignore[arg-type]
     if reason := _unusable(name, converted):
         raise InvalidDataError(f"{name}: {reason}", **place)  # type: ignore[arg-type]

@@ -99,13 +99,15 @@ def main() -> int:
     parser.add_argument("--model", default="builtin")
     parser.add_argument("--no-baselines", action="store_true")
     parser.add_argument("--most", type=int, default=0, help="questions a store at most")
+    parser.add_argument("--also", action="append", default=[], help="compare with memctl with this line of memctl.yaml")
+    parser.add_argument("--at-end", action="store_true", help="ask on the day of the last memory, not today")
     options = parser.parse_args()
     names = options.sets or sorted(p.parent.name for p in options.data.glob("*/questions.jsonl"))
     for name in names:
         data = load(options.data / name)
         outcomes = {
             title: measured(data, make, options.most)
-            for title, make in makers(options.model, not options.no_baselines).items()
+            for title, make in makers(options.model, not options.no_baselines, options.also, options.at_end).items()
         }
         first = next(iter(outcomes.values()))
         counts = f"{len(data)} stores, {sum(len(d.memories) for d in data.values())} memories"

@@ -54,7 +54,7 @@ PARTS: Mapping[str, tuple[Change, ...]] = {
     "… from 70 %": ((retrieve, "FREQUENT_SHARE", 0.7),),
     "stop words stay in the question": ((retrieve, "is_stop", lambda term: False),),
     "the same may fill ten hits": ((rank, "SAME_SHARE", 1.1),),
-    "without the route": ((answer, "route_of", lambda text: answer.Route()),),
+    "without the route": ((answer, "route_of", lambda text: answer.Route()), (answer, "domain", lambda near: "")),
 }
 """What is taken out, as attributes of modules that are replaced for a run."""
 

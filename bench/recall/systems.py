@@ -30,7 +30,11 @@ class System(Protocol):
 class Memctl:
     """memctl through its public API."""
 
-    def __init__(self, dialogue: Dialogue, folder: Path, settings: str = "") -> None:
+    def __init__(
+        self, dialogue: Dialogue, folder: Path, settings: str = "", top: int = ANSWERS, at_end: bool = False
+    ) -> None:
+        times = [time for line in dialogue.memories if at_end and (time := as_memory(line).occurred_at)]
+        self._top, self._now = top, max(times, default=None)
         folder.mkdir(parents=True)
         (folder / "memctl.yaml").write_text(settings, "utf-8")
         self._store = open_store(folder, user="bench", create=True)
@@ -38,7 +42,7 @@ class Memctl:
         self._store.sync()
 
     def ask(self, question: str) -> Sequence[str]:
-        hits = self._store.query(Query(question, top=ANSWERS), receipt=False).hits
+        hits = self._store.query(Query(question, top=self._top), receipt=False, now=self._now).hits
         return [hit.memory.external_id for hit in hits]
 
     def close(self) -> None:
@@ -105,9 +109,20 @@ def _spoken(line: dict[str, object]) -> str:
 Maker = Callable[[Dialogue, Path], System]
 
 
-def makers(model: str, baselines: bool) -> dict[str, Maker]:
-    """The systems by name; the first is memctl as it is."""
-    found: dict[str, Maker] = {f"memctl ({model})": lambda d, f: Memctl(d, f, f"model: {model}\n")}
+def _with_setting(model: str, line: str, top: int, at_end: bool) -> Maker:
+    return lambda d, f: Memctl(d, f, f"model: {model}\n{line}\n", top, at_end)
+
+
+def makers(model: str, baselines: bool, also: Sequence[str] = (), at_end: bool = False) -> dict[str, Maker]:
+    """The systems by name; the first is memctl as it is.
+
+    Args:
+        also: lines of settings: memctl with each, asked for the ten hits that are judged, because some settings decide by
+            how many are asked for.
+        at_end: these ask on the day of the last memory, not today.
+    """
+    found: dict[str, Maker] = {f"memctl ({model})": _with_setting(model, "", ANSWERS, at_end)}
+    found |= {f"memctl ({line})": _with_setting(model, line, 10, at_end) for line in also}
     if baselines:
         found |= {
             "memctl, full text alone": lambda d, f: Memctl(d, f, "model: none\n"),

@@ -100,7 +100,7 @@ class AskingTools(Tools):
             return answers.part(answers.message_label(message), message.text, offset, full=full)
         store, memory = self.shared.get(id)
         if offset:
-            return answers.part(memory.memory_id, memory.content, offset, full=full)
+            return answers.part(fence.label(_named(self.shared, store, memory)), memory.content, offset, full=full)
         return memory_page(self.shared, store, memory, full=full)
 
     def read_offloaded(self, reference: str, offset: int = 0, full: bool = False) -> str:

@@ -21,6 +21,9 @@ ALL_TAG = "store:langgraph"
 NAMESPACE_TAG = "namespace:"
 """Tags by which the index finds the items below a namespace. A tag with a colon is not searched as text."""
 
+NOTE, REVISE = "memctl_note", "needs revision"
+"""The field, and what it says, that is added to the value of an item that was judged wrong: its reader must know."""
+
 WHOLE = "$"
 """The path that means the whole value, as in LangGraph's `IndexConfig`."""
 
@@ -84,20 +87,22 @@ def item_fields(memory: Memory) -> dict[str, Any]:
     return {
         "namespace": tuple(namespace),
         "key": key,
-        "value": copy.deepcopy(memory.value),  # the caller's to change
+        "value": copy.deepcopy(memory.value)
+        | ({NOTE: REVISE} if memory.needs_revision else {}),  # the caller's to change
         "created_at": created,
         "updated_at": updated,
     }
 
 
 def plain(value: Mapping[str, Any]) -> dict[str, Any]:
-    """A value after a round trip through JSON.
+    """A value after a round trip through JSON, without what memctl had added to it.
 
     Raises:
         InvalidDataError: it cannot be written as JSON.
     """
     try:
-        return dict(json.loads(json.dumps(dict(value), allow_nan=False, ensure_ascii=False)))
+        own = {name: part for name, part in value.items() if (name, part) != (NOTE, REVISE)}
+        return dict(json.loads(json.dumps(own, allow_nan=False, ensure_ascii=False)))
     except (TypeError, ValueError, RecursionError) as problem:
         hint = "An item's value holds text, numbers, true, false, null, lists and objects."
         raise InvalidDataError(f"the value of an item cannot be written as JSON: {problem}", hint=hint) from None

@@ -9,6 +9,7 @@ from memctl.agent import schemas
 from memctl.agent.tools_base import Tools
 from memctl.context import fence
 from memctl.errors import UsageError
+from memctl.feedback import rules, wording
 from memctl.present import tool_answers as answers
 from memctl.present.plain import times
 from memctl.sessions.windows import MAIN
@@ -18,19 +19,20 @@ class LearningTools(Tools):
     """Feedback, strategies and tasks."""
 
     def give_feedback(self, ids: list[str], judgement: str, reason: str = "", receipt: str = "") -> str:
-        """Judge memories, or those of an answer.
+        """Judge memories, or those of an answer. Up and down in an answer judge its outcome.
 
         Raises:
             NotFoundError, UsageError: as `MemoryStore.feedback`.
             RefusedError: a memory is another user's.
         """
+        word, receipt = wording.read(judgement, rules.MEMORY_WORDS), receipt.strip()
         own = self.shared.own
         own_ids = [own.get(self.shared.own_id(memory_id)).memory_id for memory_id in ids]
-        if receipt:
-            outcome = "good" if judgement == "up" else "bad"
-            judged = own.judgements.on_answer(receipt.strip(), outcome, used=own_ids, reason=reason).after
+        if receipt and word in wording.OUTCOMES:
+            judged = own.judgements.on_answer(receipt, wording.OUTCOMES[word], used=own_ids, reason=reason).after
         else:
-            judged = tuple(own.feedback(memory_id, judgement, reason=reason).after[0] for memory_id in own_ids)
+            given = [own.feedback(memory_id, word, reason=reason, receipt=receipt) for memory_id in own_ids]
+            judged = tuple(after for each in given for after in each.after)
         lines = (f"{m.memory_id}: confidence {m.confidence:.2f}, reward {m.reward:+.2f}" for m in judged)
         return "\n".join(map(fence.one_line, lines))
 

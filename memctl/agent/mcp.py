@@ -30,6 +30,7 @@ from memctl.agent.shared import Shared
 from memctl.agent.teaching import INSTRUCTIONS, PROMPT_NAME, PROMPT_SUMMARY
 from memctl.agent.tools import Toolbox, in_words
 from memctl.context import fence
+from memctl.context.shown import marks
 from memctl.core.formats import reflections
 from memctl.core.selection import Selection
 from memctl.errors import MemctlError, StorageError
@@ -161,7 +162,9 @@ def _text(shared: Shared, store: MemoryStore, path: str) -> str:
         memory = store.get(path.removeprefix("memory/"))
         return memory_page(shared, store, memory, full=True)
     reflection = shared.reflection(store.user, path)
-    return fence.enclosed(fence.section("", [(reflection.path, answers.short(reflection.body, answers.FULL_TOKENS))]))
+    owner = store.engine.view().get(reflection.memory_id) if reflection.memory_id else None
+    label = ", ".join((reflection.path, *(marks(owner) if owner else ())))
+    return fence.enclosed(fence.section("", [(label, answers.short(reflection.body, answers.FULL_TOKENS))]))
 
 
 # Transports

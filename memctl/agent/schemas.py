@@ -158,7 +158,7 @@ TOOLS: tuple[Tool, ...] = (
         "Say that memories were right and helped (up), or were wrong, outdated or misleading (down).",
         {
             "ids": _texts("The memories."),
-            "judgement": _text(enum=["up", "down"]),
+            "judgement": _text("up or down; or 1 to 5 stars."),
             "reason": _text("What was wrong or helpful."),
             "receipt": _text("Receipt of the answer they stood in."),
         },

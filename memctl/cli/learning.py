@@ -27,7 +27,11 @@ def feedback(
         ),
     ],
     judgement: Annotated[
-        str | None, typer.Argument(help="For a memory: up, down, or 1 to 5 (3 is neutral).", metavar="JUDGEMENT")
+        list[str] | None,
+        typer.Argument(
+            help="For a memory: up, down, or 1 to 5 (3 is neutral); 👍, 👎, ★★★★☆ and 4 stars too.",
+            metavar="JUDGEMENT",
+        ),
     ] = None,
     used: Annotated[
         list[str] | None,
@@ -66,7 +70,7 @@ def feedback(
                 hint = f"memctl feedback {argument(target)} up"
                 raise UsageError("judge a memory up, down, or 1 to 5", hint=hint)
             judged = store.feedback(
-                target, judgement, reason=reason, receipt=receipt, allow_secret=allow_secret, dry_run=dry_run,
+                target, " ".join(judgement), reason=reason, receipt=receipt, allow_secret=allow_secret, dry_run=dry_run,
                 now=moment,
             )  # fmt: skip
     _print_judged(judged, dry_run)

@@ -15,6 +15,7 @@ from memctl.context.fence import label
 from memctl.context.shown import failed, speaker
 from memctl.context.shown import text_of as text_of_memory
 from memctl.core import kinds, times
+from memctl.core.limits import SIMILARITY
 from memctl.core.models import CANDIDATE, LAYER_DOCUMENT, LAYER_MESSAGE, MEMORIES, MESSAGES, SUPERSEDED, Hit, Memory
 from memctl.core.provenance import SAID
 from memctl.core.text.shortening import one_line
@@ -117,7 +118,7 @@ def weight(hit: Hit, section: str, now: datetime) -> float:
     memory = hit.memory
     if section in (STRATEGIES, FAILURES) and memory.kind == kinds.STRATEGY:
         return 1 + memory.reward
-    if memory.kind == kinds.EPISODE:
+    if memory.kind == kinds.EPISODE and SIMILARITY not in hit.parts:  # else its age is in the score already
         age = max(0.0, times.days_between(memory.when, now)) if memory.when else 365.0
         return hit.score * float(1 - RECENCY_SHARE / 2 + RECENCY_SHARE * RECENCY_BASE**age)
     return hit.score

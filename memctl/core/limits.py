@@ -1,4 +1,4 @@
-"""How much a conversation may hold, and the policies that settings name: of windows, and of fading."""
+"""How much a conversation may hold, and what settings name: policies of windows and of fading, rankings."""
 
 from __future__ import annotations
 
@@ -11,6 +11,13 @@ first; or automatically, which acts early: merge, summarize, offload."""
 
 HALF_LIFE, AGE, GATE, CAPACITY, STRATEGIES = DECAY_POLICIES = ("half-life", "age", "gate", "capacity", "strategies")
 """What archives a memory; `memctl/decay/policies.py` has their rules."""
+
+
+RELEVANCE, BY_DOCUMENT = RANKINGS = ("relevance", "document")
+"""What orders the hits of a question; `memctl/retrieval/rank.py` has their rules."""
+
+SIMILARITY = "similarity"
+"""The part of a score that only the ranking `document` has."""
 
 
 @dataclass(frozen=True)

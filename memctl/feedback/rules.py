@@ -7,14 +7,13 @@ A judgement `s` in [-1, 1] moves the reward `r` in [-1, 1] to `r + RATE * s * (1
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
 from memctl.core import times
 from memctl.core.models import LogLine, Memory
-from memctl.errors import UsageError
 
 LOG = "feedback.jsonl"
 
@@ -58,17 +57,6 @@ class Feedback:
     def score(self) -> float:
         """The judgement in [-1, 1]."""
         return JUDGEMENTS[self.judgement]
-
-
-def check(judgement: str, allowed: Sequence[str]) -> str:
-    """The judgement.
-
-    Raises:
-        UsageError: it is not allowed here.
-    """
-    if judgement not in allowed:
-        raise UsageError(f"a judgement is one of {', '.join(allowed)}; found {judgement!r}")
-    return judgement
 
 
 def judged(memory: Memory, score: float, now: datetime) -> Memory:

@@ -11,7 +11,7 @@ from memctl.core.models import Change, Memory
 from memctl.core.names import FEEDBACK
 from memctl.core.receipts import Receipt
 from memctl.errors import NotFoundError, UsageError
-from memctl.feedback import preferences, rules
+from memctl.feedback import preferences, rules, wording
 from memctl.feedback.rules import Feedback
 from memctl.memories.asking import Asking
 from memctl.storage.ports.view import View
@@ -47,7 +47,7 @@ class Judgements:
         """Judge a memory or a message. The judgement of a message is logged and changes nothing else.
 
         Args:
-            judgement: `up`, `down`, or `1` to `5` with 3 neutral.
+            judgement: `up`, `down`, or `1` to `5` with 3 neutral; also as people write it: 👍, ★★★★☆, `4 stars`.
             receipt: the answer in which it is judged.
             allow_secret: keep the reason even if a part of it looks like a secret.
 
@@ -56,7 +56,7 @@ class Judgements:
             RefusedError: a part of the reason looks like a secret, and the setting `secrets` is `refuse`.
             UsageError: no such judgement, or the memory was not in that answer.
         """
-        rules.check(judgement, rules.MEMORY_WORDS)
+        judgement = wording.read(judgement, rules.MEMORY_WORDS)
         self._engine.refresh()
         reason = sensitive.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt) if receipt else None
@@ -89,7 +89,7 @@ class Judgements:
         """Judge an answer by its outcome; this counts for the used memories only.
 
         Args:
-            outcome: `good` or `bad`.
+            outcome: `good` or `bad`; also 👍 or 👎.
             used: ids of the memories and messages of the answer that were used.
             allow_secret: as for `give`.
 
@@ -98,7 +98,7 @@ class Judgements:
             RefusedError: as for `give`.
             UsageError: no memory is named, or one that was not in the answer.
         """
-        rules.check(outcome, rules.OUTCOME_WORDS)
+        outcome = wording.read(outcome, rules.OUTCOME_WORDS)
         self._engine.refresh()
         reason = sensitive.guarded(reason, self._engine.secret_policy(allow_secret), "the reason")
         answer = self.receipt(receipt)

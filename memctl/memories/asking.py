@@ -11,6 +11,7 @@ from typing import Any
 from memctl.config import QUERY
 from memctl.core import times
 from memctl.core.formats import reflections
+from memctl.core.limits import BY_DOCUMENT
 from memctl.core.models import (
     LAYER_DOCUMENT,
     LAYER_MESSAGE,
@@ -136,7 +137,7 @@ class Asking(Engine):
         """How full text and vectors blend: as the settings say, else as suits the model."""
         given = self.settings.lexical_weight
         lexical = given if given >= 0 else self.embedder.lexical_weight if self.embedder else 1.0
-        return Weights(lexical, 1 - lexical, self.settings.boost)
+        return Weights(lexical, 1 - lexical, self.settings.boost, self.settings.ranking == BY_DOCUMENT)
 
     @healing
     def get(self, memory_id: str) -> Memory:

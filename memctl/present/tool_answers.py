@@ -147,7 +147,8 @@ def advice(given: Advice, owner: str) -> str:
     texts = [given.reason, *given.lines]
     if given.arguments is not None:
         texts.append(f"arguments: {json.dumps(given.arguments, ensure_ascii=False, default=str)}")
-    item = (f"strategy, {source}{whose}", short(_lines(*texts), ANSWER_TOKENS))
+    marked = ", needs revision" if given.match and given.match.strategy.memory.needs_revision else ""
+    item = (f"strategy, {source}{whose}{marked}", short(_lines(*texts), ANSWER_TOKENS))
     own = given.match and not owner
     after = "Tell `strategy_outcome` whether it helped." if own else "If it helps, `record_strategy`."
     return _lines(fence.enclosed(fence.section("", [item])), after)
@@ -201,6 +202,8 @@ def _fields(memory: Memory) -> Iterable[str]:
         yield f"{memory.key} = {_value(memory)}"
     if memory.tags:
         yield f"tags {short(', '.join(memory.tags), 40)}"
+    if memory.needs_revision:
+        yield "needs revision"
     if memory.pinned:
         yield "pinned"
     if memory.expires_at:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from math import inf
@@ -29,6 +29,7 @@ from memctl.retrieval.asked import Asked
 from memctl.retrieval.asked import asked as asked_of
 from memctl.retrieval.gate import strength
 from memctl.retrieval.retrieve import Candidate, Question, Retrieved
+from memctl.retrieval.route import domain, towards
 from memctl.retrieval.route import route as route_of
 from memctl.storage.ports.search import Match, Said, Search
 
@@ -109,8 +110,6 @@ def _answer(
     ranking = _ranked(search, query, retrieved, weights, now)
     route = route_of(query.text)
     hits, entries = _hits(search, query, ranking, weights, now, route.present)
-    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
-    ranked = rank.balanced(rank.spread(ranked, rank.document_of, query.top), query.top)
 
     seen: dict[tuple[str, str], frozenset[str]] = {}
 
@@ -126,15 +125,25 @@ def _answer(
         candidate = entries[hit.memory.memory_id, hit.via][0]
         return replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)
 
+    ranked = rank.order(rank.best_of_each([hit for hit in hits if hit.score > 0]))
+    if weights.document:
+        ranked = rank.order([rank.by_document(judged(hit), now) for hit in ranked[: DECODED * query.top]])
+    ranked = rank.balanced(rank.spread(ranked, rank.document_of, query.top), query.top)
     if query.min_score > 0:
         ranked = [hit for hit in map(judged, ranked) if hit.relevance >= query.min_score]
     if query.route:
+        route = towards(route, domain(_near(ranking)))
         ranked, widened = rank.routed(ranked, route, query.top)
         route = replace(route, widened=widened)
     else:
         route = Route(present=route.present)
     chosen = rank.varied(ranked, words, query.top)
     return Answer(tuple(map(judged, rank.order(chosen))), route, retrieved.degraded)
+
+
+def _near(ranking: _Ranking) -> Iterator[tuple[str, float]]:
+    """The category of each candidate, and how near it is by words and vectors alone."""
+    return ((ranking.said[row].category, one.lexical + one.vector) for row, one in ranking.signals.items())
 
 
 @dataclass(frozen=True)
@@ -158,7 +167,7 @@ LEAST_BYTES, MOST_BYTES = 20, 180
 """What a message counts, at least and at most, of the bytes that are decoded: short ones may replace a long one."""
 
 JUDGED = 12
-"""Hits whose relevance is looked at, in each part: it takes a look at all of their words."""
+"""Hits whose relevance is looked at, in each part: it takes a look at all of their words. All, where it orders them."""
 
 
 def evidence(
@@ -188,9 +197,11 @@ def evidence(
         said = [hit for hit in hits if hit.memory.layer == LAYER_MESSAGE]
         others = rank.best_of_each([hit for hit in hits if hit.memory.layer != LAYER_MESSAGE])
         ordered = rank.order([hit for hit in (*said, *others) if hit.score > 0 and not known(hit)])
-        judged = _judged(ordered, question, entries, weights)
+        judged = _judged(ordered, question, entries, weights, len(ordered) if weights.document else JUDGED)
         counts = search.term_counts(question.weights)
         strong = strength(judged, question.weights, counts)
+        if weights.document:
+            judged = rank.order([rank.by_document(hit, now) for hit in judged])
         return Evidence(tuple(judged), _after(search, entries), strong, present, retrieved.degraded)
 
     return _asked(query, search, embedder, now, gathered, max(retrieve.CANDIDATES, query.top), recent)
@@ -206,13 +217,14 @@ def _judged(
     question: Question,
     entries: Mapping[tuple[str, str], tuple[Candidate, Match]],
     weights: rank.Weights,
+    most: int,
 ) -> list[Hit]:
-    """The hits, the first of each part with their relevance."""
+    """The hits, the first `most` of each part with their relevance."""
     seen: Counter[str] = Counter()
     judged = []
     for hit in hits:
         seen[part := rank.part_of(hit)] += 1
-        if seen[part] <= JUDGED:
+        if seen[part] <= most:
             candidate, entry = entries[hit.memory.memory_id, hit.via]
             covered, matched = retrieve.coverage(question, _words(hit.memory, entry))
             hit = replace(hit, relevance=_relevance(covered, candidate, weights), matched=matched)

@@ -9,6 +9,7 @@ from datetime import datetime
 from typing import NamedTuple, TypeVar
 
 from memctl.core import times
+from memctl.core.limits import SIMILARITY
 from memctl.core.models import (
     DOCUMENTS,
     LAYER_DOCUMENT,
@@ -50,11 +51,16 @@ OF_ONE_DOCUMENT = 3
 
 @dataclass(frozen=True)
 class Weights:
-    """How the two signals blend; they add up to 1. `boost` is the most by which qualities move a hit."""
+    """How the two signals blend; they add up to 1. `boost` is the most by which qualities move a hit.
+
+    Args:
+        document: whether the best are ordered by `by_document`.
+    """
 
     lexical: float
     vector: float
     boost: float
+    document: bool = False
 
 
 class Signals(NamedTuple):
@@ -216,6 +222,23 @@ def parts(
     moved = {name: whole * weights.boost * value for name, value in qualities(memory, now, present).items()}
     over = not past and (memory.status == SUPERSEDED or (memory.valid_to is not None and memory.valid_to <= now))
     return scaled | moved | {"over": -OVER_SHARE * sum([whole, *moved.values()]) if over else 0.0}
+
+
+DOCUMENT_SHARES: Mapping[str, float] = {SIMILARITY: 0.5, "recency": 0.3, "importance": 0.2}
+KEPT_A_DAY = 0.95
+"""The ranking `document`: its three parts, and what a day leaves of the recency."""
+
+
+def by_document(hit: Hit, now: datetime) -> Hit:
+    """A hit with the score of the ranking `document`: similarity is its relevance; what has no date is not recent."""
+    when = hit.memory.when
+    values = {
+        SIMILARITY: hit.relevance,
+        "recency": KEPT_A_DAY ** max(0.0, times.days_between(when, now)) if when else 0.0,
+        "importance": hit.memory.importance,
+    }
+    parts = {name: share * values[name] for name, share in DOCUMENT_SHARES.items()}
+    return replace(hit, score=sum(parts.values()), parts=parts)
 
 
 def order(hits: Sequence[Hit]) -> list[Hit]:

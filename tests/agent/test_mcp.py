@@ -269,6 +269,19 @@ def test_without_a_word_a_client_gets_the_short_list(stores: Mapping[str, Memory
     same_as_rebuilt(store)
 
 
+def test_a_memory_marked_for_revision_says_so(stores: Mapping[str, MemoryStore], tmp_path: Path):
+    name = stores["alice"].all()[0].memory_id
+
+    async def work() -> None:
+        async with over_stdio(tmp_path / "store", "--tools", "all") as client:
+            assert "confidence" in await text_of(client, "give_feedback", ids=[name], judgement="👎🏽", reason="old")
+            assert "needs revision" in await text_of(client, "retrieve_from_memory", keywords=["tea"])
+            for uri in (f"memctl://alice/memory/{name}", f"memctl://alice/reflections/{name}.md"):
+                assert "needs revision" in (await client.read_resource(uri)).contents[0].text
+
+    run(work)
+
+
 def test_install_names_the_list_of_tools(stores: Mapping[str, MemoryStore], tmp_path: Path):
     call = command(tmp_path / "store", "install", "cursor", "--tools", "all")
     done = subprocess.run(call, check=True, capture_output=True, text=True)

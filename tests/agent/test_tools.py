@@ -258,6 +258,31 @@ def test_feedback(box: Toolbox, store: MemoryStore):
     assert store.get(memory_id).needs_revision
 
 
+def test_a_memory_marked_for_revision_says_so_in_every_answer(box: Toolbox, store: MemoryStore):
+    (memory_id,) = saved(box, "Alice likes Assam tea")
+    assert "needs revision" not in box.call("search_memory", {"query": "tea"})
+    assert not box.answer("give_feedback", {"ids": [memory_id], "judgement": "👎"}).failed
+    for tool, call in (
+        ("search_memory", {"query": "tea"}),
+        ("retrieve_from_memory", {"keywords": ["tea"]}),
+        ("get_context", {"question": "which tea?"}),
+        ("show_memory", {"id": memory_id}),
+        ("show_memory", {"id": memory_id, "offset": 3}),
+        ("record_to_memory", {"thinking": "", "content": ["Alice likes Assam tea"]}),
+    ):
+        assert "needs revision" in box.call(tool, call), tool
+    assert "needs revision" not in box.call("update_memory", {"id": memory_id, "content": "Alice likes Darjeeling tea"})
+    assert "needs revision" not in box.call("search_memory", {"query": "tea"})
+
+
+def test_a_strategy_marked_for_revision_says_so_in_an_advice(box: Toolbox, store: MemoryStore):
+    failed = {"tool": "run_sql", "error": "QueryCanceled", "message": "statement timeout"}
+    box.call("record_strategy", {**failed, "original": {"timeout": 5}, "fixed": {"timeout": 60}})
+    assert "needs revision" not in box.call("suggest_strategy", {**failed, "arguments": {"timeout": 5}})
+    box.call("give_feedback", {"ids": [store.all()[0].memory_id], "judgement": "down"})
+    assert "needs revision" in box.call("suggest_strategy", {**failed, "arguments": {"timeout": 5}})
+
+
 def test_forgetting_goes_to_the_trash_and_all_or_nothing(box: Toolbox, store: MemoryStore):
     ids = saved(box, "Alice likes tea", "Alice rows")
     assert box.answer("forget_memory", {"ids": [ids[0], "nope"]}).failed
@@ -310,7 +335,7 @@ WRONG: tuple[tuple[str, Any, str], ...] = (
     ("show_memory", {"id": ""}, "no memory"),
     ("show_memory", {"id": "bob/mem_1"}, "not shared with you"),
     ("give_feedback", {"ids": ["nope"], "judgement": "up"}, "no memory 'nope'"),
-    ("give_feedback", {"ids": ["nope"], "judgement": "good"}, "up or down"),
+    ("give_feedback", {"ids": ["nope"], "judgement": "good"}, "one of up, down"),
     ("strategy_outcome", {"id": "nope", "success": 1}, "`success` must be true or false"),
     ("record_strategy", {"tool": "t", "error": "e", "original": "x", "fixed": {}}, "`original` must be an object"),
 )

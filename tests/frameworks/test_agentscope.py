@@ -118,6 +118,15 @@ def test_static_recalls_before_and_learns_after(made):
     same_as_rebuilt(mw.memory)
 
 
+def test_a_memory_marked_for_revision_says_so_in_the_prompt(made):
+    mw = made(mode="static")
+    added = mw.memory.add("Alice prefers green tea to coffee", category="preference")
+    mw.memory.feedback(added.memory.memory_id, "👎")
+    model = Scripted("Green tea?")
+    run(mw, model, "What should I drink, tea or coffee?")
+    assert "needs revision] Alice prefers green tea" in model.prompts[0]
+
+
 def test_what_was_recalled_is_in_no_context_and_is_not_learned_again(made):
     mw = made(mode="static")
     mw.memory.add("Alice lives in Porto", category="life")

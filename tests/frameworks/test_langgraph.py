@@ -380,6 +380,20 @@ def test_what_people_add_to_a_record_outlives_a_put(items, clock):
     assert (now.importance, now.category, "mine" in now.tags, now.expires_at) == (0.9, "work", True, None)
 
 
+def test_an_item_that_was_judged_wrong_says_so_and_keeps_its_value(items):
+    """The note is for its reader: what is read and written again is what was there."""
+    items.put(ALICE, "drinks", {"likes": "coffee", "memctl_note": "mine"})
+    items.put(ALICE, "reads", {"likes": "novels"})
+    for memory in items.memory.all():
+        items.memory.feedback(memory.memory_id, "👎")
+    for read in (items.get(ALICE, "reads"), *items.search(ALICE, query="novels", limit=1)):
+        assert read.value == {"likes": "novels", "memctl_note": "needs revision"}
+    items.put(ALICE, "reads", items.get(ALICE, "reads").value)
+    assert {"likes": "novels"} in [memory.value for memory in items.memory.all()]
+    items.put(ALICE, "sees", {"memctl_note": "mine"})
+    assert items.get(ALICE, "sees").value == {"memctl_note": "mine"}
+
+
 def test_two_stores_on_one_folder_see_each_other(items, opener):
     other = MemctlStore(opener())
     items.put(ALICE, "k", {"n": 1})

@@ -18,6 +18,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from memctl import Hit, Memory, MemoryStore, Query, open_store
+from memctl.errors import InvalidDataError
 from memctl.retrieval.rank import SHARES, SHARES_PRESENT
 
 SAMPLE_STORE = Path(__file__).resolve().parents[2] / "sample_store"
@@ -257,3 +258,77 @@ def test_more_hits_begin_with_the_fewer(scene, question, top):
     """Without a route: how many are asked for changes no order of the first ones."""
     fewer, more = scene.ask(question, top=top, route=False), scene.ask(question, top=2 * top, route=False)
     assert ids(more)[: len(fewer)] == ids(fewer)
+
+
+# The ranking `document`
+
+
+@pytest.fixture
+def dated(tmp_path: Path) -> Iterator[MemoryStore]:
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "memctl.yaml").write_text("ranking: document\n", "utf-8")
+    with open_store(tmp_path / "s", "alice", create=True) as store:
+        for days, importance, text in (
+            (0, 0.4, "The greenhouse was painted"),
+            (400, 0.4, "A green room, painted long ago"),
+            (400, 1.0, "Compost for the greenhouse"),
+            (10, 0.5, "Invoices are paid on Friday"),
+        ):
+            then = NOW - timedelta(days=days)
+            store.add_many([Memory("", text, kind="episode", importance=importance, occurred_at=then)], now=NOW)
+        yield store
+
+
+def test_the_ranking_of_the_document_is_similarity_and_age_and_importance(dated):
+    hits = dated.query(Query("who painted the greenhouse"), now=NOW, receipt=False).hits
+    assert len(hits) >= 3
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
+    for hit in hits:
+        age = (NOW - hit.memory.occurred_at).days
+        assert hit.parts == pytest.approx(
+            {"similarity": 0.5 * hit.relevance, "recency": 0.3 * 0.95**age, "importance": 0.2 * hit.memory.importance}
+        )
+        assert hit.score == pytest.approx(sum(hit.parts.values()))
+    assert hits[0].memory.content == "The greenhouse was painted"
+
+
+def test_the_ranking_of_the_document_chooses_among_three_times_the_hits(tmp_path):
+    """The newest memory is none of the three that are nearest, so that its age cannot bring it to the top."""
+    (tmp_path / "s").mkdir()
+    (tmp_path / "s" / "memctl.yaml").write_text("ranking: document\n", "utf-8")
+    with open_store(tmp_path / "s", "alice", create=True) as store:
+        for number in range(3):
+            store.add_many(
+                [
+                    Memory(
+                        "",
+                        f"saffron noodles teapot oven {number}",
+                        importance=0.1,
+                        occurred_at=NOW - timedelta(days=900),
+                    )
+                ],
+                now=NOW,
+                allow_duplicate=True,
+            )
+        store.add_many(
+            [Memory("", "an oven, and the ferry timetable has changed", occurred_at=NOW, importance=1.0)],
+            now=NOW,
+            allow_duplicate=True,
+        )
+        asked = Query("saffron noodles teapot oven", top=1)
+        assert "saffron" in store.query(asked, now=NOW, receipt=False).hits[0].memory.content
+        assert "ferry" in store.query(replace(asked, top=2), now=NOW, receipt=False).hits[0].memory.content
+
+
+def test_the_ranking_of_the_document_orders_a_context_too(dated):
+    scores = {hit.memory.memory_id: hit.score for hit in dated.query("who painted the greenhouse", now=NOW).hits}
+    placed = dated.build_context("who painted the greenhouse", now=NOW).placed
+    assert len(placed) >= 2
+    for each in placed:
+        assert f"(score {scores[each.name]:.2f}, " in each.why
+
+
+def test_a_ranking_is_one_of_two(tmp_path):
+    (tmp_path / "memctl.yaml").write_text("ranking: newest\n", "utf-8")
+    with pytest.raises(InvalidDataError, match="there is no 'newest'; choose from relevance, document"):
+        open_store(tmp_path, "alice", create=True)

@@ -332,11 +332,12 @@ def following(connection: apsw.Connection, refs: Iterable[str], count: int) -> d
 
 def said(connection: apsw.Connection, entries: Iterable[int]) -> dict[int, Said]:
     """By whom, where and when each of the entries was said."""
-    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, path FROM entries
-    WHERE rowid IN {_GIVEN}"""
+    sql = f"""SELECT rowid, coalesce(session_id, ''), coalesce(speaker, ''), happened, stands, category, path
+    FROM entries WHERE rowid IN {_GIVEN}"""
     rows = db.rows(connection, sql, (_numbers(entries),))
     return {
-        key: Said(session, speaker, when, stands, *_place(path)) for key, session, speaker, when, stands, path in rows
+        key: Said(session, speaker, when, stands, *_place(path), category or "")
+        for key, session, speaker, when, stands, category, path in rows
     }
 
 

@@ -48,6 +48,7 @@ class Said:
         stands: whether it is a lasting wish or instruction.
         part: of the answer it belongs to, one of `models.PARTS`.
         text_name: of the document or reflection it is in.
+        category: of the memory it is or belongs to, as far as that is known; empty for messages and documents.
     """
 
     session: str
@@ -56,6 +57,7 @@ class Said:
     stands: bool
     part: str = ""
     text_name: str = ""
+    category: str = ""
 
 
 class Match(Protocol):
