@@ -32,7 +32,7 @@ BLOCK = 40
 MOST_COMMON = 8
 """How many common words of a statement are joined by two."""
 
-RAREST = 4
+RAREST = 3
 """At how many of its rarest words a statement with a quantity looks for others."""
 
 COMPATIBLE = "compatible_with"

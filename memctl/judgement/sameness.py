@@ -97,16 +97,14 @@ def covers(one: str, other: str) -> bool:
 def joined(texts: Sequence[str]) -> list[list[int]]:
     """The texts by position, each with the later ones that it covers; every text is in one group."""
     groups: list[list[int]] = []
-    holding: dict[object, list[int]] = defaultdict(list)
+    holding: dict[frozenset[str], list[int]] = defaultdict(list)
     for at, text in enumerate(texts):
-        sentences_of = said(text)
-        known = holding[key(sentences_of[0])] if sentences_of else []
-        group = next((n for n in known if covers(texts[groups[n][0]], text)), None)
+        near = holding[rough(text)]
+        group = next((n for n in near if covers(texts[groups[n][0]], text)), None)
         if group is not None:
             groups[group].append(at)
             continue
-        for sentence in sentences_of:
-            holding[key(sentence)].append(len(groups))
+        near.append(len(groups))
         groups.append([at])
     return groups
 
