@@ -17,7 +17,8 @@ LONGEST, MOST = 20_000, 200
 _LONGEST_SUBJECT = 6
 
 _BREAK = re.compile(
-    r"(?:;|,|–|—| -)?\s+(?=(?:but|because|although|though|while|whereas|so|and (?:he|she|it|they|i|we)\b)\s)"
+    r"(?:;|,|–|—| -)?\s+(?=(?:but|because|although|though|while|whereas|so|and (?:he|she|it|they|i|we"
+    r"|is|are|was|has|have|can|can't|cannot|does|doesn't|do|don't|did|will|won't|never|still|works|lives|owns|keeps|uses)\b)\s)"
     r"|;\s+|，|；|——",
     re.IGNORECASE,
 )

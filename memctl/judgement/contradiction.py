@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
+from math import inf
 
 from memctl.judgement import lexicon, subject
 from memctl.judgement.chinese import chinese_clash, meeting
@@ -74,6 +75,8 @@ def clash(one: Sentence, other: Sentence) -> Clash | None:
     if not any(_is_content(word) for word in pair.shared) or _converse(pair):
         return None
     if subject.apart(one, pair.left, other, pair.right):
+        return None
+    if _swapped(pair):
         return None
     different = _turned(pair) or _values(pair) or _opposite(pair) or _amounts(pair)
     if pair.opposed:
@@ -201,6 +204,9 @@ def _akin(one: Word, other: Word) -> bool:
         return False
     if not one.stem.isascii() or other.stem in lexicon.opposites().get(one.stem, ()):
         return False
+    group = lexicon.alike().get(one.stem, -1)
+    if group >= 0 and group == lexicon.alike().get(other.stem):
+        return True
     length = min(len(one.stem), len(other.stem))
     return length >= 4 and one.stem[:length] == other.stem[:length]
 
@@ -216,7 +222,7 @@ def _has_kind(word: Word, kind: Word) -> bool:
 
 # Differences
 
-_COMPARES = frozenset("than over prefer".split())
+_COMPARES = frozenset("than over prefer report".split())
 
 
 def _converse(pair: _Pair) -> bool:
@@ -225,6 +231,18 @@ def _converse(pair: _Pair) -> bool:
     compared = all(any(word.key == "than" for word in each.words) for each in (pair.one, pair.other))
     differ = bool(pair.left and pair.right)
     return compared and differ and (names[0][0], names[0][-1]) == (names[1][-1], names[1][0])
+
+
+def _swapped(pair: _Pair) -> bool:
+    """Whether two names change their parts while something else differs, too: Ann lent Bo 5, Bo lent Ann 9."""
+    one, other = _names(pair.one, pair.shared), _names(pair.other, pair.shared)
+    changed = len(one) > 1 and one != other and (one[0], one[-1]) == (other[-1], other[0])
+    return changed and bool(pair.left and pair.right)
+
+
+def _names(sentence: Sentence, shared: Sequence[Word]) -> list[str]:
+    known = {word.key for word in shared}
+    return [word.key for word in sentence.words if word.key in known and _is_content(word) and word.text[0].isupper()]
 
 
 def _turned(pair: _Pair) -> _Difference | None:
@@ -255,10 +273,43 @@ def _amounts(pair: _Pair) -> _Difference | None:
         for other in pair.right
         if word.quantity and other.quantity and _type(word.quantity) == _type(other.quantity)
     ]
+    held = [(word, other) for word, other in held if not _overlap(pair, word, other)]
     times = [_is_time(word) for word, _ in held]
+    if any(times) and _events_apart(pair):
+        return None
     if not held or (any(times) and not (all(times) and _has_one_time(pair.shared))):
         return None
     return tuple(one for one, _ in held), tuple(other for _, other in held)
+
+
+_FROM = frozenset("over at_least above".split())
+_UP_TO = frozenset("under at_most below".split())
+
+
+def _overlap(pair: _Pair, word: Word, other: Word) -> bool:
+    """Whether one amount bounds what the other may be: 20 pages, and more than ten."""
+    one, two = _range(pair.one, word), _range(pair.other, other)
+    return one[0] <= two[1] and two[0] <= one[1]
+
+
+def _range(sentence: Sentence, word: Word) -> tuple[float, float]:
+    value = word.quantity.value[-1] if word.quantity else 0
+    if _is_time(word) or not isinstance(value, float | int):
+        return (1.0, 0.0)  # never overlaps: times are compared as such
+    at = sentence.words.index(word)
+    before = sentence.words[at - 1].key if at else ""
+    return (
+        (float(value), inf)
+        if before in _FROM
+        else (-inf, float(value))
+        if before in _UP_TO
+        else (float(value), float(value))
+    )
+
+
+def _events_apart(pair: _Pair) -> bool:
+    """Whether the sentences tell of two things that happened."""
+    return all(any(word.mark == "ed" for word in words) for words in (pair.left, pair.right))
 
 
 def _type(quantity: Quantity) -> str:
@@ -279,6 +330,8 @@ def _has_one_time(shared: Sequence[Word]) -> bool:
 def _values(pair: _Pair) -> _Difference | None:
     """Two values of something of which there is one."""
     one, other = (tuple(filter(_can_be_value, words)) for words in (pair.left, pair.right))
+    if all(any(map(_is_time, words)) for words in (pair.left, pair.right)):
+        return None
     if not one or not other or len(one) + len(other) > 2 * MOST_WORDS or _verbs((*one, *other)):
         return None
     if _preposition(pair.one, one[0]) != _preposition(pair.other, other[0]):

@@ -148,6 +148,12 @@ def exclusive() -> Mapping[str, Words]:
 
 
 @cache
+def alike() -> Mapping[str, int]:
+    """For the stem of a verb, the number of its group of verbs that say much the same."""
+    return {stem(word): at for at, group in enumerate(groups("en", "alike")) for word in group}
+
+
+@cache
 def synonyms() -> Mapping[str, str]:
     """For the stem of a word with synonyms, what stands for all of them."""
     found: dict[str, str] = {}

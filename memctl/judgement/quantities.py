@@ -53,7 +53,7 @@ _DAYPART = "凌晨|清晨|早上|早晨|上午|中午|下午|傍晚|晚上|夜�
 _UNIT_WORDS = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 _NO_UNIT = (
     r"(?:is|are|was|were|and|or|in|on|at|an|a|per|the|to|of|for|by|with|but|after|before|from|than|who|that|as|if|not|"
-    r"about|until|since|during|every|each|when|while|because)\b"
+    r"our|my|your|his|her|its|their|we|i|you|he|she|it|they|about|until|since|during|every|each|when|while|because)\b"
 )
 _HOURS = "one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve"
 _NUMBER = r"\d{1,3}(?:,\d{3})+(?:\.\d+)?|\d+(?:\.\d+)?"
@@ -266,6 +266,7 @@ def _readers() -> Iterator[tuple[re.Pattern[str], _Reader]]:
     yield re.compile(rf"(?<![^\W{CHINESE}])(?P<h>\d{{1,2}}):(?P<min>\d{{2}})(?!:?\d)(?:{part})?", i), _clock
     yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS})(?: o'clock)?{part}", i), _clock
     yield re.compile(rf"\b(?P<h>\d{{1,2}}|{_HOURS}) o'clock\b", i), _clock
+    yield re.compile(rf"(?<=\b(?:at|by) )(?P<h>{_HOURS})\b(?= (?:on|in|every|each|daily)\b|[.,;]|$)", i), _clock
     yield re.compile(r"\b(?:midnight|noon)\b", i), _named_hour
     clock = rf"(?P<part>{_DAYPART})?\s*(?P<h>{_N})\s*[点點](?:(?P<half>半|一刻|三刻)|(?P<min>{_N})分?)?(?!\d)"
     yield re.compile(clock), _bare_hour

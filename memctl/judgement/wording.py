@@ -141,7 +141,7 @@ def _english(text: str, held: list[Quantity]) -> list[Word]:
         word = match[0].lower()
         verb = verb or (number > 0 and before not in _DETERMINERS and _is_verb(word, before))
         before = word
-        if word not in lexicon.words("en", "articles"):
+        if word not in lexicon.words("en", "articles") or (match[0] == "A" and number > 0):
             found.append(_word(match[0], word, number == 0 or loud, not verb))
     return _with_particle(found)
 
