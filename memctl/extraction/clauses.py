@@ -213,8 +213,8 @@ _TASK_COLON = (
 """A task, a colon, and what it is to be done with."""
 
 _ABOUT_ABOVE = (
-    r"[.!?。！？\n]\s*(?:这[句段]话?|上面[这那]?[句段]|以上)[^。！？\n]{0,14}(?:怎么|翻|译|语法|改|意思|对吗|润色|哪里|英文|中文)"
-    r"|[.!?。！？\n]\s*(?:is|are|does|what|can you|could you|please|how)\b[^.?!\n]{0,30}\b(?:this|that|the above|these) (?:sentences?|phrase|line|grammar|paragraph|wording)\b(?! (?:in|of|from) )"
+    r"(?:这[句段]话?|上面[这那]?[句段]|以上)[^。！？\n]{0,14}(?:怎么|翻|译|语法|改|意思|对吗|润色|哪里|英文|中文)"
+    r"|(?:is|are|does|what|can you|could you|please|how)\b[^.?!\n]{0,30}\b(?:this|that|the above|these) (?:sentences?|phrase|line|grammar|paragraph|wording)\b(?! (?:in|of|from) )"
 )
 """A question about the language of what stands before it, which is then an example."""
 
@@ -228,9 +228,10 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
     Args:
         echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
     """
-    if _re(_ABOUT_ABOVE).search(text):
+    parts = list(split(text))
+    if any(_re(_ABOUT_ABOVE).match(said) for said in parts[1:]):
         return
-    for said in split(text):
+    for said in parts:
         if not statements.requested(said) and _begins_material(said):
             return
         if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:

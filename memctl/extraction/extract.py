@@ -376,7 +376,7 @@ def _decided(said: Sentence, at: datetime) -> Proposal | None:
 
 def _lasts(said: Sentence, at: datetime, people: Set[str]) -> Proposal | None:
     """A state, a habit, a possession of somebody known; nothing that is hedged."""
-    for clause in said.clauses:
+    for clause in () if said.asks and statements.is_exercise(said.text) else said.clauses:
         if clause.certainty == 1 and (rule := statements.read(clause.text, people)):
             return _stating(said, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
     return None

@@ -32,12 +32,16 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     # What was decided
     (DECISION, rf"{_SELF}{_HAVE} {_ADV}{{decide}}\b(?! (?:to|on) {{trifle}}\b).{{4,}}"),
     (DECISION, rf"{_SELF}(?:'re| are) {_ADV}going with .{{3,}}"),
-    (DECISION, r"^(?:the|our|my|whole) (?:[\w-]+ ){0,2}?{group}(?: has| have)? " + _ADV + r"{decide}\b (?:to|on|that|against|not|in).{4,}"),
+    (DECISION, r"^(?:the|our|my|whole) (?:[\w-]+ ){0,2}?{group}(?: has| have)? " + _ADV + r"{decide}\b(?! {pointing}\b).{4,}"),
     (DECISION, r"^(?:(?:the|our|my) )?(?:final (?:call|decision|verdict|choice|answer)|decision|verdict|agreement) is (?!yours|to be|hard|up\b).{4,}"),
+    (HABIT, rf"{_SELF}{_BE} (?:usually|normally|always|generally|typically|rarely|never|often) (?!{{passing_state}}\b).{{3,}}"),
     # I: a change, a state, a possession, a habit
     (HABIT, rf"^(?=.*\b(?:usually|normally|typically|generally|often|rarely|always|{{frequency}})\b){_SELF[1:]} {_ADV}(?!{{passing_verb}}\b)(?!{{modal}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)(?!{_NOT}\b)[a-z]+(?! (?:\w+ )?{{pointing}}\b) .{{2,}}"),
     (HABIT, rf"{_SELF} {_ADV}(?!{{passing_verb}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)[a-z]+ .*\b{{frequency}}\b"),
     (STATEMENT, rf"{_SELF}{_HAVE} {_ADV}{{change}}\b(?! {{pointing}}\b)(?! to (?!\w+ (?:for|with|at)\b)).{{4,}}"),
+    (STATEMENT, rf"{_SELF}{_HAVE} (?:also )?had .*\b{{health}}\b"),
+    (STATEMENT, r"^(?:just |recently |finally )?{change} (?:my |to (?=(?-i:[A-Z]))|as an? |from (?=(?-i:[A-Z]))).{3,}"),
+    (STATEMENT, rf"{_SELF} {_ADV}{{intransitive}}$"),
     (STATEMENT, rf"{_SELF} used to .{{4,}}\b(?:but|until|before|now)\b"),
     (STATEMENT, rf"{_SELF}{_BE} {_ADV}(?!{{passing_state}}\b)(?:not )?{_ADV}{{lasting_state}}(?![\w-])"),
     (STATEMENT, rf"{_SELF}{_BE} {_ADV}(?:not )?(?-i:[A-Z][a-z]{{3,}})(?= |$)(?! (?:and|but)$)"),
@@ -48,7 +52,7 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     (STATEMENT, rf"{_SELF}{_HAVE} {_ADV}(?:have|has|'ve got|got|gotten|own|owns) (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
     (STATEMENT, rf"{_SELF}'ve (?:only |also |both )?got (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
     (STATEMENT, rf"{_SELF}(?: have|'ve) never [a-z]+.{{3,}}"),
-    (STATEMENT, rf"{_SELF}(?: have|'ve) been (?!trying|having|thinking|wondering|told|getting|looking|considering|meaning|struggling|feeling|asked).*\b(?:since|for (?:\d|\w+ (?:years|months))|all my life)\b"),
+    (STATEMENT, rf"{_SELF}(?: have|'ve) (?:had|lived|worked|known|owned|played|used|kept|studied|taken|been) (?!trying|having|thinking|wondering|told|getting|looking|considering|meaning|struggling|feeling|asked).*\b(?:since|for (?:\d|\w+ (?:years|months))|all my life)\b"),
     (STATEMENT, rf"{_SELF} (?:can't|cannot|can not|mustn't|must not|may not|(?:am|are) not (?:allowed|able) to|couldn't) {_ADV}{{ability}}\b{_NO_OBJECT}"),
     (STATEMENT, rf"{_SELF} {_ADV}(?:don't|do not|never|no longer) {_ADV}(?!{{passing_verb}}\b)[a-z]+{_NO_OBJECT}(?: .+|$)"),
     (STATEMENT, rf"{_SELF} {_ADV}(?!{{passing_verb}}\b)(?!{{modal}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)(?!{_NOT}\b)(?!have\b|has\b|had\b)[a-z]+(?! (?:[\w'-]+ )?{{pointing}}\b)(?!.*\b(?:you|your|it|there$)\b)(?!.*\b(?:this|these|those)\b(?! {{ours}}\b)) .{{2,}}"),
@@ -65,6 +69,10 @@ _ENGLISH: tuple[tuple[str, str], ...] = (
     (STATEMENT, rf"{_THING} {_ADV}(?!{{failing}}s?\b)(?:{{habitual}}s?|{{habitual}}es)\b(?! (?:\w+ )?{{pointing}}\b).{{2,}}"),
     (STATEMENT, rf"{_THING}(?: has| have|'s) (?:been )?(?:now )?{{change}}\b"),
     (STATEMENT, r"^(?:the )?(?:\w+ ){0,3}(?:to (?:reach|contact|call|find) )(?:me|us) (?:is|are) .{2,}"),
+    (HABIT, r"^(?:the|all) (?:[\w-]+ ){0,3}?{system}\b.*\b{frequency}\b"),
+    (STATEMENT, r"^(?:the|all) (?:[\w-]+ ){0,3}?{system} (?:is|are|runs?|lives?|sits?) (?:on|in|at|with|behind|hosted|built|written|deployed)\b.{3,}"),
+    (HABIT, r"^(?:\w+ ){0,2}{occasion}\b.*\b{frequency}\b"),
+    (STATEMENT, r"^(?!{pointing}\b|{i}\b|the\b|your\b|{task_noun}\b|he\b|she\b|they\b|no\b)[\w' -]{2,40} (?:is|are|isn't|aren't|don't|doesn't|works?) .*(?:for|with) (?:me|us)$"),
     (STATEMENT, r"^there(?:'s| is| are) .{2,30}\b(?:of us|in (?:my|our) \w+|at (?:my|our) \w+|on (?:my|our) \w+)\b"),
 )  # fmt: skip
 
@@ -75,11 +83,11 @@ _WU = r"^(?:(?:我们|我|咱|{group})的?|{kin}的)(?!{task_noun}|{passing_verb
 _LATELY = r"^(?:去年|前年|上个?月|上周|今年|年初|年底|小时候|从小|[\d一二两三四五六七八九十]{1,4}(?:年|月|岁|个月前)[^，。]{0,3})?"
 
 _CHINESE: tuple[tuple[str, str], ...] = (
-    (DECISION, r"^(?!.*{undecided})(?:我|咱|大家|公司|单位|厂里|团队|老板|客户|领导|{group}|{with}|最后|最终|终于|一致|商量|讨论|想|已经|昨天|开会|所以|就|都|经过)?[^，。]{0,12}?{decide}(?=.*..).*"),
+    (DECISION, r"^(?=.{5})(?!.*{undecided})(?:我|咱|大家|公司|单位|厂里|团队|老板|客户|领导|{group}|{with}|最后|最终|终于|一致|商量|讨论|想|已经|昨天|开会|所以|就|都|经过)?[^，。]{0,12}?{decide}.*"),
     (STATEMENT, rf"{_WO}{_AD}不在(?!家|乎|意|这|线|状态).{{1,10}}了$"),
     (STATEMENT, rf"(?:{_WO}|{_JIA}|^{{group}}|^(?!你|这|那|他|她|它|请|帮)(?=[^，。]{{2,16}}(?:换|改)成))(?!.*(?:应该|可能|打算|准备|考虑|建议|要不))[^，。不没想要]{{0,16}}?{{change}}.*"),
     (STATEMENT, rf"{_LATELY}(?:{_WO})?{_AD}(?:做|动|查出|确诊|得|摘|切|摔|断|骨折|装|生|患|植)(?:了|过).*{{health}}.*"),
-    (STATEMENT, rf"{_WO}{_AD}是(?!{{be_not}})(?!.*[到来去做写看弄买]的$).{{2,}}"),
+    (STATEMENT, rf"{_WO}{_AD}是(?!{{be_not}}|[^，。]{{1,2}}了$)(?!.*[到来去做写看弄买]的$).{{2,}}"),
     (STATEMENT, rf"{_WO}{_AD}(?:有|没有|没(?=[车房孩结娃驾]))(?!{{passing_thing}}).{{1,}}"),
     (STATEMENT, rf"{_WO}(?:(?!想|要|不|没|以前|曾)[^，。]){{0,6}}?在(?!想|看|等|找|忙|路上|这|那|改|弄|考虑|纠结)[^，。]{{1,14}}?(?:工作|上班|做|当|读|上学|上大学|念|开|住|教|实习|带|干|任|跑|卖|搞|服役|创业|租|养|待了|工地).*"),
     (STATEMENT, rf"{_WO}{_AD}(?:今年)?(?:已经|都|快|刚满?)?[\d一二两三四五六七八九十百]+(?:岁|cm|厘米|斤|公斤|kg|米)"),
@@ -87,16 +95,18 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     (STATEMENT, r"^(?:已经|终于|都|又|刚|后来|早就)?{change}(?!.*(?:我想|这|那|它)).*了$"),
     (STATEMENT, r"^(?!.*(?:你|应该|可能|想|要不|{no_habit}))[^，。]{0,14}?(?:{date}[^，。]{0,12}?{occasion}|{occasion}(?:是|定在|在|改到|改成|为)[^，。]{0,8}?{date}).*"),
     (STATEMENT, rf"{_WO}{_AD}对[^，。不没]{{1,10}}(?:过敏|不耐受|敏感)"),
-    (HABIT, r"^(?:{self}|{group})(?:们)?的?[^，。]{0,6}?{habit}(?!.*{no_habit})(?!了).{2,}"),
+    (HABIT, r"^(?:{self}|{group})(?:们)?[^，。的]{0,6}?{habit}(?!.*{no_habit})(?!了).{2,}"),
     (HABIT, r"^(?:周末|早上|晚上|白天|中午|下班|饭后|睡前)?[^，。]{0,4}?{habit}(?!.*{no_habit})(?!了).*(?:{self}|必须|都|要|得).{2,}"),
     (STATEMENT, rf"(?:{_WO}|^(?!这|那|你|他|她|它)(?=[^，。]{{2,8}}的东西))[^，。]{{0,10}}?{_AD}(?!不(?:知|确定|明白|懂|想|理解)){{unable}}.*"),
-    (STATEMENT, rf"{_WO}{_AD}(?!{{passing_verb}})(?!.{{1,3}}了$)(?!.*[它你]){{stative}}(?!一下|一遍|一次|的时候|完|这个|那个|你|它).*"),
-    (STATEMENT, r"^(?:就|只有)?(?:我们?|咱们?)[^，。]{0,6}?(?:[\d一二两三四五六七八九十]+(?:个人|口人|人)|一个(?:做|搞|管|人|男|女)).*"),
+    (STATEMENT, rf"{_WO}{_AD}(?!{{passing_verb}})(?!.{{1,3}}了$)(?!.*(?:[它你]|{{no_habit}})){{stative}}(?!一下|一遍|一次|的时候|完|这个|那个|你|它).*"),
+    (STATEMENT, r"^(?:就|只有)?(?:我们?|咱们?)[^，。]{0,6}?(?:[\d一二两三四五六七八九十百]+[来多几]?(?:个人|口人|人)|一个(?:做|搞|管|人|男|女)).*"),
+    (HABIT, r"^[^，。你他她这那我]{1,8}{habit}[^，。]{0,8}{occasion}.*"),
+    (STATEMENT, rf"{_WO}的?{{trait}}[^，。]{{0,4}}(?:好|差|弱|强|不行|还行|一般|烂|低|高|近视|\d).*"),
     (STATEMENT, r"^(?:学|做|干|当|教|练|待|住|写|画|弹|打|开)(?:过|了)[^，。]{0,2}[\d一二两三四五六七八九十]+(?:多)?年.*"),
     (STATEMENT, rf"{_JIA}(?!{{report_verb}})(?!的)(?!{_AD}[\u4e00-\u9fff]{{1,2}}了(?!$|[\d一二两三四五六七八九十]|.*{{health}}))(?!.{{1,4}}了(?:我|一).*)(?!{_AD}{{report_verb}}).{{2,}}"),
-    (STATEMENT, rf"{_WU}(?:都)?(?:是|在|叫|为|用|有|没有?|只|装了|走|尾号|连不|住|靠|开头|需要|支持|允许|禁止|规定|要求|跑)(?!{{judged}}).{{1,}}"),
+    (STATEMENT, rf"{_WU}(?:都)?(?:是|在|叫|为|用|有|没有?|只|装了|走|尾号|连不|住|靠|开头|需要|支持|允许|禁止|规定|要求|跑|不让|不准|不许|不能|让)(?!{{judged}}).{{1,}}"),
     (STATEMENT, r"^(?:{group}|[^，。]{0,6}(?:数据库|仓库|服务器|分支|后端|前端|发版|内网|系统|NAS|电脑))[^，。]{0,6}?(?:是|在|叫|用|有|只能?|都|走|连不|每|装了)(?!{judged}).{2,}"),
-    (STATEMENT, r"^(?:有事|急事|白天|晚上|平时|上班|周末|联系我|找我)[^，。]{0,4}(?:找我|联系我|打我?|发)(?!.*[吗呢])[^，。]{2,}"),
+    (STATEMENT, r"^(?:有事|有?急事|白天|晚上|平时|上班|周末|联系我|找我)[^，。]{0,4}(?:找我|联系我|打我?|发|用)(?!.*[吗呢])[^，。]{2,}"),
 )  # fmt: skip
 
 _ASK = r"^(?:{please}[ ,]+){0,6}"
@@ -123,9 +133,12 @@ _INSTRUCTION_EN = (
     rf"{_ORDER}(?:{{lasting_first}})\b,? (?:please )?(?:always |never |don't |do not )?(?:no \w+|{_NOT_ORDER}(?:{{behave}}\b|(?<=never )[a-z]+ |(?<=always )[a-z]+ )(?!{{i}}\b).+)",
     rf"^(?!{{explained}}\b){_ORDER}{{behave}}\b(?!.*\b(?:what|how|why)\b).*\b{{lasting}}\b.*",
     rf"^(?=.*\b{{lasting_ban}}\b){_ORDER}{_STOP} (?:{{behave}}|\w+ing)\b.*",
-    r"^(?:{please}[ ,]+){0,4}(?:(?:for|in|on) (?:all|any|every|future)\b[^,]{2,40}|when i [^,]{3,60}|whenever [^,]{3,60}), (?:please )?(?:don't |do not |never |always )?{behave}\b.*",
+    r"^(?:{please}[ ,]+){0,4}(?:(?:for|in|on) (?:all|any|every|future)\b[^,]{2,40}|when (?:i|you) [^,]{3,60}|whenever [^,]{3,60}), (?:please )?(?:don't |do not |never |always )?{behave}\b.*",
     rf"{_ORDER}{_STOP} {_IDLE}(?:{{behave}}|\w+ing) (?!me (?:back|now|the|a)\b|a\b|an\b|the\b)(?![^,]*\b(?:this|that|it|those|these|them|yet|now|here|first|above|below|line|file)\b).{{3,}}",
-    r"^(?:{please}[ ,]+){0,3}no [a-z]+(?: [a-z]+){0,4}[, ]+(?:please|{lasting})$",
+    r"^(?:{please}[ ,]+){0,3}no [a-z]+(?: [a-z]+){0,4}(?:[, ]+(?:please|ever|{lasting}))+$",
+    r"^(?:all|every|any|only) [\w' -]{3,50}(?:,? (?:please|always))+$",
+    r"^(?:please )?(?:address|refer to|call) me (?:as|by) .{2,}",
+    r"^(?:please )?(?:text|call|email|message|ring|contact|write to|ping|reach|phone|whatsapp) (?:me|us)\b.*\b(?:rather than|instead of|not|only|never|via)\b.*",
     r"^(?!{i}\b|{pointing}\b|{explained}\b|is\b|are\b|do\b|he\b|she\b|they\b|if\b|my\b)[\w' -]{3,60}\b{lasting}(?:,? please)?$",
     r"^(?:{please}[ ,]+){0,3}you (?:must|should|may|can|are|need)(?: not|n't| never| always| only| to)+(?: ever)? (?:{behave}|allowed)\b.{3,}",
     r"^(?:{please}[ ,]+){0,3}you (?:must|should|may|can) {behave}\b.*\b(?:unless|without|always|never|every|before|only)\b.*",
@@ -146,6 +159,8 @@ _INSTRUCTION_ZH = (
     r"^(?:(?:跟|和|对|给)我)?(?:回答|回复|写代码|提交|说话|称呼|聊天|推荐|列计划|写|讲)[^，。]{0,6}(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
     r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
     r"^.{2,16}(?:之前|以前|前)[，,]?(?:都|一定|必须|务必|请)*(?:要|得)?先(?:问|告诉|通知|征求|让|跟我)(?:一下)?我?.*",
+    r"^.{4,}[，,]以后(?:都|就|也)(?:这样|这么|按|照).*",
+    r"^(?!.*{once})[^，。]{0,16}(?:统一|一律|固定|默认)(?:用|写|按|采用|放|叫)[^，。]{1,}",
     r"^(?:please )?never\s*[\u4e00-\u9fff].{2,}",
 )  # fmt: skip
 
@@ -159,11 +174,11 @@ _WILL = r"(?:'m| am|'re| are|'ll| will|'ll be| will be| have to| need to| must|'
 _PLAN_EN = (
     rf"{_SELF}{_WILL} (?:also |then |both )?(?:{{present_plan}}|{{life_plan}}|leave|head|go (?:to (?=(?-i:[A-Z])|the)|on)|meet|see|present|speak|give a|sit|hand in|submit|deliver|pick up)\b(?! (?:it|that|this|what|how|if|you)\b)",
     r"\b{i}(?:'ve got| have| have got|'ll have| will have| got)(?: an?| my| our| the| another)? (?:\S+ ){0,3}?{occasion}\b",
-    r"^(?!.*\byou)(?:(?:my|our|the) )?(?:\S+ ){0,4}?{occasion}\b.*?(?:'s|\b(?:is|are|has|been|got|getting|will)\b)?.*\b{scheduled}\b",
+    r"^(?!.*\byou)(?!.*\b{i} (?:{adverb} )*(?:\w+ed|{irregular_past})\b)(?:(?:my|our|the) )?(?:\S+ ){0,4}?{occasion}\b.*?(?:'s|\b(?:is|are|has|been|got|getting|will)\b)?.*\b{scheduled}\b",
     rf"{_KIN}(?:'s| is| are| has| will|'ll)? (?:{{present_plan}}|{{scheduled}}|have|has|{{habitual}}s?)\b",
 )  # fmt: skip
 _PLAN_ZH = (
-    r"^(?!.*(?:{habit}|应该|可能|想|要不|建议|计划了|不))(?:.*{occasion}|(?:{with}|{self}|{kin}).*(?:要|会|去|来|定在|到)).*",
+    r"^(?!.*(?:{habit}|应该|可能|想|要不|建议|计划了|不)).*?(?:{occasion}|(?:{with}|{self}|{kin}).*(?:要|会|去|来|定在|到)).*",
 )
 
 
@@ -191,6 +206,15 @@ def _is_passing(clause: str) -> bool:
 def unserious(text: str) -> bool:
     """Whether a sentence laughs at itself, or is said in a story."""
     return _found(text, r"{unserious}", r"(?<!\w)(?:{unserious})(?!\w)")
+
+
+def is_exercise(text: str) -> bool:
+    """Whether a question is one of a school book: "I have 3 apples and eat one, how many are left?"."""
+    return _found(
+        text,
+        r"(?:剩|一共|总共|平均|要跑|各有?)[^。？]{0,6}(?:多少|几)",
+        r"\bhow (?:many|much|far|fast)\b.*\b(?:left|in total|altogether|each)\b",
+    )
 
 
 def requested(text: str, asks: bool = False) -> str:
