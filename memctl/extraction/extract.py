@@ -19,7 +19,7 @@ from memctl.core.models import CANDIDATE, CATEGORIES, Memory
 from memctl.core.records import ADDED
 from memctl.core.tagged import escaped
 from memctl.core.text.terms import terms
-from memctl.extraction import clauses, corrections, phrases, statements
+from memctl.extraction import clauses, corrections, phrases, reported, statements
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial, replaced_value
 from memctl.extraction.corrections import Change
@@ -134,15 +134,18 @@ def rules(
     for number, utterance, own in _own_sentences([*before, *conversation], user):
         at = utterance.time or now
         earlier, latest = latest, []
-        repaired, last = False, None
+        repaired, last, awaited = False, None, False
         for said in own:
             proposals = _of_sentence(said, at, repaired, people)
             people |= {str(one.value) for one in proposals if one.rule == "relation"}
             if corrected := _corrected(said, at, latest or earlier):
                 kept.pop(corrected[0].identity, None)
                 proposals = [corrected[1]]
-            elif statements.points(said.text):
+            elif statements.points(said.text):  # to the sentence before, or to the next one
                 proposals = [_asked_to_keep(last, last.text, at)] if last else []
+                awaited = not latest and not proposals
+            elif awaited:
+                proposals, awaited = proposals or [_asked_to_keep(said, said.text, at)], False
             latest += proposals
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
@@ -170,9 +173,15 @@ def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tup
     for number, utterance in enumerate(conversation):
         text = clauses.own_words(utterance.content[:LONGEST_MESSAGE])
         if is_user(utterance.role, user):
-            yield number, utterance, list(clauses.sentences(text, frozenset(echoes)))
+            yield number, utterance, [_own(said, user) for said in clauses.sentences(text, frozenset(echoes))]
         else:
             echoes |= {word for said in clauses.split(text) if len(word := clauses.squashed(said)) >= _ECHO_FROM}
+
+
+def _own(said: Sentence, user: str) -> Sentence:
+    """A sentence of users who speak of themselves by name, as they would say it with "I"."""
+    named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", said.text, re.IGNORECASE)
+    return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
 
 
 def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
@@ -680,25 +689,48 @@ def from_model(answer: Any, conversation: Sequence[Utterance], user: str, now: d
 
 
 def completed(proposals: Iterable[Proposal], ruled: Sequence[Proposal]) -> tuple[Proposal, ...]:
-    """A model's proposals, each with what the rules say it corrects, and what the model overlooked."""
+    """What a model and the rules found: all of it, and once what both did."""
     kept = list(proposals)
     for one in ruled:
         known = next((at for at, proposal in enumerate(kept) if _is_same(proposal, one)), None)
         if known is None:
             kept.append(one)
         else:
-            kept[known] = replace(kept[known], corrects=one.corrects, denies=one.denies)
+            kept[known] = _joined(kept[known], one)
     return tuple(kept)
 
 
 def _is_same(proposal: Proposal, ruled: Proposal) -> bool:
-    """Whether a model proposed what the rules did: the same fact, or the same value or no value of the same words."""
-    if proposal.identity == ruled.identity:
-        return True
+    """Whether a model proposed what the rules did: words of the same sentence, and no other value of another fact."""
     words, others = clauses.squashed(proposal.content), clauses.squashed(ruled.content)
-    if words not in others and others not in words:
+    keyed = proposal.key and ruled.key
+    if keyed and str(proposal.value).casefold() != str(ruled.value).casefold():
         return False
-    return not ruled.key or not proposal.key or str(proposal.value).casefold() == str(ruled.value).casefold()
+    return words in others or others in words or (bool(keyed) and proposal.identity == ruled.identity)
+
+
+def _joined(proposal: Proposal, ruled: Proposal) -> Proposal:
+    """What both found: as the model has it, with the key, the day, tags and certainty that only the rules saw."""
+    if ruled.key and not proposal.key:
+        proposal = replace(
+            proposal,
+            kind=ruled.kind,
+            category=ruled.category,
+            subcategory=ruled.subcategory,
+            key=ruled.key,
+            value=ruled.value,
+        )
+    if ruled.occurred_at and not proposal.occurred_at:
+        proposal = replace(proposal, occurred_at=ruled.occurred_at, expires_in_days=ruled.expires_in_days)
+    return replace(
+        proposal,
+        content=max(proposal.content, ruled.content, key=len),
+        confidence=max(proposal.confidence, ruled.confidence),
+        tags=tuple(dict.fromkeys((*proposal.tags, *ruled.tags))),
+        corrects=ruled.corrects,
+        denies=ruled.denies,
+        tentative=proposal.tentative and ruled.tentative,
+    )
 
 
 def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: str, now: datetime) -> Proposal | None:
