@@ -25,55 +25,75 @@ _BE = r"(?:'m|'re| am| are)"
 _SOME = r"(?:(?:both|all|one|two|three|most|some|half|each)(?: of)? )?"
 _NAMED = r"(?: (?-i:[A-Z])[\w'-]+)*"
 _KIN = rf"^{_WHEN}(?:{_SOME}(?:my|our) (?:\w+ ){{0,2}}?{{kin}}{_NAMED}|{{named_kin}}|{{person}})"
-_THING = rf"^{_WHEN}{_SOME}(?:my|our) (?!(?:[\w'-]+ ){{0,3}}{{task_noun}}\b)(?:[\w'./&-]+ ){{0,4}}?[\w'./&-]+?"
+_OURS = rf"^{_WHEN}{_SOME}(?:my|our) (?!(?:[\w'-]+ ){{0,3}}{{task_noun}}\b)"
+_NOUN = r"(?:[\w'./&-]+ ){0,4}?[\w'./&-]+?"
 _NO_OBJECT = r"(?! (?:\w+ )?{pointing}\b)"
 
-_ENGLISH: tuple[tuple[str, str], ...] = (
-    # What was decided
-    (DECISION, rf"{_SELF}{_HAVE} {_ADV}{{decide}}\b(?! (?:to|on) {{trifle}}\b).{{4,}}"),
-    (DECISION, rf"{_SELF}(?:'re| are) {_ADV}going with .{{3,}}"),
-    (DECISION, r"^(?:the|our|my|whole) (?:[\w-]+ ){0,2}?{group}(?: has| have)? " + _ADV + r"{decide}\b(?! {pointing}\b).{4,}"),
-    (DECISION, r"^(?:(?:the|our|my) )?(?:final (?:call|decision|verdict|choice|answer)|decision|verdict|agreement) is (?!yours|to be|hard|up\b).{4,}"),
-    (HABIT, rf"{_SELF}{_BE} (?:usually|normally|always|generally|typically|rarely|never|often) (?!{{passing_state}}\b).{{3,}}"),
-    # I: a change, a state, a possession, a habit
-    (HABIT, rf"^(?=.*\b(?:usually|normally|typically|generally|often|rarely|always|{{frequency}})\b){_SELF[1:]} {_ADV}(?!{{passing_verb}}\b)(?!{{modal}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)(?!{_NOT}\b)[a-z]+(?! (?:\w+ )?{{pointing}}\b) .{{2,}}"),
-    (HABIT, rf"{_SELF} {_ADV}(?!{{passing_verb}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)[a-z]+ .*\b{{frequency}}\b"),
-    (STATEMENT, rf"{_SELF}{_HAVE} {_ADV}{{change}}\b(?! {{pointing}}\b)(?! to (?!\w+ (?:for|with|at)\b)).{{4,}}"),
-    (STATEMENT, rf"{_SELF}{_HAVE} (?:also )?had .*\b{{health}}\b"),
-    (STATEMENT, r"^(?:just |recently |finally )?{change} (?:my |to (?=(?-i:[A-Z]))|as an? |from (?=(?-i:[A-Z]))).{3,}"),
-    (STATEMENT, rf"{_SELF} {_ADV}{{intransitive}}$"),
-    (STATEMENT, rf"{_SELF} used to .{{4,}}\b(?:but|until|before|now)\b"),
-    (STATEMENT, rf"{_SELF}{_BE} {_ADV}(?!{{passing_state}}\b)(?:not )?{_ADV}{{lasting_state}}(?![\w-])"),
-    (STATEMENT, rf"{_SELF}{_BE} {_ADV}(?:not )?(?-i:[A-Z][a-z]{{3,}})(?= |$)(?! (?:and|but)$)"),
-    (STATEMENT, rf"{_SELF}{_BE} {_ADV}(?:not |no longer )?(?:on|with|off|under|at (?=(?-i:[A-Z])|uni|school|college)) (?!{{passing_place}}\b).{{3,}}"),
-    (STATEMENT, rf"{_SELF}{_BE} {_ADV}{{lasting_progressive}} .{{2,}}"),
-    (STATEMENT, rf"{_SELF}(?:{_BE}(?: going| planning| hoping)?| plan| intend) to {{life_plan}}\b.{{3,}}"),
-    (STATEMENT, rf"{_SELF}{_BE} {_ADV}{{present_plan}}\b.*\b{{future}}\b"),
-    (STATEMENT, rf"{_SELF}{_HAVE} {_ADV}(?:have|has|'ve got|got|gotten|own|owns) (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
-    (STATEMENT, rf"{_SELF}'ve (?:only |also |both )?got (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
-    (STATEMENT, rf"{_SELF}(?: have|'ve) never [a-z]+.{{3,}}"),
-    (STATEMENT, rf"{_SELF}(?: have|'ve) (?:had|lived|worked|known|owned|played|used|kept|studied|taken|been) (?!trying|having|thinking|wondering|told|getting|looking|considering|meaning|struggling|feeling|asked).*\b(?:since|for (?:\d|\w+ (?:years|months))|all my life)\b"),
-    (STATEMENT, rf"{_SELF} (?:can't|cannot|can not|mustn't|must not|may not|(?:am|are) not (?:allowed|able) to|couldn't) {_ADV}{{ability}}\b{_NO_OBJECT}"),
-    (STATEMENT, rf"{_SELF} {_ADV}(?:don't|do not|never|no longer) {_ADV}(?!{{passing_verb}}\b)[a-z]+{_NO_OBJECT}(?: .+|$)"),
-    (STATEMENT, rf"{_SELF} {_ADV}(?!{{passing_verb}}\b)(?!{{modal}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)(?!{_NOT}\b)(?!have\b|has\b|had\b)[a-z]+(?! (?:[\w'-]+ )?{{pointing}}\b)(?!.*\b(?:you|your|it|there$)\b)(?!.*\b(?:this|these|those)\b(?! {{ours}}\b)) .{{2,}}"),
+_ENGLISH: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
+    # I and we: decisions, states, changes, possessions, habits
+    (
+        _SELF,
+        (
+            (DECISION, rf"{_HAVE} {_ADV}{{decide}}\b(?! (?:to|on) {{trifle}}\b).{{4,}}"),
+            (DECISION, rf"(?:'re| are) {_ADV}going with .{{3,}}"),
+            (STATEMENT, rf"{_BE} (?:usually|normally|always|generally|typically|rarely|never|often) (?!{{passing_state}}\b).{{3,}}"),
+            (STATEMENT, rf" {_ADV}(?!{{passing_verb}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)[a-z]+ .*\b{{frequency}}\b"),
+            (STATEMENT, rf"{_HAVE} {_ADV}{{change}}\b(?! {{pointing}}\b)(?! to (?!\w+ (?:for|with|at)\b)).{{4,}}"),
+            (STATEMENT, rf"{_HAVE} (?:also )?had .*\b{{health}}\b"),
+            (STATEMENT, rf" {_ADV}{{intransitive}}$"),
+            (STATEMENT, r" used to .{4,}\b(?:but|until|before|now)\b"),
+            (STATEMENT, rf"{_BE} {_ADV}(?!{{passing_state}}\b)(?:not )?{_ADV}{{lasting_state}}(?![\w-])"),
+            (STATEMENT, rf"{_BE} {_ADV}(?:not )?(?-i:[A-Z][a-z]{{3,}})(?= |$)(?! (?:and|but)$)"),
+            (STATEMENT, rf"{_BE} {_ADV}(?:not |no longer )?(?:on|with|off|under|at (?=(?-i:[A-Z])|uni|school|college)) (?!{{passing_place}}\b).{{3,}}"),
+            (STATEMENT, rf"{_BE} {_ADV}{{lasting_progressive}} .{{2,}}"),
+            (STATEMENT, rf"(?:{_BE}(?: going| planning| hoping)?| plan| intend) to {{life_plan}}\b.{{3,}}"),
+            (STATEMENT, rf"{_BE} {_ADV}{{present_plan}}\b.*\b{{future}}\b"),
+            (STATEMENT, rf"{_HAVE} {_ADV}(?:have|has|'ve got|got|gotten|own|owns) (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
+            (STATEMENT, r"'ve (?:only |also |both )?got (?!(?:[\w'-]+ ){0,3}{passing_thing}\b).{3,}"),
+            (STATEMENT, r"(?: have|'ve) never [a-z]+.{3,}"),
+            (STATEMENT, r"(?: have|'ve) (?:had|lived|worked|known|owned|played|used|kept|studied|taken|been) (?!trying|having|thinking|wondering|told|getting|looking|considering|meaning|struggling|feeling|asked).*\b(?:since|for (?:\d|\w+ (?:years|months))|all my life)\b"),
+            (STATEMENT, rf" (?:can't|cannot|can not|mustn't|must not|may not|(?:am|are) not (?:allowed|able) to|couldn't) {_ADV}{{ability}}\b{_NO_OBJECT}"),
+            (STATEMENT, rf" {_ADV}(?:don't|do not|never|no longer) {_ADV}(?!{{passing_verb}}\b)[a-z]+{_NO_OBJECT}(?: .+|$)"),
+            (STATEMENT, rf" {_ADV}(?!{{passing_verb}}\b)(?!{{modal}}\b)(?!{{irregular_past}}\b)(?!\w+ed\b)(?!{_NOT}\b)(?!have\b|has\b|had\b)[a-z]+(?! (?:[\w'-]+ )?{{pointing}}\b)(?!.*\b(?:you|your|it|there$)\b)(?!.*\b(?:this|these|those)\b(?! {{ours}}\b)) .{{2,}}"),
+        ),
+    ),
     # Somebody near
-    (STATEMENT, rf"{_KIN}(?:'s| is| are) {_ADV}(?!{{passing_state}}\b)(?!\w+ing\b).{{2,}}"),
-    (STATEMENT, rf"{_KIN}(?:'s| is| are) {_ADV}\w+ing\b.*\b(?:{{future}}|{{frequency}})\b"),
-    (STATEMENT, rf"{_KIN}(?: has|'s got| have|'ve got) (?!(?:[\w'-]+ ){{0,2}}{{passing_thing}}\b).{{3,}}"),
-    (STATEMENT, rf"{_KIN}(?:'s| has| have| just)? {_ADV}{{change}}\b"),
-    (STATEMENT, rf"{_KIN} {_ADV}(?:can't|cannot|doesn't|does not|don't|won't|never|no longer) (?!{{report_verb}}\b)[a-z]+{_NO_OBJECT}.*"),
-    (STATEMENT, rf"{_KIN} {_ADV}(?!{{report_verb}}\b)(?!(?:is|was|has|does|goes)\b)(?:[a-z]+[a-z]s|{{habitual}})\b(?! (?:\w+ )?{{pointing}}\b).{{2,}}"),
-    # Things of one's own
-    (STATEMENT, rf"{_THING}(?:'s| is| are) {_ADV}(?!{{passing_state}}\b)(?!\w+ing\b).{{2,}}"),
-    (STATEMENT, rf"{_THING} {_ADV}(?:has|have|doesn't have|don't have) (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
-    (STATEMENT, rf"{_THING} {_ADV}(?!{{failing}}s?\b)(?:{{habitual}}s?|{{habitual}}es)\b(?! (?:\w+ )?{{pointing}}\b).{{2,}}"),
-    (STATEMENT, rf"{_THING}(?: has| have|'s) (?:been )?(?:now )?{{change}}\b"),
-    (STATEMENT, r"^(?:the )?(?:\w+ ){0,3}(?:to (?:reach|contact|call|find) )(?:me|us) (?:is|are) .{2,}"),
-    (HABIT, r"^(?:the|all) (?:[\w-]+ ){0,3}?{system}\b.*\b{frequency}\b"),
-    (STATEMENT, r"^(?:the|all) (?:[\w-]+ ){0,3}?{system} (?:is|are|runs?|lives?|sits?) (?:on|in|at|with|behind|hosted|built|written|deployed)\b.{3,}"),
-    (HABIT, r"^(?:\w+ ){0,2}{occasion}\b.*\b{frequency}\b"),
-    (STATEMENT, r"^(?!{pointing}\b|{i}\b|the\b|your\b|{task_noun}\b|he\b|she\b|they\b|no\b)[\w' -]{2,40} (?:is|are|isn't|aren't|don't|doesn't|works?) .*(?:for|with) (?:me|us)$"),
-    (STATEMENT, r"^there(?:'s| is| are) .{2,30}\b(?:of us|in (?:my|our) \w+|at (?:my|our) \w+|on (?:my|our) \w+)\b"),
+    (
+        _KIN,
+        (
+            (STATEMENT, rf"(?:'s| is| are) {_ADV}(?!{{passing_state}}\b)(?!\w+ing\b).{{2,}}"),
+            (STATEMENT, rf"(?:'s| is| are) {_ADV}\w+ing\b.*\b(?:{{future}}|{{frequency}})\b"),
+            (STATEMENT, r"(?: has|'s got| have|'ve got) (?!(?:[\w'-]+ ){0,2}{passing_thing}\b).{3,}"),
+            (STATEMENT, rf"(?:'s| has| have| just)? {_ADV}{{change}}\b"),
+            (STATEMENT, rf" {_ADV}(?:can't|cannot|doesn't|does not|don't|won't|never|no longer) (?!{{report_verb}}\b)[a-z]+{_NO_OBJECT}.*"),
+            (STATEMENT, rf" {_ADV}(?!{{report_verb}}\b)(?!(?:is|was|has|does|goes)\b)(?:[a-z]+[a-z]s|{{habitual}})\b(?! (?:\w+ )?{{pointing}}\b).{{2,}}"),
+        ),
+    ),
+    # Things of one's own, each after its name
+    (
+        _OURS,
+        (
+            (STATEMENT, rf"{_NOUN}(?:'s| is| are) {_ADV}(?!{{passing_state}}\b)(?!\w+ing\b).{{2,}}"),
+            (STATEMENT, rf"{_NOUN} {_ADV}(?:has|have|doesn't have|don't have) (?!(?:[\w'-]+ ){{0,3}}{{passing_thing}}\b).{{3,}}"),
+            (STATEMENT, rf"{_NOUN} {_ADV}(?!{{failing}}s?\b)(?:{{habitual}}s?|{{habitual}}es)\b(?! (?:\w+ )?{{pointing}}\b).{{2,}}"),
+            (STATEMENT, rf"{_NOUN}(?: has| have|'s) (?:been )?(?:now )?{{change}}\b"),
+        ),
+    ),
+    # No subject of one's own
+    (
+        "",
+        (
+            (DECISION, r"(?:the|our|my|whole) (?:[\w-]+ ){0,2}?{group}(?: has| have)? " + _ADV + r"{decide}\b(?! {pointing}\b).{4,}"),
+            (DECISION, r"(?:(?:the|our|my) )?(?:final (?:call|decision|verdict|choice|answer)|decision|verdict|agreement) is (?!yours|to be|hard|up\b).{4,}"),
+            (STATEMENT, r"(?:just |recently |finally )?{change} (?:my |to (?=(?-i:[A-Z]))|as an? |from (?=(?-i:[A-Z]))).{3,}"),
+            (STATEMENT, r"(?:the )?(?:\w+ ){0,3}(?:to (?:reach|contact|call|find) )(?:me|us) (?:is|are) .{2,}"),
+            (HABIT, r"(?:the|all) (?:[\w-]+ ){0,3}?{system}\b.*\b{frequency}\b"),
+            (STATEMENT, r"(?:the|all) (?:[\w-]+ ){0,3}?{system} (?:is|are|runs?|lives?|sits?) (?:on|in|at|with|behind|hosted|built|written|deployed)\b.{3,}"),
+            (HABIT, r"(?:\w+ ){0,2}{occasion}\b.*\b{frequency}\b"),
+            (STATEMENT, r"(?!{pointing}\b|{i}\b|the\b|your\b|{task_noun}\b|he\b|she\b|they\b|no\b)[\w' -]{2,40} (?:is|are|isn't|aren't|don't|doesn't|works?) .*(?:for|with) (?:me|us)$"),
+            (STATEMENT, r"there(?:'s| is| are) .{2,30}\b(?:of us|in (?:my|our) \w+|at (?:my|our) \w+|on (?:my|our) \w+)\b"),
+        ),
+    ),
 )  # fmt: skip
 
 _WO = r"^(?:{with}|{self})"
@@ -190,8 +210,26 @@ def read(clause: str, people: Iterable[str] = ()) -> str:
     """
     if _is_passing(clause):
         return ""
-    forms = _CHINESE if has_chinese(clause) else _ENGLISH
-    return next((rule for rule, form in forms if _matches(clause, form, people)), "")
+    rule = _chinese(clause, people) if has_chinese(clause) else _english(clause, people)
+    often = rule == STATEMENT and _found(
+        clause, r"{habit}", r"\b(?:usually|normally|typically|generally|often|rarely|always|{frequency})\b"
+    )
+    return HABIT if often else rule
+
+
+def _chinese(clause: str, people: Iterable[str]) -> str:
+    forms = ((rule, words.pattern(CHINESE, _with(form, people))) for rule, form in _CHINESE)
+    return next((rule for rule, form in forms if form.match(clause)), "")
+
+
+def _english(clause: str, people: Iterable[str]) -> str:
+    """The subject is read once, then what is said of it."""
+    for subject, predicates in _ENGLISH:
+        if begun := words.pattern(ENGLISH, _with(subject, people)).match(clause):
+            forms = ((rule, words.pattern(ENGLISH, form)) for rule, form in predicates)
+            if rule := next((rule for rule, form in forms if form.match(clause, begun.end())), ""):
+                return rule
+    return ""
 
 
 def decides(clause: str) -> bool:
@@ -305,7 +343,3 @@ def _pattern(text: str, chinese: str, english: str) -> re.Pattern[str]:
     """The pattern of a text's language."""
     language = _language(text)
     return words.pattern(language, _with(chinese if language == CHINESE else english, ()))
-
-
-def _matches(clause: str, form: str, people: Iterable[str]) -> bool:
-    return words.pattern(_language(clause), _with(form, people)).match(clause) is not None
