@@ -85,11 +85,11 @@ _ENGLISH: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
         (
             (DECISION, r"(?:the|our|my|whole) (?:[\w-]+ ){0,2}?{group}(?: has| have)? " + _ADV + r"{decide}\b(?! {pointing}\b).{4,}"),
             (DECISION, r"(?:(?:the|our|my) )?(?:final (?:call|decision|verdict|choice|answer)|decision|verdict|agreement) is (?!yours|to be|hard|up\b).{4,}"),
-            (STATEMENT, r"(?:just |recently |finally )?{change} (?:my |to (?=(?-i:[A-Z]))|as an? |from (?=(?-i:[A-Z]))).{3,}"),
+            (STATEMENT, r"(?-i:(?=[A-Z]))(?:just |recently |finally )?{change} (?:my |to (?=(?-i:[A-Z]))|as an? |from (?=(?-i:[A-Z]))).{3,}"),
             (STATEMENT, r"(?:the )?(?:\w+ ){0,3}(?:to (?:reach|contact|call|find) )(?:me|us) (?:is|are) .{2,}"),
             (HABIT, r"(?:the|all) (?:[\w-]+ ){0,3}?{system}\b.*\b{frequency}\b"),
             (STATEMENT, r"(?:the|all) (?:[\w-]+ ){0,3}?{system} (?:is|are|runs?|lives?|sits?) (?:on|in|at|with|behind|hosted|built|written|deployed)\b.{3,}"),
-            (HABIT, r"(?:\w+ ){0,2}{occasion}\b.*\b{frequency}\b"),
+            (HABIT, r"(?!.*\byour\b)(?:\w+ ){0,2}{occasion} (?:is|are|[a-z]+s)\b.*\b{frequency}\b"),
             (STATEMENT, r"(?!{pointing}\b|{i}\b|the\b|your\b|{task_noun}\b|he\b|she\b|they\b|no\b)[\w' -]{2,40} (?:is|are|isn't|aren't|don't|doesn't|works?) .*(?:for|with) (?:me|us)$"),
             (STATEMENT, r"there(?:'s| is| are) .{2,30}\b(?:of us|in (?:my|our) \w+|at (?:my|our) \w+|on (?:my|our) \w+)\b"),
         ),
@@ -103,7 +103,8 @@ _WU = r"^(?:(?:我们|我|咱|{group})的?|{kin}的)(?!{task_noun}|{passing_verb
 _LATELY = r"^(?:去年|前年|上个?月|上周|今年|年初|年底|小时候|从小|[\d一二两三四五六七八九十]{1,4}(?:年|月|岁|个月前)[^，。]{0,3})?"
 
 _CHINESE: tuple[tuple[str, str], ...] = (
-    (DECISION, r"^(?=.{5})(?!.*{undecided})(?:我|咱|大家|公司|单位|厂里|团队|老板|客户|领导|{group}|{with}|最后|最终|终于|一致|商量|讨论|想|已经|昨天|开会|所以|就|都|经过)?[^，。]{0,12}?{decide}.*"),
+    (DECISION, r"^(?=.{5})(?!.*{undecided})(?:{opening})*(?:{with}|{self}|{group}|我的?{kin}|大家|老板|客户|领导)[^，。]{0,14}?(?<!的){decide}.*"),
+    (DECISION, r"^(?=.{5})(?!.*{undecided})(?:{opening})*{decide}.*"),
     (STATEMENT, rf"{_WO}{_AD}不在(?!家|乎|意|这|线|状态).{{1,10}}了$"),
     (STATEMENT, rf"(?:{_WO}|{_JIA}|^{{group}}|^(?!你|这|那|他|她|它|请|帮)(?=[^，。]{{2,16}}(?:换|改)成))(?!.*(?:应该|可能|打算|准备|考虑|建议|要不))[^，。不没想要]{{0,16}}?{{change}}.*"),
     (STATEMENT, rf"{_LATELY}(?:{_WO})?{_AD}(?:做|动|查出|确诊|得|摘|切|摔|断|骨折|装|生|患|植)(?:了|过).*{{health}}.*"),
@@ -116,7 +117,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     (STATEMENT, r"^(?!.*(?:你|应该|可能|想|要不|{no_habit}))[^，。]{0,14}?(?:{date}[^，。]{0,12}?{occasion}|{occasion}(?:是|定在|在|改到|改成|为)[^，。]{0,8}?{date}).*"),
     (STATEMENT, rf"{_WO}{_AD}对[^，。不没]{{1,10}}(?:过敏|不耐受|敏感)"),
     (HABIT, r"^(?:{self}|{group})(?:们)?[^，。的]{0,6}?{habit}(?!.*{no_habit})(?!了).{2,}"),
-    (HABIT, r"^(?:周末|早上|晚上|白天|中午|下班|饭后|睡前)?[^，。]{0,4}?{habit}(?!.*{no_habit})(?!了).*(?:{self}|必须|都|要|得).{2,}"),
+    (HABIT, r"^(?:周末|早上|晚上|白天|中午|下班|饭后|睡前)?{habit}(?!.*{no_habit})(?!了|需|.*都会).*(?:{self}|必须|都|要|得).{2,}"),
     (STATEMENT, rf"(?:{_WO}|^(?!这|那|你|他|她|它)(?=[^，。]{{2,8}}的东西))[^，。]{{0,10}}?{_AD}(?!不(?:知|确定|明白|懂|想|理解)){{unable}}.*"),
     (STATEMENT, rf"{_WO}{_AD}(?!{{passing_verb}})(?!.{{1,3}}了$)(?!.*(?:[它你]|{{no_habit}})){{stative}}(?!一下|一遍|一次|的时候|完|这个|那个|你|它).*"),
     (STATEMENT, r"^(?:就|只有)?(?:我们?|咱们?)[^，。]{0,6}?(?:[\d一二两三四五六七八九十百]+[来多几]?(?:个人|口人|人)|一个(?:做|搞|管|人|男|女)).*"),
@@ -125,15 +126,15 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     (STATEMENT, r"^(?:学|做|干|当|教|练|待|住|写|画|弹|打|开)(?:过|了)[^，。]{0,2}[\d一二两三四五六七八九十]+(?:多)?年.*"),
     (STATEMENT, rf"{_JIA}(?!{{report_verb}})(?!的)(?!{_AD}[\u4e00-\u9fff]{{1,2}}了(?!$|[\d一二两三四五六七八九十]|.*{{health}}))(?!.{{1,4}}了(?:我|一).*)(?!{_AD}{{report_verb}}).{{2,}}"),
     (STATEMENT, rf"{_WU}(?:都)?(?:是|在|叫|为|用|有|没有?|只|装了|走|尾号|连不|住|靠|开头|需要|支持|允许|禁止|规定|要求|跑|不让|不准|不许|不能|让)(?!{{judged}}).{{1,}}"),
-    (STATEMENT, r"^(?:{group}|[^，。]{0,6}(?:数据库|仓库|服务器|分支|后端|前端|发版|内网|系统|NAS|电脑))[^，。]{0,6}?(?:是|在|叫|用|有|只能?|都|走|连不|每|装了)(?!{judged}).{2,}"),
+    (STATEMENT, r"^(?:{group}|[^，。]{0,6}(?:数据库|仓库|服务器|分支|后端|前端|发版|内网|NAS|电脑))[^，。]{0,6}?(?:是|在|叫|用|有|只能?|都|走|连不|每|装了)(?!{judged}).{2,}"),
     (STATEMENT, r"^(?:有事|有?急事|白天|晚上|平时|上班|周末|联系我|找我)[^，。]{0,4}(?:找我|联系我|打我?|发|用)(?!.*[吗呢])[^，。]{2,}"),
 )  # fmt: skip
 
 _ASK = r"^(?:{please}[ ,]+){0,6}"
 _REMEMBER_EN = (
     r"^(?:(?:{please}[ ,]+){0,6}{keep}(?: {kept_object}){0,4}(?:\s*[:,–—]\s*| that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))){1,2}(?P<x>.{4,})",
-    rf"{_ASK}{{keep}} (?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always|{{named_kin}})\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|\w+s|don't|doesn't|will)\b)(?P<x>.{{4,}})",
-    r"^(?P<x>.{4,}?)[,;–—-]\s*(?:{please} ){0,4}{keep}(?: {kept_object}){0,3}$",
+    rf"{_ASK}{{keep}} (?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always|{{named_kin}})\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{{4,}})",
+    r"^(?P<x>.{4,}?)(?:[,;–—]|\s-)\s*(?:{please} ){0,4}{keep}(?: {kept_object}){0,3}$",
 )
 _LEAD = r"^(?:[^，,：:。]{1,10}[，,：:])?"
 _REMEMBER_ZH = (
@@ -174,7 +175,7 @@ _INSTRUCTION_ZH = (
     rf"^(?:{{please}})*{{forbid}}再{_ZH_ONCE}.{{3,}}",
     rf"^(?=.{{5}})(?:{{please}}|你)*(?:{{forbid}}){_ZH_ONCE}(?:在[^，。]{{1,8}}?|把|随便|随意|擅自)?(?:{{order}}).*",
     rf"^你?(?:必须|务必|一定要)(?:先|经过|遵守|跑|备份|确认|{{order}}){_ZH_ONCE}.{{2,}}",
-    rf"^(?:{{please}})*(?:总是|一直|始终|永远|务必|一定要?|都)(?!帮){_ZH_ONCE}.{{3,}}",
+    rf"^(?:(?:{{please}})+(?:总是|一直|始终|一定要?|都)|永远|务必)(?!帮){_ZH_ONCE}.{{3,}}",
     rf"^(?:所有)?{{output}}(?:格式|内容|里)?(?:请|都|一律|统一|要|尽量|也)*(?:用|使用|采用|写成|保持|按|不要|别|不能|不得|不超过|超过|控制在|限制在|少于|精确到|保留)(?!过|了|的|什么|哪){_ZH_ONCE}[^。]{{2,24}}$",
     r"^(?:(?:跟|和|对|给)我)?(?:回答|回复|写代码|提交|说话|称呼|聊天|推荐|列计划|写|讲)[^，。]{0,6}(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
     r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
