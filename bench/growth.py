@@ -34,6 +34,7 @@ from memctl.core.text.shortening import first_sentences
 from memctl.errors import MemctlError
 from memctl.evaluation import questions
 from memctl.extraction import clauses, conversations, extract, phrases
+from memctl.extraction import statements as lasting
 from memctl.feedback import rules as feedback
 from memctl.git import diffs, settling
 from memctl.judgement.claims import claims
@@ -203,6 +204,10 @@ def _summarized(limits: Limits, previous: str, replaced: object, budget: int) ->
     return summary.by_rules(previous, replaced, budget, tokens.estimate)  # type: ignore[arg-type]
 
 
+def _stated(said: str) -> object:
+    return lasting.read(said), lasting.requested(said), lasting.instructs(said), lasting.plans(said)
+
+
 def _extracted(said: str) -> object:
     return extract.rules([extract.Utterance("assistant", said), extract.Utterance("user", said)], "alice", NOW)
 
@@ -269,6 +274,7 @@ RULES: Mapping[str, Callable[[str], object]] = {
     "sentences": lambda said: list(clauses.split(said)),
     "clauses": lambda said: clauses.read(said[: clauses.LONGEST_SENTENCE]),
     "facts": lambda said: list(phrases.facts(said[: clauses.LONGEST_SENTENCE])),
+    "lasting statements": lambda said: _stated(said[: clauses.LONGEST_SENTENCE]),
     "text without what was recalled": recalled.without_recalled,
     "recalled memories": lambda said: evidence.recalled([_memory(said)], {"a": said}),
     "claims": claims,

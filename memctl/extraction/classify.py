@@ -11,7 +11,7 @@ from dataclasses import replace
 from datetime import datetime
 
 from memctl.core.models import CONSTRAINT
-from memctl.extraction import clauses, extract, phrases, reported
+from memctl.extraction import clauses, extract, phrases, reported, statements
 from memctl.extraction.extract import Proposal, Utterance
 
 PLAIN, RULE = "plain", "rule"
@@ -62,6 +62,7 @@ def _of_sentence(
 ) -> tuple[Proposal, ...]:
     said = reported.direct(sentence, names)
     found = extract.rules([Utterance("user", said)], user, now)
+    found = tuple(one for one in found if one.rule != statements.STATEMENT)
     sure = [one if _one_at_a_time(one, threshold) else replace(one, key="", value=None) for one in found]
     if reported.binds(sentence) and not any(CONSTRAINT in one.tags for one in sure):
         sure = [_rule(sentence), *(one for one in sure if one.key)]

@@ -9,6 +9,7 @@ from functools import cache
 from itertools import takewhile
 
 from memctl.core.text.sentences import sentences as sentences_of
+from memctl.extraction import statements, words
 
 LONGEST_SENTENCE = 400
 """Characters; a longer one is pasted material, not something a person says about themselves."""
@@ -171,13 +172,15 @@ def _without_elements(text: str) -> str:
 
 
 _SECRET = (
-    r"\b(?:pass(?:word|phrase|code)s?|pin(?: code| number)?|secret|api[ _-]?keys?|access tokens?|private keys?|"
-    r"credit card|card number|cvv|social security|ssn|iban)\b|密码|口令|密钥|验证码|信用卡|银行卡|身份证|卡号"
+    r"(?:\b(?:pass(?:word|phrase|code)s?|pin(?: code| number)?|secret|api[ _-]?keys?|access tokens?|private keys?|"
+    r"credit card|card number|cvv|social security|ssn|iban)\b|密码|口令|密钥|验证码|信用卡|银行卡|身份证|卡号)"
+    r"(?:[^.。？?]{0,30}(?:\b(?:is|are|was|ends?|starts?)\b|[=:：是为]|'s )|[^.。？?]{0,16}\d)"
 )
+"""A secret and what it is; merely to speak of passwords gives none away."""
 
 
 def secret(text: str) -> bool:
-    """Whether a sentence speaks of something that must not be kept, such as a password."""
+    """Whether a sentence gives something away that must not be kept, such as a password."""
     return _re(_SECRET).search(text) is not None
 
 
@@ -203,6 +206,18 @@ _MATERIAL = (
     r"|\brole-?play(?:ing)?\b|^.{0,12}(?:角色扮演|演一下)"
     r"|^\W*(?:make (?:it|this)|shorten|fix|improve|edit|check|review|rhyme|continue|complete|explain|grade|rate)\b[^.?!]{0,40}[:：]\s"
 )
+_TASK_COLON = (
+    r"^(?!.{0,60}\b(?:i|i'm|my|our|we)\b.{0,40}:)[a-z][^.?!:]{0,50}\b(?:this|these|the following|below|(?:in)?to [A-Z]\w+|in [A-Z]\w+|for me|pls|please)\b[^.?!:]{0,20}:\s*\S"
+    r"|^[^。！？：:]{0,14}(?:这|下面|以下|下文|[译翻改]|加标点|病句|造句|总结|概括|缩写|扩写|润色|分析)[^。！？：:]{0,10}[：:].*\S"
+)
+"""A task, a colon, and what it is to be done with."""
+
+_ABOUT_ABOVE = (
+    r"(?:这[句段]话?|上面[这那]?[句段]|以上)[^。！？\n]{0,14}(?:怎么|翻|译|语法|改|意思|对吗|润色|哪里|英文|中文)"
+    r"|(?:is|are|does|what|can you|could you|please|how)\b[^.?!\n]{0,30}\b(?:this|that|the above|these) (?:sentences?|phrase|line|grammar|paragraph|wording)\b(?! (?:in|of|from) )"
+)
+"""A question about the language of what stands before it, which is then an example."""
+
 _OWN_STATE = r"\b(?:about me|my)\b|我的?(?:情况|信息|资料|偏好|要求|习惯)"
 _ANNOUNCED = r"(?:\b(?:says?|said|wrote|writes|replied|asked|message|e-?mail|text|review|post|lyrics?)\b|说|写道|回复|原文|如下|内容)[^.。]{0,20}[:：]\s*$"
 
@@ -213,11 +228,19 @@ def sentences(text: str, echoes: frozenset[str] = frozenset()) -> Iterator[Sente
     Args:
         echoes: sentences another wrote before, as `squashed` gives them, which the user merely repeats.
     """
-    for said in split(text):
-        if _re(_MATERIAL).search(said) or (_re(_ANNOUNCED).search(said) and not _re(_OWN_STATE).search(said)):
+    parts = list(split(text))
+    if any(_re(_ABOUT_ABOVE).match(said) for said in parts[1:]):
+        return
+    for said in parts:
+        if not statements.requested(said) and _begins_material(said):
             return
         if len(said) <= LONGEST_SENTENCE and not secret(said) and squashed(said) not in echoes:
             yield read(said)
+
+
+def _begins_material(said: str) -> bool:
+    announces = _re(_ANNOUNCED).search(said) and not _re(_OWN_STATE).search(said)
+    return bool(_re(_MATERIAL).search(said) or announces or _re(_TASK_COLON).search(said))
 
 
 def split(text: str) -> Iterator[str]:
@@ -242,7 +265,7 @@ _BREAK = (
 _FILLER = (
     r"^(?:(?:hi|hey|hello|well|so|actually|also|oh|ok|okay|yes|yeah|yep|no|and|but|because|btw|by the way|fyi|honestly|"
     r"personally|in fact|sorry|thanks|thank you|just so you know|for context|for the record|note that|these days|nowadays|"
-    r"currently|right now|to be clear|to be honest|anyway|plus|of course|sure|right|there|then|since|though|as you know|"
+    r"currently|right now|to be clear|to be honest|anyway|plus|of course|sure|right|there(?=,)|then|since|though|as you know|"
     r"as i said|like i said|(?:it |as it )?turn(?:s|ed) out(?: that)?|(?:so )?(?:a )?(?:quick|small|little) update|update|good news|bad news|long story short|i should mention(?: that)?|in my free time)\b[\s,!.]*"
     r"|(?:嗯|哦|啊|对了|其实|另外|还有|而且|不过|但是|但|因为|由于|所以|是的|你好|顺便说一下|顺便说|顺便|话说|补充一下|说实话|目前|现在|最近|"
     r"那个|就是|这样|好的|比起[^，]{1,8}[，,])[，,！\s]*)+"
@@ -271,9 +294,9 @@ _CONDITION_EN = (
 )
 _CONDITION_ZH = r"如果|要是|假如|假设|假装|万一|除非|倘若|假使|的话|若是|想象|比如说我|例如我|就好了"
 _REPORT = (
-    r"^(?!i\b|i'|we\b|we').*\b(?:says?|said|told|tells|thinks?|thought|claims?|wrote|asks?|asked|believes?|insists?)\b"
+    r"^(?!i\b|i'|we\b|we').*(?<!\bi )\b(?:says?|said|told|tells|thinks?|thought|claims?|wrote|asks?|asked|believes?|insists?)\b"
     r"|\baccording to\b|\bfor example\b|\be\.g\.|\bas .{1,20} says?\b|^(?:quote|example|title|subject|lyrics?)$"
-    r"|(?:^|[^我们])(?:(?<![小传学])说(?![日英法德俄中韩粤汉文话得服明法])|认为|以为|告诉|写道|声称|问我|问：|听说)"
+    r"|(?:^|[^我们])(?:(?<![小传学])说(?![日英法德俄中韩粤汉文话得服明法好定])|认为|以为|告诉|写道|声称|问我|问：|听说)"
     r"|^(?!我觉|我也觉).*觉得|^例如|^比如|根据"
 )
 _OWN_REPORT = r"^(?:我|我们)(?:也|还|都|就|刚|早|不)*(?:说|会说|能说|告诉|认为|以为)"
@@ -292,10 +315,34 @@ _TYPED = r"\b(i(?=m\b|ve\b)|(?:do|does|did|is|are|was|ca|wo)n(?=t\b))(m|ve|t)\b"
 
 def read(said: str) -> Sentence:
     """A sentence and what it states."""
-    text = _re(_TYPED).sub(lambda found: f"{found[1]}'{found[2]}", _re(_QUOTES).sub(_without_quotation, said))
+    text = _plainer(typed(_re(_QUOTES).sub(_without_quotation, said)))
     asks = text.rstrip(' "”」)').endswith(("?", "？"))
     conditional = _re(_CONDITION_EN).search(text) or _re(_CONDITION_ZH).search(text)
     return Sentence(said, tuple(_stated(text, asks)), asks, conditional is not None)
+
+
+def typed(text: str) -> str:
+    """A text with the apostrophes of its short forms."""
+    return _re(_TYPED).sub(lambda found: f"{found[1]}'{found[2]}", text)
+
+
+_KIN = r"(?:my|our) (?:[\w-]+ ){0,2}?{kin}"
+_PLAINER = (
+    (rf"(?<!\w)(?-i:([A-Z]\w+)), ({_KIN}),(?= )", r"\2 \1"),
+    (rf"\b({_KIN}), (?-i:([A-Z]\w+)),(?= )", r"\1 \2"),
+    (rf"\b{_KIN}(?: (?-i:[A-Z]\w+))? and i\b", "we"),
+    (
+        r"^(?:my|the|our) (?:doctor|doc|gp|consultant|dentist|specialist|nurse)s? (?:says?|said|told me|tells me)(?: that)? (?=(?:i|my)\b)",
+        "",
+    ),
+)
+"""Wordings that come to the same: "Mia, my daughter, …" is "my daughter Mia …"; a doctor's word counts."""
+
+
+def _plainer(text: str) -> str:
+    for form, plain in _PLAINER:
+        text = words.pattern(words.ENGLISH, form).sub(plain, text)
+    return _re(r"^(?:医生|大夫)(?:说|讲|告诉我|诊断)(?=我)").sub("", text)
 
 
 _LONG_QUOTATION = r"(?<![\w\"])\"[^\"\n]{30,2000}\"(?!\w)|“[^“”]{30,2000}”|「[^「」]{30,2000}」|『[^『』]{30,2000}』"
@@ -382,13 +429,13 @@ _TAG_QUESTION = (
 
 
 def _first_question(parts: list[str]) -> int:
-    """How many clauses before the one that asks are statements; none where only a tag asks ("I live here, right?")."""
+    """How many clauses before the one that asks, which is the last where none is known to; none where only a tag asks."""
     if not parts or _re(_TAG_QUESTION).search(parts[-1]) or len(parts) == 1:
         return 0
     for number, part in enumerate(parts):
         if _asking(_re(_FILLER).sub("", part)):
             return number
-    return 0
+    return len(parts) - 1
 
 
 def _asking(clause: str) -> bool:

@@ -18,9 +18,8 @@ from memctl.core.dates import Dated
 from memctl.core.models import CANDIDATE, CATEGORIES, Memory
 from memctl.core.records import ADDED
 from memctl.core.tagged import escaped
-from memctl.core.text.language import has_chinese
 from memctl.core.text.terms import terms
-from memctl.extraction import clauses, corrections, phrases
+from memctl.extraction import clauses, corrections, phrases, reported, statements
 from memctl.extraction.clauses import Sentence
 from memctl.extraction.correcting import Denial, replaced_value
 from memctl.extraction.corrections import Change
@@ -130,18 +129,23 @@ def rules(
     """
     kept: dict[tuple[str, ...], Proposal] = {}
     latest: list[Proposal] = []  # of this message and the user's one before
+    people: set[str] = set()
     heard = len(before)
     for number, utterance, own in _own_sentences([*before, *conversation], user):
         at = utterance.time or now
         earlier, latest = latest, []
-        repaired, last = False, None
+        repaired, last, awaited = False, None, False
         for said in own:
-            proposals = _of_sentence(said, at, repaired)
+            proposals = _of_sentence(said, at, repaired, people)
+            people |= {str(one.value) for one in proposals if one.rule == "relation"}
             if corrected := _corrected(said, at, latest or earlier):
                 kept.pop(corrected[0].identity, None)
                 proposals = [corrected[1]]
-            elif last and not proposals and phrases.starts(phrases.REMEMBER_THAT, said.text):
-                proposals = _remembered_before(last, at) if last not in latest else []
+            elif statements.points(said.text):  # to the sentence before, or to the next one
+                proposals = [_asked_to_keep(last, last.text, at)] if last else []
+                awaited = not latest and not proposals
+            elif awaited:
+                proposals, awaited = proposals or [_asked_to_keep(said, said.text, at)], False
             latest += proposals
             for proposal in proposals if number >= heard else ():
                 _keep(kept, proposal)
@@ -169,14 +173,20 @@ def _own_sentences(conversation: Sequence[Utterance], user: str) -> Iterator[tup
     for number, utterance in enumerate(conversation):
         text = clauses.own_words(utterance.content[:LONGEST_MESSAGE])
         if is_user(utterance.role, user):
-            yield number, utterance, list(clauses.sentences(text, frozenset(echoes)))
+            yield number, utterance, [_own(said, user) for said in clauses.sentences(text, frozenset(echoes))]
         else:
             echoes |= {word for said in clauses.split(text) if len(word := clauses.squashed(said)) >= _ECHO_FROM}
 
 
-def _of_sentence(said: Sentence, at: datetime, repaired: bool) -> list[Proposal]:
+def _own(said: Sentence, user: str) -> Sentence:
+    """A sentence of users who speak of themselves by name, as they would say it with "I"."""
+    named = user and re.match(rf"{re.escape(user)}(?=['’\s]|(?<=[\u4e00-\u9fff]))", said.text, re.IGNORECASE)
+    return replace(clauses.read(reported.direct(said.text, (user,))), text=said.text) if named else said
+
+
+def _of_sentence(said: Sentence, at: datetime, repaired: bool, people: Set[str]) -> list[Proposal]:
     """What one sentence proposes, and what it takes back. `repaired`: the sentence before announced a correction."""
-    plain = list(_plain(said, at))
+    plain = list(_plain(said, at, people))
     sure = [one.text for one in said.clauses if one.certainty == 1 and not corrections.excepted(one.text)]
     if said.asks or said.conditional or not sure or corrections.jokes(said.text):
         return plain
@@ -282,23 +292,24 @@ def _is_whole(clause: str, fact: phrases.Found) -> bool:
     return not clause.isascii() or fact.rule == "birthday" or (bool(words) and words[-1] in said)
 
 
-def _plain(said: Sentence, at: datetime) -> Iterator[Proposal]:
-    """What one sentence states: instructions first, else its facts, else one thing that happens or happened."""
-    if remembered := _remembered(said, at):
-        yield from remembered
-        return
-    if not _asks_directly(said) and (remembered := _instructed(said, at)):
-        yield from remembered
+def _plain(said: Sentence, at: datetime, people: Set[str]) -> Iterator[Proposal]:
+    """What one sentence states: what it asks to remember, how to behave, else its facts with a key, else the sentence
+    itself where it states something that lasts, happens or happened.
+
+    Args:
+        people: names of those near the user.
+    """
+    stated = _remembered(said, at) or _instructed(said, at)
+    if stated or statements.unserious(said.text):
+        yield from stated
         return
     proposals = [
         _proposal(said, fact, clause.certainty, at) for clause in said.clauses for fact in phrases.facts(clause.text)
     ]
     if proposals:
         yield from proposals
-    elif not said.asks and not said.conditional and said.clauses:
-        one = _decided(said, at) or _happened(said, at) or _planned(said, at) or _habit(said, at)
-        if one:
-            yield one
+    elif one := _decided(said, at) or _happened(said, at) or _planned(said, at) or _lasts(said, at, people):
+        yield one
 
 
 def _proposal(said: Sentence, fact: phrases.Found, certainty: float, at: datetime) -> Proposal:
@@ -323,43 +334,26 @@ def _rounded(confidence: float) -> float:
 # What a whole sentence says
 
 
-def _asks_directly(said: Sentence) -> bool:
-    """Whether a sentence asks for something now, rather than asking politely to behave in a way from now on."""
-    return said.asks and phrases.starts(phrases.INSTRUCTION[:1], said.text) is None
-
-
 def _remembered(said: Sentence, at: datetime) -> list[Proposal]:
     """ "Remember that …": the facts in it, else itself."""
-    pointing = phrases.starts(phrases.REMEMBER_THAT, said.text)
-    match = None if said.asks or pointing else phrases.starts(phrases.REMEMBER, said.text.rstrip(".!。！ "))
-    if match is None:
+    text = said.text.rstrip(".!?。！？ ")
+    wanted = "" if statements.points(text) else statements.requested(text, said.asks)
+    if not wanted:
         return []
-    inner = clauses.read(match["x"])
-    stated = replace(inner, text=said.text)
-    proposals = [
-        _proposal(stated, fact, clause.certainty, at) for clause in inner.clauses for fact in phrases.facts(clause.text)
-    ]
+    sure = [clause for clause in clauses.read(wanted).clauses if clause.certainty == 1]
+    proposals = [_proposal(said, fact, 1, at) for clause in sure for fact in phrases.facts(clause.text)]
     if proposals:
         return [replace(one, confidence=_rounded(one.confidence + 0.05)) for one in proposals]
-    if not inner.clauses and not inner.conditional:
-        return []
-    confidence = _rounded(0.85 * clauses.hedged(match["x"]))
-    if phrases.constrains(match["x"]):
-        return [_whole(said, "remembered", "preference", confidence, "preference", "instruction", ("constraint",), at)]
-    category = phrases.at_work(said.text)
-    dated = dates.find(match["x"], at.date(), past=False)
-    one = _whole(said, "remembered", "fact", confidence, category, "", (), at)
-    return [_with_end(one, dated, at) if dated and dated.first >= at.date() else one]
+    return [_asked_to_keep(said, wanted, at)]
 
 
-def _remembered_before(said: Sentence, at: datetime) -> list[Proposal]:
-    """The sentence before "please remember that", where it proposes nothing of itself."""
-    if said.asks or said.conditional or not said.clauses:
-        return []
-    confidence = _rounded(0.85 * said.certainty)
-    if phrases.constrains(said.text):
-        return [_whole(said, "remembered", "preference", confidence, "preference", "instruction", ("constraint",), at)]
-    return [_whole(said, "remembered", "fact", confidence, phrases.at_work(said.text), "", (), at)]
+def _asked_to_keep(said: Sentence, wanted: str, at: datetime) -> Proposal:
+    """A sentence that is kept because the user wants it to be, whatever it says."""
+    if statements.constrains(wanted):
+        return _whole(said, "remembered", "preference", 0.85, "preference", "instruction", ("constraint",), at)
+    one = _stating(said, "remembered", wanted, 0.85, at)
+    dated = None if statements.is_yearly(wanted) else dates.find(wanted, at.date(), past=False)
+    return _with_end(one, dated, at) if dated and dated.first >= at.date() else one
 
 
 _ALWAYS = 0.9
@@ -368,7 +362,7 @@ _ALWAYS = 0.9
 
 def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
     """How the assistant is to behave from now on."""
-    text = said.text.rstrip(".!。！ ")
+    text = said.text.rstrip(".!?。！？ ")
     language = phrases.starts(phrases.ANSWER_LANGUAGE, text)
     if language:
         lasting = language["always"] or language.groupdict().get("more") or re.match("please|请", text, re.IGNORECASE)
@@ -376,34 +370,47 @@ def _instructed(said: Sentence, at: datetime) -> list[Proposal]:
         one = _whole(said, "instruction", "preference", confidence, "preference", "instruction", ("constraint",), at)
         value = language["x"] if not language["x"].islower() else language["x"].title()
         return [replace(one, key="answer_language", value=value)] if lasting else []
-    if not phrases.starts(phrases.INSTRUCTION, text) or said.text.endswith(("吗？", "吗?", "呢？")):
+    if not statements.instructs(clauses.typed(text), said.asks):
         return []
-    if phrases.first((phrases.ONCE,), text):
-        return []
-    tags = ("constraint",) if phrases.constrains(text) else ()
+    tags = ("constraint",) if statements.constrains(text) else ()
     confidence = _rounded(0.85 * said.certainty)
     return [_whole(said, "instruction", "preference", confidence, "preference", "instruction", tags, at)]
 
 
 def _decided(said: Sentence, at: datetime) -> Proposal | None:
     """What was decided: "we decided to use Postgres because …"."""
-    if not phrases.starts(phrases.DECISION, clauses.opened(said.text)):
-        return None
-    return _whole(
-        said, "decision", "fact", _rounded(0.85 * said.certainty), phrases.at_work(said.text), "decision", (), at
-    )
+    decided = next((clause.text for clause in said.clauses if statements.decides(clause.text)), "")
+    return _stating(said, "decision", decided, 0.85 * said.certainty, at, "decision") if decided else None
+
+
+def _lasts(said: Sentence, at: datetime, people: Set[str]) -> Proposal | None:
+    """A state, a habit, a possession of somebody known; nothing that is hedged."""
+    for clause in () if said.asks and statements.is_exercise(said.text) else said.clauses:
+        if clause.certainty == 1 and (rule := statements.read(clause.text, people)):
+            return _stating(said, rule, clause.text, 0.8, at, "habit" if rule == statements.HABIT else "")
+    return None
+
+
+def _stating(
+    said: Sentence, rule: str, clause: str, confidence: float, at: datetime, subcategory: str = ""
+) -> Proposal:
+    """A sentence as a fact without a key, in the category of what a clause of it is about."""
+    category, topic = statements.about(clause)
+    kind = "preference" if category == "preference" else "fact"
+    category = category or phrases.at_work(said.text)
+    return _whole(said, rule, kind, _rounded(confidence), category, subcategory or topic, (), at)
 
 
 def _happened(said: Sentence, at: datetime) -> Proposal | None:
     """Something that was done: "we shipped it yesterday", "上周日跑完了"."""
-    match = next(filter(None, (phrases.starts(phrases.EVENT, text) for text in _with_day(said))), None)
-    if match is None:
+    if said.asks or said.conditional:
         return None
-    dated = dates.find(match.string, at.date(), past=True)
-    if dated and (dated.first > at.date() or _SPAN_BEFORE.search(match.string[: dated.start])):
+    text, deed = next(((text, deed) for text in _with_day(said) if (deed := statements.happened(text))), ("", ""))
+    dated = dates.find(text, at.date(), past=True)
+    if not deed or (dated and (dated.first > at.date() or _SPAN_BEFORE.search(text[: dated.start]))):
         return None
-    work = re.match(phrases.EVENT_AT_WORK, match["did"], re.IGNORECASE) is not None
-    if dated is None and not (work and re.search(phrases.JUST_DONE, match.string, re.IGNORECASE)):
+    work = statements.is_work(deed)
+    if dated is None and not (work and re.search(phrases.JUST_DONE, text, re.IGNORECASE)):
         return None
     category = "work" if work else phrases.at_work(said.text)
     one = _whole(said, "event", "episode", _rounded(0.8 * said.certainty), category, "", (), at)
@@ -425,27 +432,14 @@ def _planned(said: Sentence, at: datetime) -> Proposal | None:
     """Something with a day to come: "next Tuesday I fly to Rome", "下周三飞北京"."""
     for text in _with_day(said):
         dated = dates.find(text, at.date(), past=False)
-        if dated and dated.last >= at.date() and phrases.first(phrases.APPOINTMENT, text) and _own_plan(text, dated):
-            one = _whole(
-                said, "appointment", "episode", _rounded(0.85 * said.certainty), phrases.at_work(text), "", (), at
-            )
+        if dated and dated.last >= at.date() and statements.plans(text) and not _CALLED_OFF.search(text):
+            confidence = _rounded(0.85 * said.certainty)
+            one = _whole(said, "appointment", "episode", confidence, phrases.at_work(text), "", (), at)
             return _with_end(one, dated, at)
     return None
 
 
 _CALLED_OFF = re.compile(r"\b(?:not|cancel\w*|never|no longer)\b|n't\b|取消|不用|不去|没有|不开|不是|别", re.IGNORECASE)
-
-
-def _own_plan(text: str, dated: Dated) -> bool:
-    """Whether a plan is the speaker's and still stands; in Chinese "I" may be left out after the day."""
-    return not _CALLED_OFF.search(text) and (not has_chinese(text) or "我" in text or "咱" in text or dated.start == 0)
-
-
-def _habit(said: Sentence, at: datetime) -> Proposal | None:
-    clause = clauses.opened(said.text)
-    if not phrases.starts(phrases.HABIT, clause):
-        return None
-    return _whole(said, "habit", "fact", _rounded(0.8 * said.certainty), phrases.at_work(said.text), "habit", (), at)
 
 
 def _whole(
@@ -695,25 +689,48 @@ def from_model(answer: Any, conversation: Sequence[Utterance], user: str, now: d
 
 
 def completed(proposals: Iterable[Proposal], ruled: Sequence[Proposal]) -> tuple[Proposal, ...]:
-    """A model's proposals, each with what the rules say it corrects, and what the model overlooked."""
+    """What a model and the rules found: all of it, and once what both did."""
     kept = list(proposals)
     for one in ruled:
         known = next((at for at, proposal in enumerate(kept) if _is_same(proposal, one)), None)
         if known is None:
             kept.append(one)
         else:
-            kept[known] = replace(kept[known], corrects=one.corrects, denies=one.denies)
+            kept[known] = _joined(kept[known], one)
     return tuple(kept)
 
 
 def _is_same(proposal: Proposal, ruled: Proposal) -> bool:
-    """Whether a model proposed what the rules did: the same fact, or the same value or no value of the same words."""
-    if proposal.identity == ruled.identity:
-        return True
+    """Whether a model proposed what the rules did: words of the same sentence, and no other value of another fact."""
     words, others = clauses.squashed(proposal.content), clauses.squashed(ruled.content)
-    if words not in others and others not in words:
+    keyed = proposal.key and ruled.key
+    if keyed and str(proposal.value).casefold() != str(ruled.value).casefold():
         return False
-    return not ruled.key or not proposal.key or str(proposal.value).casefold() == str(ruled.value).casefold()
+    return words in others or others in words or (bool(keyed) and proposal.identity == ruled.identity)
+
+
+def _joined(proposal: Proposal, ruled: Proposal) -> Proposal:
+    """What both found: as the model has it, with the key, the day, tags and certainty that only the rules saw."""
+    if ruled.key and not proposal.key:
+        proposal = replace(
+            proposal,
+            kind=ruled.kind,
+            category=ruled.category,
+            subcategory=ruled.subcategory,
+            key=ruled.key,
+            value=ruled.value,
+        )
+    if ruled.occurred_at and not proposal.occurred_at:
+        proposal = replace(proposal, occurred_at=ruled.occurred_at, expires_in_days=ruled.expires_in_days)
+    return replace(
+        proposal,
+        content=max(proposal.content, ruled.content, key=len),
+        confidence=max(proposal.confidence, ruled.confidence),
+        tags=tuple(dict.fromkeys((*proposal.tags, *ruled.tags))),
+        corrects=ruled.corrects,
+        denies=ruled.denies,
+        tentative=proposal.tentative and ruled.tentative,
+    )
 
 
 def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: str, now: datetime) -> Proposal | None:
@@ -736,7 +753,7 @@ def _checked(item: Mapping[str, Any], conversation: Sequence[Utterance], user: s
         _text(item.get("subcategory")),
         key,
         value,
-        ("constraint",) if item.get("subcategory") == "instruction" and phrases.constrains(sentence) else (),
+        ("constraint",) if item.get("subcategory") == "instruction" and statements.constrains(sentence) else (),
         _day(item.get("occurred_at")),
         _days(item.get("expires_in_days")),
         utterance.time or now,

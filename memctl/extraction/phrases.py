@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, replace
-from functools import cache
 from typing import Any
 
 from memctl.core import dates
 from memctl.core.text.language import has_chinese
+from memctl.extraction import words
 
 
 @dataclass(frozen=True)
@@ -42,9 +42,8 @@ class Phrase:
         return _compiled(self.pattern).match(clause)
 
 
-@cache
 def _compiled(pattern: str) -> re.Pattern[str]:
-    return re.compile(pattern, re.IGNORECASE)
+    return words.pattern(words.CHINESE if has_chinese(pattern) else words.ENGLISH, pattern)
 
 
 def facts(clause: str) -> Iterator[Found]:
@@ -150,11 +149,6 @@ _ZH_NOT_AT_WORK = (
     r"北京|上海|广州|深圳|杭州|南京|成都|武汉|西安|重庆|天津|苏州|长沙|青岛|厦门|大连|郑州|宁波|香港|澳门|台北|东京|伦敦|纽约|巴黎|新加坡)市?$"
 )
 _ZH_GENERIC = r"^(?:一[家个所]|某)|^(?:医院|学校|公司|银行|工厂|外企|国企|大学|高校|中学|小学|政府|机关|餐厅|事务所|互联网|互联网公司)$"
-_ZH_JOBS = (
-    "老师|教师|医生|护士|工程师|程序员|学生|研究生|博士生|硕士生|本科生|大学生|高中生|设计师|律师|会计|会计师|记者|作家|翻译|经理|科学家|研究员|"
-    "司机|厨师|教授|开发|开发者|架构师|分析师|公务员|编辑|摄影师|画家|音乐家|顾问|创始人|自由职业者|博士后|药师|警察|军人|农民|店主|"
-    "咨询师|建筑师|演员|导演|主播|博主|销售|HR|讲师|辅导员|飞行员|乘务员|店员|教练|技术员|运维|测试|前端|后端|产品"
-)
 
 
 def _zh_thing(text: str) -> str:
@@ -206,16 +200,6 @@ _RELATIONS = {
     "therapist": "therapist",
 }
 _AT_WORK = ("boss", "advisor")
-
-
-def _relation_words(chinese: bool) -> str:
-    words = [
-        word
-        for words in _RELATIONS.values()
-        for word in words.split("|")
-        if word.isascii() is not chinese or "é" in word
-    ]
-    return "|".join(sorted(words, key=len, reverse=True))
 
 
 def _relation(match: re.Match[str]) -> Found | None:
@@ -391,16 +375,20 @@ def _diet(match: re.Match[str]) -> Found:
     return Found("diet", "diet", value, "fact", "life", "health", 0.9, ("constraint", "food"))
 
 
+def _is_technology(thing: str) -> bool:
+    return words.pattern(words.ENGLISH, "{technology}").fullmatch(thing) is not None
+
+
 def _skill(match: re.Match[str]) -> Found | None:
     thing = match["x"] if has_chinese(match["x"]) else _plain(match["x"])
     thing = re.sub(r"^(?:the|a|an)\s+", "", thing).strip(_ZH_END)
-    category = "work" if re.fullmatch(_TECH, thing, re.IGNORECASE) or match.groupdict().get("tool") else "life"
+    category = "work" if _is_technology(thing) or match.groupdict().get("tool") else "life"
     return Found("skill", f"skill.{_slug(thing)}", True, "fact", category, "skill", 0.8) if thing else None
 
 
 def _tool(match: re.Match[str]) -> Found | None:
     name = _plain(match["x"])
-    known = re.fullmatch(_TECH, name, re.IGNORECASE) is not None
+    known = _is_technology(name)
     if not known and (not name[:1].isupper() or _compiled(_NOT_A_NAME).match(name) or len(name.split()) > 3):
         return None
     return Found("skill", f"skill.{_slug(name)}", True, "fact", "work", "skill", 0.8)
@@ -440,28 +428,6 @@ def _attribute(match: re.Match[str]) -> Found | None:
 
 # The tables
 
-_LANGUAGES = (
-    "english|british english|american english|german|french|spanish|italian|portuguese|dutch|russian|polish|ukrainian|czech|"
-    "swedish|norwegian|danish|finnish|greek|turkish|arabic|hebrew|hindi|urdu|bengali|tamil|mandarin|cantonese|chinese|"
-    "simplified chinese|traditional chinese|japanese|korean|vietnamese|thai|indonesian|malay|persian|farsi|romanian|hungarian|"
-    "catalan|basque|welsh|irish|latin|esperanto|swahili"
-)
-_ZH_LANGUAGES = r"(?:英|日|德|法|俄|韩|葡萄牙|西班牙|意大利|阿拉伯|粤|泰|越南|荷兰|瑞典|波兰|土耳其|希腊|拉丁|印地|汉|外|闽南|上海|四川)(?:语|文|话)|中文|普通话|粤语|日文|英文"
-_TECH = (
-    r"python(?: \d[\d.]*)?|java|rust|go|golang|c|c\+\+|c#|javascript|typescript|sql|postgres(?:ql)?|mysql|sqlite|mongodb|redis|"
-    r"react|vue|angular|svelte|docker|podman|kubernetes|k8s|terraform|ansible|excel|photoshop|figma|latex|r|matlab|julia|haskell|"
-    r"ocaml|scala|kotlin|swift|ruby|rails|php|perl|bash|zsh|fish|git|vim|neovim|emacs|vs ?code|pycharm|intellij|linux|ubuntu|fedora|"
-    r"debian|arch|macos|windows|django|flask|fastapi|pytorch|tensorflow|pandas|numpy|spark|kafka|aws|gcp|azure|notion|obsidian|"
-    r"slack|jira|github|gitlab|tmux|nix|elixir|erlang|clojure|lua|zig|nextjs|next\.js|node(?:\.?js)?"
-)
-_JOBS = (
-    r"(?:[\w/-]+ ){0,3}?(?:engineer|developer|programmer|teacher|doctor|nurse|student|designer|manager|lawyer|scientist|researcher|"
-    r"writer|analyst|accountant|architect|consultant|journalist|musician|chef|pilot|professor|electrician|carpenter|therapist|"
-    r"pharmacist|dentist|photographer|translator|editor|freelancer|founder|librarian|postdoc|physicist|chemist|biologist|"
-    r"mathematician|economist|veterinarian|vet|paramedic|plumber|mechanic|actor|actress|illustrator|administrator|sysadmin|"
-    r"devops|recruiter|firefighter|barista|baker|farmer|cto|ceo|phd student|phd candidate|tutor|lecturer|statistician|"
-    r"psychologist|surgeon|midwife|physiotherapist|social worker|product owner|data engineer)"
-)
 _ADV = (
     r"(?:(?:really|also|just|still|currently|now|actually|mostly|usually|absolutely|particularly|especially|definitely|"
     r"generally|truly|always|personally|honestly|secretly|both|quite|rather|kind of|sort of|kinda|probably|maybe|possibly|"
@@ -476,11 +442,6 @@ _ZH_ADV = (
 _I = rf"(?:i|we)\s+{_ADV}"
 _AM = rf"(?:i'm|i am|we're|we are)\s+{_ADV}"
 _ME = rf"(?:我们|我){_ZH_ADV}"
-_ATTRIBUTES = (
-    r"e-?mail(?: address)?|time ?zone|nationality|home ?town|job(?: title)?|shoe size|pronouns|github(?: username)?|"
-    r"(?:default )?editor|operating system|native language|mother tongue|blood type|shell"
-)
-
 _PHRASES: tuple[Phrase, ...] = (
     # Who
     Phrase(r"my (?:full |real |first )?name(?:'s| is)\s+(?P<x>.+)", _named("name")),
@@ -506,22 +467,22 @@ _PHRASES: tuple[Phrase, ...] = (
     # Work
     Phrase(rf"{_I}work(?:ing)? (?:full[- ]time |part[- ]time )?(?:at|for)\s+(?P<x>.+)", _employer),
     Phrase(rf"{_AM}(?:working|employed) (?:at|for|by)\s+(?P<x>.+)", _employer),
-    Phrase(rf"{_AM}(?:an?|the) {_JOBS} (?:at|for|with)\s+(?P<x>.+)", _employer),
+    Phrase(rf"{_AM}(?:an?|the) (?:[\w/-]+ ){{0,3}}?{{job}} (?:at|for|with)\s+(?P<x>.+)", _employer),
     Phrase(rf"{_ME}在(?P<x>[^，。]{{1,15}}?)(?:工作|上班|任职|就职|供职)", _employer),
     Phrase(rf"{_I}work(?:ing)?(?: at \S+| for \S+)? as\s+(?:an?|the)\s+(?P<x>.+)", _role(0.9)),
-    Phrase(rf"{_AM}(?:an?|the)\s+(?P<x>{_JOBS})(?=$|\s(?:at|for|in|with|and|by|from|on|who|working|now|here)\b)", _role(0.9)),
-    Phrase(rf"我(?:们)?(?:现在|目前|也|就|已经|以后)*(?:是|做|当)(?:做|当)?(?:一名|一个|一位|一|个|名|位)?(?P<x>[^，。\s]{{0,12}}?(?:{_ZH_JOBS}))(?:的|了|啊|呀)?$", _role(0.9)),
-    Phrase(rf"{_ME}在(?P<e>[^，。]{{1,12}}?)(?:当|做|担任|任)(?P<x>[^，。\s]{{0,8}}?(?:{_ZH_JOBS}))(?:了)?$", _role(0.9)),
-    Phrase(rf"my (?P<what>{_ATTRIBUTES})(?:'s| is)\s+(?P<x>.+)", _attribute),
+    Phrase(rf"{_AM}(?:an?|the)\s+(?P<x>(?:[\w/-]+ ){{0,3}}?{{job}})(?=$|\s(?:at|for|in|with|and|by|from|on|who|working|now|here)\b)", _role(0.9)),
+    Phrase(r"我(?:们)?(?:现在|目前|也|就|已经|以后)*(?:是|做|当)(?:做|当)?(?:一名|一个|一位|一|个|名|位)?(?P<x>[^，。\s]{0,12}?(?:{job}))(?:的|了|啊|呀)?$", _role(0.9)),
+    Phrase(rf"{_ME}在(?P<e>[^，。]{{1,12}}?)(?:当|做|担任|任)(?P<x>[^，。\s]{{0,8}}?(?:{{job}}))(?:了)?$", _role(0.9)),
+    Phrase(r"my (?P<what>{attribute})(?:'s| is)\s+(?P<x>.+)", _attribute),
     Phrase(r"我的?(?P<what>时区|邮箱|职业|国籍|血型|母语)(?:是|：|为)(?P<x>[^，。]+)", _attribute),
     # People and animals
-    Phrase(rf"(?:my|our) (?P<rel>{_relation_words(False)})(?:'s name is|'s called| is called| is named|'s name's)\s+(?P<x>.+)", _relation),
+    Phrase(r"(?:my|our) (?P<rel>{relation})(?:'s name is|'s called| is called| is named|'s name's)\s+(?P<x>.+)", _relation),
     Phrase(r"(?:my|our) (?P<rel>boss|manager|supervisor|advisor|adviser) is\s+(?P<x>[A-Z][\w'-]+(?: [A-Z][\w'-]+)?)$", _relation),
-    Phrase(rf"(?:my|our) (?P<rel>{_relation_words(False)}) (?-i:(?P<x>[A-Z][a-zà-ÿ'-]+))(?=$| (?-i:[a-z]))(?! (?:i|we)\b)", _relation),
-    Phrase(rf"{_I}have (?:a|an|one)(?: \w+)? (?P<rel>{_relation_words(False)}) (?:named|called)\s+(?P<x>.+)", _relation),
+    Phrase(r"(?:my|our) (?P<rel>{relation}) (?-i:(?P<x>[A-Z][a-zà-ÿ'-]+))(?=$| (?-i:[a-z]))(?! (?:i|we)\b)", _relation),
+    Phrase(rf"{_I}have (?:a|an|one)(?: \w+)? (?P<rel>{{relation}}) (?:named|called)\s+(?P<x>.+)", _relation),
     Phrase(rf"{_AM}married to\s+(?P<x>.+)", _married),
-    Phrase(rf"我(?:们|家)?(?:里)?(?:的)?(?P<rel>{_relation_words(True)})(?:的名字)?(?:名叫|是叫|叫做|叫|姓){_ZH_NAME}", _relation),
-    Phrase(rf"我(?:们|家)?(?:养了|有)(?:一)?[只条匹个](?P<rel>{_relation_words(True)})(?:名叫|叫做|叫){_ZH_NAME}", _relation),
+    Phrase(rf"我(?:们|家)?(?:里)?(?:的)?(?P<rel>{{relation}})(?:的名字)?(?:名叫|是叫|叫做|叫|姓){_ZH_NAME}", _relation),
+    Phrase(rf"我(?:们|家)?(?:养了|有)(?:一)?[只条匹个](?P<rel>{{relation}})(?:名叫|叫做|叫){_ZH_NAME}", _relation),
     Phrase(rf"{_I}(?:have|have got|'ve got|got) (?:only |just )?(?P<x>no|one|two|three|four|five|six|seven|eight|nine|ten|\d{{1,2}}) (?:\w+ )?(?P<what>kids?|child|children|sons?|daughters?|cats?|dogs?|sisters?|brothers?|siblings?)(?=$|\s(?:now|and|who|named|called|at home|aged|in)\b)", _counted),
     Phrase(r"我(?:们)?(?:家)?(?:现在|一共|总共|就|只|还|家里|已经)*有(?P<x>[一二两三四五六七八九十]|\d{1,2})(?:个|只|条|位|名)(?P<what>孩子|小孩|娃|儿子|女儿|猫|狗|姐妹|兄弟|兄弟姐妹)(?:了|啦|啊)?$", _counted),
     # Tastes
@@ -536,7 +497,7 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_ME}(?:不太喜欢|不怎么喜欢|不是很喜欢|不喜欢|不爱吃|不爱喝|不爱|讨厌|受不了|反感|厌恶|最烦|很烦|接受不了)(?P<x>.+)", _likes(False)),
     Phrase(rf"{_I}(?:don't|do not|never|can't|cannot|mustn't|must not|may not|shouldn't|am not allowed to|(?:'m|am|are) not allowed to) (?:eat|drink)\s+(?P<x>.+)", _eats),
     Phrase(rf"{_I}(?:can't|cannot|mustn't|must not) have\s+(?P<x>(?:any )?(?:gluten|dairy|lactose|(?:pea|tree )?nuts?|peanuts|sugar|salt|alcohol|caffeine|meat|pork|beef|fish|seafood|shellfish|milk|eggs?|soy|wheat|bread|cheese|chocolate|coffee|spicy food|grapefruit|aspirin|ibuprofen|penicillin|antibiotics))$", _eats),
-    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:make|makes|give|gives|cause|causes) (?:me|my) (?:\w+ ){0,2}?(?:swell|itch|itchy|vomit|throw up|break out|hives|rash|a rash|migraines?|nauseous|cough|wheeze)\b", _reaction),
+    Phrase(r"(?P<x>[\w-]+(?: [\w-]+)?) (?:always |usually |really )?(?:make|give|cause|bring|send|trigger|set off)s? (?:me|my)\b.*\b{symptom}\b", _reaction),
     Phrase(rf"{_ME}(?:不吃|不喝|不能吃|不能喝|吃不了|喝不了)(?P<x>.+)", _eats),
     Phrase(r"my (?:all-time )?favou?rite (?P<what>\w+(?: \w+)?)(?:'s| is| are| has always been)\s+(?P<x>.+)", _favourite),
     Phrase(r"我(?:个人|现在|目前|如今)*最(?:喜欢|爱)(?:吃|喝|看|听|玩|用)?的(?P<what>[^是，。不]{1,6})(?:就)?是(?P<x>.+)", _favourite),
@@ -553,153 +514,40 @@ _PHRASES: tuple[Phrase, ...] = (
     Phrase(rf"{_I}(?:have|suffer from|was diagnosed with)\s+(?P<x>(?:type [12] )?diabetes|asthma|celiac disease|coeliac disease|adhd|epilepsy|migraines?|hypertension|high blood pressure)\b", _member("condition", "health", 0.9, ("health",))),
     Phrase(rf"{_ME}(?:有|患有|得了)(?P<x>糖尿病|哮喘|高血压|低血糖|偏头痛|癫痫|抑郁症|焦虑症|胃病|鼻炎|关节炎)", _member("condition", "health", 0.9, ("health",))),
     # Skills
-    Phrase(rf"{_I}(?:can )?(?:speak|know)\s+(?:a little |some |fluent |native |basic |a bit of |good )?(?P<x>{_LANGUAGES})\b", _member("language", "skill", 0.85)),
-    Phrase(rf"{_AM}(?:fluent|native) in\s+(?P<x>{_LANGUAGES})\b", _member("language", "skill", 0.9)),
-    Phrase(rf"{_ME}(?:会|能)(?:说|讲)(?:一点|一些|点|流利的)*(?P<x>{_ZH_LANGUAGES})", _member("language", "skill", 0.85)),
+    Phrase(rf"{_I}(?:can )?(?:speak|know)\s+(?:a little |some |fluent |native |basic |a bit of |good )?(?P<x>{{tongue}})\b", _member("language", "skill", 0.85)),
+    Phrase(rf"{_AM}(?:fluent|native) in\s+(?P<x>{{tongue}})\b", _member("language", "skill", 0.9)),
+    Phrase(rf"{_ME}(?:会|能)(?:说|讲)(?:一点|一些|点|流利的)*(?P<x>{{tongue}})", _member("language", "skill", 0.85)),
     Phrase(rf"{_I}(?:can )?play (?:the )?(?P<x>cello|violin|piano|guitar|bass|drums|flute|saxophone|trumpet|harp|clarinet|viola|ukulele|banjo|organ|accordion|chess|go)\b", _skill),
     Phrase(rf"{_ME}会(?:拉|弹|吹|打|敲|下)(?P<x>[\u4e00-\u9fff]{{1,5}})(?:了|的)?$", _skill),
     Phrase(rf"{_ME}会(?P<x>游泳|开车|做饭|画画|编程|滑雪|滑冰|摄影|书法|骑马|潜水|唱歌|跳舞|剪辑|修车|理财|织毛衣|木工)$", _skill),
     Phrase(rf"{_ME}(?:精通|擅长|熟悉|掌握|会用|会写)(?P<x>[A-Za-z][A-Za-z0-9+#. ]{{0,20}}|[\u4e00-\u9fff]{{2,8}})$", _skill),
-    Phrase(rf"{_I}(?:know|program in|code in|write|work with|am good at)\s+(?P<x>{_TECH})\b(?! (?:code|is|that|how)\b)(?![.\w])", _tool),
-    Phrase(rf"{_I}use\s+(?P<x>{_TECH})(?=$|\s(?:for|as|at|on|every|daily|and|with|instead|to|here)\b)", _tool),
+    Phrase(rf"{_I}(?:know|program in|code in|write|work with|am good at)\s+(?P<x>{{technology}})\b(?! (?:code|is|that|how)\b)(?![.\w])", _tool),
+    Phrase(rf"{_I}use\s+(?P<x>{{technology}})(?=$|\s(?:for|as|at|on|every|daily|and|with|instead|to|here)\b)", _tool),
     Phrase(rf"{_I}use\s+(?-i:(?P<x>[A-Z][\w+#.]*(?: [A-Z0-9][\w+#.]*)?))(?=$|\s(?:for|as|at|on|every|daily|and|instead)\b)", _tool),
     Phrase(rf"{_ME}(?:都是|在)?(?:用|使用)(?P<x>[A-Za-z][A-Za-z0-9+#.]*(?: \d[\d.]*)?)\s*(?:写|做|编程|开发|办公|记|画|管理|处理|来|当|$)", _tool),
-    Phrase(rf"{_AM}(?:learning|studying)\s+(?:how )?(?:to (?:play|speak) )?(?:the )?(?P<x>{_LANGUAGES}|{_TECH}|piano|guitar|violin|cello|drums)\b", _member("learning", "skill", 0.85)),
-    Phrase(rf"{_ME}(?:正)?(?:在|开始)(?:学习|学)(?P<x>{_ZH_LANGUAGES}|钢琴|吉他|小提琴|大提琴|古筝|画画|编程|书法|游泳|[A-Z][A-Za-z+#]*)", _member("learning", "skill", 0.85)),
+    Phrase(rf"{_AM}(?:learning|studying)\s+(?:how )?(?:to (?:play|speak) )?(?:the )?(?P<x>{{tongue}}|{{technology}}|piano|guitar|violin|cello|drums)\b", _member("learning", "skill", 0.85)),
+    Phrase(rf"{_ME}(?:正)?(?:在|开始)(?:学习|学)(?P<x>{{tongue}}|钢琴|吉他|小提琴|大提琴|古筝|画画|编程|书法|游泳|[A-Z][A-Za-z+#]*)", _member("learning", "skill", 0.85)),
 )  # fmt: skip
 
 
 # Sayings of a whole sentence
 
-_FREQUENTLY = r"every (?:other )?(?:single )?(?:morning|evening|night|day|weekday|week|weekend|month|year|monday|tuesday|wednesday|thursday|friday|saturday|sunday)|on (?:mon|tues|wednes|thurs|fri|satur|sun)days|on weekends|most (?:mornings|evenings|days|weekends)"
-_NO_HABIT = r"(?:get|got|see|saw|receive|fail|have (?:a |the |an )?(?:problem|issue|trouble|error|question)|end up|forget|lose|hear|feel|wonder|think|thought|struggle|run into|hit|wanted|want|knew|need|assume|had|hated|loved|liked|was|were|am|could|would|make mistakes|mess)"
-HABIT = (
-    rf"(?:i|we) (?:usually|always|normally|typically|generally|often|rarely|never|tend to) (?!\w+ (?:it|that|this|them|you)\b)(?!{_NO_HABIT}\b(?! up\b))(?!\w+ed\b)(?!(?:said|knew|told|went|did|came|met|been|heard|understood|meant|asked|tried|thought)\b)[a-z]+ .+",
-    rf"(?:{_FREQUENTLY}),? (?:i|we) (?!{_NO_HABIT}\b)(?!\w+ed\b)[a-z]+.*",
-    rf"(?:i|we) (?!{_NO_HABIT}\b)(?!\w+ed\b)(?!(?:went|did|ran|ate|was|were|don't|didn't|can't)\b)[a-z]+ .*(?:{_FREQUENTLY})\b.*",
-    r"我(?:们)?(?:一般|平时|从来|都)?(?:每天|每周|每晚|每早|每个月|每年|每逢|每到|通常|平时|一般|习惯|总是|经常|从不)(?!.*(?:报错|出错|失败|遇到|看到|收到|忘|觉得|崩溃|卡住|想|就会卡|不行|要改|被))(?!了).{3,}",
-    r"(?:每天|每周[一二三四五六日末天]?|每个?(?:星期|周末|月|早上|晚上)|每晚|每早|每年)[^，。]{0,8}?[，,]?我(?:们)?(?!.*(?:报错|出错|失败|遇到|收到|忘|觉得|崩溃)).{2,}",
-)  # fmt: skip
-
-_BEHAVE = (
-    r"(?:answer|reply|respond|write|use|keep|give|show|ask|include|explain|format|call|add|run|check|start|end|make|put|send|"
-    r"speak|avoid|prefer|stick|remind|commit|push|merge|test|assume|cite|quote|name|tell|mention|read|leave|follow|convert|"
-    r"schedule|address|return|output|provide|skip|be|have|do|work|wait|confirm|deploy|delete|review|sign|round|translate|"
-    r"summari[sz]e|share|book|store|save|suggest|recommend|touch|change|edit|modify|remove|create|refer|plan|sort|treat|open|print|log)"
-)
-_ZH_ONCE = (
-    r"(?!.*(?:这个|那个|这里|这次|现在|今天|这段|这份|马上|担心|客气|介意|着急|误会|难过|放弃|紧张|[了吧吗呢？?]$))"
-)
-"""After which a Chinese instruction is about this once, or comforts."""
-
-_PLEASE = r"(?:(?:please|pls|can you|could you|would you|will you|i want you to|i'd like you to|and|so|also|but|ok|okay|then|when you [^,]{3,40}|if you [^,]{3,40}|for [^,]{3,30}(?=,)|in [^,]{3,30}(?=,))[ ,]{1,2}){0,3}"
-_LASTING = r"(?:ever|again|any ?more|unless i (?:ask|say|tell)|without (?:asking|my|telling)|in (?:the )?future|from now on|by default|going forward|at all)"
-INSTRUCTION = (
-    rf"^{_PLEASE}(?:always|never|from now on|in (?:the )?future|going forward|by default)\b,? (?:please )?(?:always |never |don't |do not )?(?!give (?:up|in)\b|be (?:afraid|yourself|happy)\b){_BEHAVE}\b.*",
-    rf"^{_PLEASE}you (?:must|should|may|can)(?: not|n't| never| always| only)? {_BEHAVE}\b.*\b(?:unless|without|always|never|every|before|only)\b.*",
-    rf"^{_PLEASE}you (?:must|may|should) (?:not|never|always) (?:ever )?{_BEHAVE}\b.{{3,}}",
-    rf"^{_PLEASE}(?:as a rule|whenever i [^,]{{3,60}}|every time i [^,]{{3,60}}),? (?:please )?(?:do not |don't |never |always )?{_BEHAVE}\b.*",
-    rf"^{_PLEASE}keep (?:all |every |each |your |the )+(?:answers?|repl(?:y|ies)|responses?|messages?|explanations?)\b.*",
-    r"^from now on,? (?:please )?no [a-z]+.*",
-    r"^(?:未经我|没经我|没有?问过我)[^，。]{0,6}[，,]?(?:都|绝对)?(?:不要|别|不能|不许|不准|不得|禁止).{2,}",
-    r"^(?:跟我|和我|对我)(?:说话|聊天|讲话|交流)[^，。]{0,4}[，,]?(?:请|都|要|不要|别).{2,}",
-    rf"^{_PLEASE}{_BEHAVE}\b.{{3,}}\b(?:from now on|in (?:the )?future|going forward|by default|at all times|every time)\W*$",
-    rf"^{_PLEASE}(?:don't|do not|stop|avoid)(?: ever)? (?:{_BEHAVE}|\w+ing)\b.*\b{_LASTING}\b.*",
-    rf"^{_PLEASE}(?:don't|do not|stop) (?:us(?:e|ing)|call(?:ing)?|writ(?:e|ing)|add(?:ing)?|send(?:ing)?|schedul(?:e|ing)) (?!this|that|the|it\b|those|these|them|me (?:back|now|today|tomorrow)|a\b|an\b)(?!.*\b(?:yet|now|for now|today|here|this|that)\b)\w+.*",
-    r"^(?:.{0,12}[，,])?(?:请你?|你|麻烦)?(?:以后|今后|从现在起|从现在开始|从今以后|从今天起|往后|日后|永远|始终|一律|每次(?=回答|回复|写|提交|修改))(?:都|请|你|，|,|要|不要|别|一律|就)*.*(?:回答|回复|用|写|不要|别|控制|保持|先|叫我|称呼|提醒|给我|使用|避免|加上|附上|说|问我|解释|提交|运行|列出|按|输出|检查|发).*",
-    r"^(?:please|pls) (?:always|never) [a-z]+ .+",
-    r"^(?:输出|代码|注释|日期|时间|单位|表格|结果|报告|文档|邮件|变量名)(?:格式)?(?:请|都|一律|统一|要|尽量)*(?:用|使用|采用|写成|保持)(?!过|了|的|什么|哪)[^，。]{2,20}$",
-    r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
-    r"^(?:.{0,12}[，,])?(?:请|请你|麻烦你?)(?:总是|一直|始终|永远|务必|一定要?|都)(?!帮).*",
-    r"^(?:请|请你|麻烦你?|你)?(?:不要|别|千万别|永远不要|绝对不要|切勿)再.*",
-    r"^(?:请|请你|麻烦你?)(?:不要|别|千万不要|切勿|避免)(?!.*(?:这个|那个|这里|这次|现在|先|今天|这段|这份|该|它|担心|客气|介意|见怪|误会)).*",
-    rf"^(?:你|请你?|记得|注意)?[，,]?(?:千万|绝对|永远|任何时候都?|无论如何都?|不管怎样都?|每次都?)(?:不要|别|不能|不许|不准|不得|不可以|要先?|必须|得先?){_ZH_ONCE}.{{2,}}",
-    rf"^你?(?:禁止|严禁|不许|不准|不得|切勿){_ZH_ONCE}.{{3,}}",
-    rf"^你?(?:必须|务必|一定要)(?:先|用|使用|经过|按|遵守|写|加|检查|运行|跑|保持|备份|确认|问|提醒){_ZH_ONCE}.{{2,}}",
-    r"^(?:没有|没经|未经|没得到)我的?(?:允许|同意|许可|批准)[^，。]{0,3}[，,]?(?:不要|别|不能|不许|不准|不得|禁止).{2,}",
-    r"^.{2,16}(?:之前|以前|前)[，,]?(?:都|一定|必须|务必|请)*(?:要|得)?先(?:问|告诉|通知|征求|让)(?:一下)?我.*",
-    r"^(?:你的)?(?:回答|回复|答案|输出|解释)(?:内容)?(?:都|请|要|尽量)*(?:不要|别|不能|不得)?(?:超过|控制在|限制在|少于)[^，。]{2,}",
-    rf"^(?:不要|别)(?:在)?(?:回答|回复|代码|邮件|注释|文档|用|使用|添加|删除?|改动|修改|提交|推送|合并|部署|发布|运行|执行|上传|分享|公开|透露|叫我|称呼我|替我){_ZH_ONCE}.{{2,}}",
-    r"^(?:please )?never\s*[\u4e00-\u9fff].{2,}",
-    r"^(?:回答|回复|写代码|提交|说话|称呼)(?:我)?(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
-)  # fmt: skip
-ONCE = r"\b(?:for|in|of|with|on) (?:this|these)\b(?! (?:\w+ )?(?:projects?|repo|repository|codebase|team|company|house|household|workspace|app)\b)|\bfor now\b|\buntil (?:tomorrow|tonight|then|monday|next)\b|\b(?:today|tonight|right now)\b"
-"""In an instruction that is meant for one occasion."""
-
-ANSWER_LANGUAGE = (
-    rf"^{_PLEASE}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{_LANGUAGES})\b(?! to (?!me)| for (?!me)).*",
-    rf"^(?:.{{0,6}}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量|还是)?(?:改|换成|改为)?用(?P<x>{_ZH_LANGUAGES})(?:来)?(?:回答|回复|和我|跟我|交流|说|写).*",
-)  # fmt: skip
-_REMEMBER_EN = r"(?:remember|keep in mind|bear in mind|note|take note|make a note|don't forget|do not forget|memori[sz]e|write down|save)"
-REMEMBER = (
-    rf"^(?:please |pls |also |and |so |can you |could you |i want you to |i need you to |i'd like you to |you should |always )*{_REMEMBER_EN}(?: (?:this|the following|for later|for me|for next time|well))*(?:\s*[:：]\s*|,?\s+that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))(?P<x>.{{4,}})",
-    r"^(?:please )?(?:remember|don't forget|do not forget|keep in mind|bear in mind|note)[,\s]+(?=(?:my|our|i|i'm|we|we're|the|dr|mr|mrs|ms|never|always)\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{4,})",
-    r"^(?:note to self|for (?:future |your )?reference|for your information|fyi|for the record|important|reminder|nota bene|nb)[,:]\s+(?P<x>.{4,})",
-    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|千万要|也|要|先|顺便|能不能)*(?:记住|记下来|记下|记一下|记录一下|记好|牢记|备忘|别忘了|不要忘了|不要忘记|别忘记|记着)(?:了)?(?:一点|一下|这一?点|这个|这件事)?[：:，,\s]*(?!上次|之前|什么|怎么|了$|吧|带|买|去|给|要)(?P<x>.{3,})",
-    rf"^(?P<x>.{{4,}}?)[,;–—-]\s*(?:please |pls |so |and )*{_REMEMBER_EN}(?: (?:that|this|it))?(?: please| for me| for later)*$",
-    r"^(?P<x>.{3,}?)[，,]\s*(?:请|帮我|你|麻烦|要|先)*(?:记一下|记住|记下来|记下|记着|别忘了|不要忘了)(?:了|哦|啊|吧|它)*$",
-    r"^(?:备注|备忘|注意事项|供参考|提醒一下)[：:]\s*(?P<x>.{3,})",
-)  # fmt: skip
-REMEMBER_THAT = (
-    rf"^(?:please |pls |also |and |so |can you |could you )*{_REMEMBER_EN}(?: (?:that|this|it|these|both|all of (?:this|that)))(?: (?:for me|please|for later|for next time|in (?:the )?future|down))*[\s.!]*$",
-    r"^(?:请|请你|你要|帮我|帮忙|麻烦|你|一定要|也|要|都)*(?:记住|记下来|记下|记一下|记好|牢记|别忘了|不要忘记|别忘记|记着)(?:了)?(?:一下|哦|啊|吧)*(?:这一?点|这个|这件事|这些|它|哦|吧|啊)*[。！!.\s]*$",
-)  # fmt: skip
-CONSTRAINS = r"\b(?:always|never|don't|do not|only|must|mustn't|may not|no|avoid|stop|without|under|at most|instead of|unless)\b|不要|别|必须|不能|不许|禁止|只|永远|一律|务必|避免|总是|始终|控制|以内|不得|千万|切勿|严禁|先(?:问|告诉|通知|征求|让)(?:一下)?我"
-
-DECISION = (
-    r"^(?:i|we)(?:'ve| have)?(?: now| just| finally| all| both)* (?:decided|agreed|settled)(?: (?:yesterday|today|this morning|at the meeting|together))? (?:to|on|that|against|not to|in favou?r of)\b (?!(?:go|leave|stay|wait|eat|watch|order|meet|take a|walk|sleep|call it)\b).{4,}",
-    r"^(?:我|我们|咱们?|大家)(?:昨天|今天|刚刚?|已经|最后|最终|都|一致|开会)*(?:决定|商定|定下来|敲定|说好)(?:了)?(?!没|吗|怎么|要不要|不了)[^？]{3,}",
-)
-"""What was decided, whatever it is about."""
-
-_DAY_FIRST = r"(?:(?:just |only |early |late |on |earlier )*(?:(?:last|this) \w+|yesterday|today|\w+ \d{1,2}(?:st|nd|rd|th)?|\d{1,2} \w+|\w+day)(?: morning| evening| night| afternoon)?,? )?"
-_SHIPPED = "shipped|released|deployed|launched|fixed|merged|migrated|refactored|completed|finished|solved|resolved|closed|delivered|published|submitted|upgraded|rolled out|went live|signed|won|presented|rewrote"
-_LIVED = "ran|visited|met|went to|attended|gave|passed|bought|adopted|married|graduated|hiked|climbed|cooked|saw|flew|travell?ed|got|had|started|quit|sold|celebrated|watched|played|joined|received|moved|broke|hurt|lost|took|became|failed|sprained"
-EVENT = (
-    rf"^{_DAY_FIRST}(?:i|we)(?:'ve| have| had)?(?: also| just| finally| both| successfully| already)* (?P<did>{_SHIPPED})\b(?! it\b| that\b| this\b).*",
-    rf"^{_DAY_FIRST}(?:i|we)(?: also| just| finally| both)* (?P<did>{_LIVED})\b(?! it\b| that\b| this\b| to\b| an? (?:error|message|question|warning)| rid| stuck| confused| invited| asked| told| the (?:error|same|message)).*",
-    r"^(?=.*(?:我|咱))(?:.*?)(?P<did>上线|发布|完成|修复|修好|解决|搞定|部署|迁移|重构|通过|跑完|跑|去|参加|拿到|考过|考完|买|看|见|搬|毕业|提交|合并|升级|写完|做完|辞职|结婚|领证|爬|签|答辩|演讲|收到|带|陪|吃|领养|摔)(?:[^，。]{0,12}(?:了|完|好|过).*|(?<=[完好定]).*|(?<=毕业).*)",
-)  # fmt: skip
-EVENT_AT_WORK = (
-    rf"^(?:{_SHIPPED})$|^(?:上线|发布|完成|修复|修好|解决|搞定|部署|迁移|重构|提交|合并|升级|写完|做完|签|答辩)$"
-)
 JUST_DONE = r"\b(?:finally|just)\b|终于|刚刚|总算"
 
-_OCCASION = (
-    r"(?:appointment|exam|test|interview|flight|meeting|train|surgery|deadline|wedding|party|talk|presentation|demo|holiday|vacation|"
-    r"trip|check-?up|call|concert|race|marathon|visa|class|lesson|workshop|conference|dinner|lunch|date|review|match|game|operation|move|birthday|day off|defen[cs]e|viva)"
-)
-_WILL = r"(?:'m| am|'re| are|'ll| will|'ll be| will be| have to| need to| must)?"
-APPOINTMENT = (
-    rf"\b(?:i|we){_WILL} (?:also |then |both )?(?:fly(?:ing)?|travel(?:l?ing)?|leav(?:e|ing) for|head(?:ing)? to|going to (?-i:[A-Z])|go to (?-i:[A-Z])|visit(?:ing)?|(?:meet(?:ing)?|see(?:ing)?) (?!it|that|this|what|how|if|you)|mov(?:e|ing) (?:to|into|out|house)|"
-    rf"giv(?:e|ing) a|speak(?:ing)? at|present(?:ing)? (?:at|to|my|our)|get(?:ting)? married|on (?:holiday|vacation|leave)|off work|"
-    rf"(?:start|begin)(?:ing)? (?:my|a|the) (?:new )?(?:job|course|role|internship)|run(?:ning)? (?:the|a|my))\b",
-    rf"\b(?:i|we)(?:'ve got| have| have got|'ll have| will have| got)(?: an?| my| our| the| another)? (?:\S+ ){{0,3}}?{_OCCASION}\b",
-    rf"\b(?:my|our) (?:\S+ ){{0,2}}?{_OCCASION}(?: (?:to|with|at|from|in) [\w .'-]{{1,30}}?)?(?:'s| is| starts| leaves| begins| takes place| departs)\b(?! (?:not|cancel|over|done|so|very))",
-    r"(?:飞|出发|出差|体检|答辩|开会|搬家|看牙|看医生|手术|汇报|演讲|入职|回国|回家|考试|面试|报到|值班|请假|休假|参加|旅行|旅游|航班|高铁|飞机|婚礼|聚餐|聚会|比赛|约了|相亲|复查|签证|有个?(?:一)?[个场节]?(?:会|课|约)|要去[\u4e00-\u9fff]{2}|去[\u4e00-\u9fff]{2,}(?:玩|出差|旅|开会|看))",
+_AT_WORK_WORDS = ((words.ENGLISH, r"\b{work}\b"), (words.CHINESE, r"{work}"))
+
+ANSWER_LANGUAGE = (
+    r"^(?:{please}[ ,]+){0,4}(?P<always>(?:always|from now on|by default|only)[ ,]+)?(?:please )?(?:always )?(?:answer|reply|respond|write|speak|talk)(?: to me| me| back)?(?: only)? in (?P<x>{tongue})\b(?! to (?!me)| for (?!me)).*",
+    r"^(?:.{0,6}[，,])?(?P<always>(?:以后|今后|从现在起|总是|一直|始终|一律|都)*)(?:请|请你|麻烦)?(?P<more>(?:以后|总是|一直|始终|一律|都|都要)*)(?:尽量|还是)?(?:改|换成|改为)?用(?P<x>{tongue})(?:来)?(?:回答|回复|和我|跟我|交流|说|写(?![\u4e00-\u9fff])).*",
 )  # fmt: skip
-AT_WORK = (
-    r"\b(?:work|job|project|deploy\w*|code|coding|api|server|database|release|team|standup|stand-up|meeting|deadline|client|customer|"
-    r"office|sprint|ci|repo|branch|commit\w*|tests?|staging|production|interview|demo|conference|presentation|colleagues?|boss|bug)\b"
-    r"|工作|项目|部署|代码|接口|服务器|数据库|上线|团队|组会|会议|开会|客户|论文|实验|答辩|面试|汇报|出差|入职|同事|公司|值班|测试|周报"
-)
 
 
 def at_work(text: str) -> str:
     """`work` for a text about work, else `life`."""
-    return "work" if _compiled(AT_WORK).search(text) else "life"
-
-
-def first(patterns: tuple[str, ...], text: str) -> re.Match[str] | None:
-    """The first match of any of the patterns."""
-    return next((match for pattern in patterns if (match := _compiled(pattern).search(text))), None)
+    known = any(words.pattern(language, form).search(text) for language, form in _AT_WORK_WORDS)
+    return "work" if known else "life"
 
 
 def starts(patterns: tuple[str, ...], text: str) -> re.Match[str] | None:
     """The first match of any of the patterns at the beginning of a text."""
     return next((match for pattern in patterns if (match := _compiled(pattern).match(text))), None)
-
-
-def constrains(text: str) -> bool:
-    """Whether an instruction limits what may be done."""
-    return _compiled(CONSTRAINS).search(text) is not None

@@ -94,17 +94,19 @@ class Extraction:
 
         ruled = extract.rules(said, self._engine.user, now, before)
         proposals: list[Proposal] = []
+        origin = extract.RULES
+        notes: tuple[str, ...] = ()
         user = self._engine.user
         parts = extract.pieces(said) if use_model else []
         for part in parts:
             read = partial(extract.from_model, conversation=part, user=user, now=now)
             answer = self._engine.ask(extract.prompt(part, user, now), read, extract.SCHEMA)
             if answer.value is None:
-                return ruled, extract.RULES, answer.notes("rules alone")
+                notes = answer.notes("rules alone")
+                break
             proposals += answer.value
-        if not parts:
-            return ruled, extract.RULES, ()
-        return extract.completed({one.identity: one for one in proposals}.values(), ruled), extract.MODEL, ()
+            origin = extract.MODEL
+        return extract.completed({one.identity: one for one in proposals}.values(), ruled), origin, notes
 
     def _unheard(self, said: Sequence[Utterance]) -> tuple[str, ...]:
         from memctl.extraction.extract import is_user
@@ -279,10 +281,25 @@ def _same_fact(one: Memory, other: Memory) -> bool:
 
 
 def _recalled(view: View, memory: Memory, now: datetime) -> bool:
-    """Whether a text is one sentence of a longer memory: then it was read there, and not said again."""
+    """Whether a text is one sentence of a longer memory, or an agent amended what it saved of it: then it was read
+    there, and not said again."""
     from memctl.extraction.clauses import split, squashed
 
     wanted = squashed(memory.content)
     known = _holding(view, terms(memory.content), now)
     held = ([squashed(sentence) for sentence in split(one.content)] for one in known)
-    return any(len(sentences) > 1 and wanted in sentences for sentences in held)
+    return any(len(sentences) > 1 and wanted in sentences for sentences in held) or any(
+        _amends(one, memory) for one in known
+    )
+
+
+def _amends(known: Memory, memory: Memory) -> bool:
+    """Whether a memory is what an agent made of the same words of the same message, and has put right since."""
+    said, words = memory.metadata.get(SAID), set(terms(memory.content))
+    saved = known.source == "agent" and known.updated_at is not None and known.content != memory.content
+    return (
+        saved
+        and said is not None
+        and known.metadata.get(SAID) == said
+        and 2 * len(words & {*terms(known.content)}) >= len(words)
+    )

@@ -105,9 +105,11 @@ def test_a_correction_by_the_tool_marks_the_message(store: MemoryStore) -> None:
 
 
 def test_what_an_episode_repeats_is_shown_as_the_message(store: MemoryStore) -> None:
-    text = shown(store, "What is my number plate?", ("My number plate is B AC 1234.", "Any film?", "Thanks, bye."))
+    text = shown(
+        store, "What is the van's number plate?", ("The van's number plate is B AC 1234.", "Any film?", "Thanks, bye.")
+    )
     assert any(memory.kind == "episode" for memory in store.all())
-    assert lines_with(text, "B AC 1234") == ["- user: My number plate is B AC 1234."]
+    assert lines_with(text, "B AC 1234") == ["- user: The van's number plate is B AC 1234."]
 
 
 # Forgetting

@@ -163,6 +163,77 @@ def test_hedges_lower_the_confidence() -> None:
     assert sure("I'm kinda stressed, and I live in Rome.") == sure("I live in Rome.")
 
 
+def contents_of(*texts: str) -> list[str]:
+    return [one.content for one in found(*texts)]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Note that maybe the office is closed on Fridays.",
+        "Jot down that the spare key is with Petra.",
+        "The gate code changed, don't forget.",
+        "Could you make a note that the bins go out on Tuesday?",
+        "记住，我的车位在B3。",
+        "仓库钥匙在老刘那里，你记一下。",
+    ],
+)
+def test_what_one_asks_to_remember_is_kept_word_for_word(text: str) -> None:
+    assert contents_of(text) == [text]
+    assert found(text)[0].confidence >= Settings().extract_threshold
+
+
+def test_a_request_may_point_to_the_sentence_before_or_after_it() -> None:
+    assert contents_of("The gate sticks. Remember that.") == ["The gate sticks."]
+    assert contents_of("Remember this. The gate sticks.") == ["The gate sticks."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Mia, my daughter, is allergic to eggs.",
+        "My daughter, Mia, is allergic to eggs.",
+        "My daughter Mia can't have eggs.",
+        "Alice can't have eggs.",
+        "My doctor says I can't have eggs.",
+    ],
+)
+def test_a_subject_that_is_known_may_be_a_third_person(text: str) -> None:
+    assert contents_of(text) == [text]
+
+
+def test_a_name_that_was_introduced_is_known() -> None:
+    assert contents_of("Mia plays the oboe.") == []
+    assert contents_of("My daughter is called Mia.", "Mia plays the oboe.")[1:] == ["Mia plays the oboe."]
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "I think I'm a nurse, not sure.",
+        "If I had two kids, I'd move.",
+        "I'm at the bus stop right now.",
+        "I need help with my essay.",
+        "I want you to sort this list.",
+        "My friend says she owns a boat.",
+        'The play begins "I have two sisters and no money".',
+        "I have 3 apples and eat one, how many are left?",
+        "I like your answer.",
+        "我刚下班。",
+        "我觉得第二版更好。",
+        "我朋友说他不吃香菜。",
+        "我有三个苹果，吃了一个还剩几个？",
+    ],
+)
+def test_what_is_momentary_hedged_reported_or_about_the_task_is_no_fact(text: str) -> None:
+    assert [one for one in found(text) if one.confidence >= Settings().extract_threshold] == []
+
+
+def test_an_abbreviation_ends_no_sentence() -> None:
+    text = "Never wake Dr. Okafor of Nordlys Corp. before 9 a.m. on Mondays."
+    assert contents_of(text) == [text]
+
+
 def test_dates_count_from_the_message() -> None:
     said = [Utterance("user", "I have a dentist appointment on Friday.", datetime(2026, 3, 4, 15, tzinfo=UTC))]
     (one,) = extract.rules(said, "alice", NOW)
@@ -466,8 +537,8 @@ def with_model(store: MemoryStore, answer: Any) -> Scripted:
 
 
 def test_a_model_proposes(store: MemoryStore) -> None:
-    text = "User: My better half is Tom, and I guess jazz is my thing.\nAssistant: I live in Rome."
-    quote = "My better half is Tom, and I guess jazz is my thing."
+    text = "User: I guess my better half is Tom, and jazz is my thing.\nAssistant: I live in Rome."
+    quote = "I guess my better half is Tom, and jazz is my thing."
     proposals = [
         item(quote, key="Partner", value="Tom", confidence=1.0),
         item("I live in Rome.", key="city", value="Rome"),
@@ -524,6 +595,46 @@ def test_a_secret_is_kept_by_nobody(store: MemoryStore) -> None:
     with_model(store, {"proposals": [item("My password is hunter2.", key="password", value="hunter2")]})
 
     assert store.extraction.run("My password is hunter2.", now=NOW).proposals == ()
+
+
+@pytest.mark.parametrize(
+    ("text", "answer", "wanted"),
+    [
+        ("I live in Berlin. My locker is 12.", [item("My locker is 12.")], {"I live in Berlin.", "My locker is 12."}),
+        ("I have two kids, one is deaf.", [item("one is deaf")], {"I have two kids, one is deaf."}),
+        ("I live in Berlin.", [item("I live in Berlin.", confidence=0.1)], {"I live in Berlin."}),
+        ("Kale and me are friends. I have two kids.", [item("Kale and me are friends.")], {"Kale and me are friends.", "I have two kids."}),
+    ],
+)  # fmt: skip
+def test_neither_the_model_nor_the_rules_remove_what_the_other_found(
+    store: MemoryStore, text: str, answer: list[dict[str, Any]], wanted: set[str]
+) -> None:
+    with_model(store, {"proposals": answer})
+    store.extraction.run(text, now=NOW)
+
+    assert {content for content, status in contents(store).items() if status == "active"} == wanted
+
+
+def test_the_rules_keep_the_key_that_the_model_overlooks(store: MemoryStore) -> None:
+    with_model(store, {"proposals": [item("I live in Berlin.")]})
+    store.extraction.run("I live in Berlin.", now=NOW)
+
+    assert [(m.key, m.value) for m in store.all()] == [("city", "Berlin")]
+
+
+def test_what_a_model_found_before_it_failed_is_kept(store: MemoryStore) -> None:
+    class Failing(Scripted):
+        def complete(self, messages: Sequence[Mapping[str, Any]], schema: Mapping[str, Any] | None = None) -> Any:
+            if self.asked:
+                raise ProviderError("no answer")
+            return super().complete(messages, schema)
+
+    store.engine.__dict__["llm"] = Failing({"proposals": [item("Kale and me are friends.")]})
+    said = user("Kale and me are friends.", *("x" * 20_000 for _ in range(2)), "I live in Berlin.")
+    report = store.extraction.run(said, now=NOW)
+
+    assert contents(store).keys() == {"Kale and me are friends.", "I live in Berlin."}
+    assert report.notes == ("rules alone: no answer",)
 
 
 def test_a_long_conversation_goes_in_pieces() -> None:

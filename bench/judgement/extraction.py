@@ -1,0 +1,114 @@
+"""What extraction by rules finds, and what it invents: `python -m bench.judgement.extraction FILE… [--show]`.
+
+Each line of a file is a JSON object. `{"text", "facts": [clause, …], "type"}` and `{"text", "keep": clause}` are labelled:
+`facts`, or `keep` where it is not empty, must be stored. `{"text", "speaker"}` is a message of an unlabelled
+conversation: what is stored of it is counted, and `--show` prints it to be judged by eye.
+
+A fact is found if a stored proposal contains it, or is contained in it; a candidate is not stored. Whatever is stored
+of a labelled message without facts is false.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from memctl.config import Settings
+from memctl.extraction import extract
+from memctl.extraction.clauses import squashed
+from memctl.extraction.extract import Proposal, Utterance
+
+NOW = datetime(2026, 11, 2, 9, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Case:
+    """A message, and what must be stored of it; `facts` is None where nobody said."""
+
+    text: str
+    type: str
+    role: str
+    facts: tuple[str, ...] | None
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(prog="python -m bench.judgement.extraction", description=__doc__)
+    parser.add_argument("files", type=Path, nargs="+")
+    parser.add_argument("--show", action="store_true", help="print what is missed, what is false, what is stored")
+    options = parser.parse_args(arguments)
+    for path in options.files:
+        cases = [_case(json.loads(line)) for line in path.read_text("utf-8").splitlines() if line.strip()]
+        print(f"{path.name}: {len(cases)} messages")
+        labelled = [case for case in cases if case.facts is not None]
+        _report_labelled([case for case in labelled if case.facts], options.show)
+        _report_false([case for case in labelled if not case.facts], options.show)
+        _report_unlabelled([case for case in cases if case.facts is None], options.show)
+    return 0
+
+
+def _case(row: dict[str, Any]) -> Case:
+    role = "user" if row.get("speaker", "user") != "assistant" else "assistant"
+    if "keep" in row:
+        return Case(row["text"], "request", role, (row["keep"],) if row["keep"] else ())
+    facts = tuple(row["facts"]) if "facts" in row else None
+    return Case(row["text"], row.get("type", role), role, facts)
+
+
+def stored(case: Case) -> list[Proposal]:
+    """What extraction stores of a message: candidates are left out."""
+    proposals = extract.rules([Utterance(case.role, case.text)], "alice", NOW)
+    return [one for one in proposals if one.confidence >= Settings().extract_threshold and not one.tentative]
+
+
+def is_found(fact: str, proposals: Iterable[Proposal]) -> bool:
+    wanted = squashed(fact)
+    return any(wanted in text or text in wanted for one in proposals if (text := squashed(one.content)))
+
+
+def _report_labelled(cases: Sequence[Case], show: bool) -> None:
+    wanted, found = Counter[str](), Counter[str]()
+    for case in cases:
+        proposals = stored(case)
+        for fact in case.facts or ():
+            wanted[case.type] += 1
+            found[case.type] += is_found(fact, proposals)
+            if show and not is_found(fact, proposals):
+                print(f"  missed [{case.type}] {fact!r} in {case.text!r}")
+    for kind in sorted(wanted):
+        print(f"  {kind:20} {found[kind]:4} of {wanted[kind]:4}")
+    if wanted:
+        print(f"  recall {found.total() / wanted.total():.3f} ({found.total()} of {wanted.total()})")
+
+
+def _report_false(cases: Sequence[Case], show: bool) -> None:
+    false, said = Counter[str](), Counter(case.type for case in cases)
+    for case in cases:
+        for one in stored(case):
+            false[case.type] += 1
+            if show:
+                print(f"  false [{case.type}] {one.rule}: {one.content!r}")
+    if cases:
+        each = ", ".join(f"{kind} {number} of {said[kind]}" for kind, number in sorted(false.items()))
+        print(f"  false {1000 * false.total() / len(cases):.1f} per 1,000 messages{f' ({each})' if each else ''}")
+
+
+def _report_unlabelled(cases: Sequence[Case], show: bool) -> None:
+    for role in sorted({case.role for case in cases}):
+        own = [(case, stored(case)) for case in cases if case.role == role]
+        rules = Counter(one.rule for _, proposals in own for one in proposals)
+        print(f"  {role}: {1000 * rules.total() / len(own):.0f} stored per 1,000 messages, of {len(own)}")
+        for rule, number in rules.most_common():
+            print(f"    {rule:18} {number}")
+        for case, proposals in own if show else ():
+            for one in proposals:
+                print(f"    [{one.rule}] {one.content!r} of {case.text[:200]!r}")
+
+
+if __name__ == "__main__":
+    raise SystemExit(main())
