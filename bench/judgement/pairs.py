@@ -1,7 +1,8 @@
 """Pairs of sentences: which contradict each other, which say the same. `python -m bench.judgement.pairs FILE …`.
 
-A file holds a pair a line, as JSON: `a`, `b`, `label` (`contradicts` or `not`; `same` or `different`), and in `type` what
-differs, in words of who wrote it.
+A file holds a pair a line, as JSON: `a`, `b`, `label` (`contradicts` or `not`; `same` or `different`), in `type` what
+differs, in words of who wrote it, and perhaps in `form` how the two are worded: `same`, `light` (reworded a little) or
+`free`; then each form has a row of its own.
 """
 
 from __future__ import annotations
@@ -57,8 +58,10 @@ def main() -> int:
     for path in options.files:
         pairs = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
         answers = judged(pairs)
-        found, false = rates(answers)
-        print(f"| {path.parent.name}/{path.stem} | {len(pairs)} | {found:.2f} | {false:.2f} |")
+        for form in dict.fromkeys(("", *(pair.get("form", "") for pair in pairs))):
+            of_form = [(pair, answer) for pair, answer in answers if form in ("", pair.get("form", ""))]
+            found, false = rates(of_form)
+            print(f"| {path.parent.name}/{path.stem} {form} | {len(of_form)} | {found:.2f} | {false:.2f} |")
         for pair, answer in answers if options.show else ():
             if answer != MEANT[pair["label"]]:
                 print(f"  {'found' if answer else 'missed'}: {pair['a']} | {pair['b']} ({pair['type']})")

@@ -294,6 +294,9 @@ def with_detail(
     fields = records.front_matter(linked)
     for source in filter(None, sources):
         fields |= reflections.parse(source, path).fields
+    fields.pop("generated_hash", None)
+    if present and present.generated_hash:  # of the body memctl made: another one shows that a person wrote this
+        fields["generated_hash"] = present.generated_hash
     if add and present and text.strip() not in present.body:
         text = f"{present.body.rstrip()}\n\n{text.lstrip()}"
     elif add and present:
