@@ -94,7 +94,7 @@ _ENGLISH: tuple[tuple[str, tuple[tuple[str, str], ...]], ...] = (
             (HABIT, r"(?!.*\byour\b)(?:\w+ ){0,2}{occasion} (?:is|are|[a-z]+s)\b.*\b{frequency}\b"),
             (STATEMENT, r"(?!{pointing}\b|{i}\b|the\b|your\b|{task_noun}\b|he\b|she\b|they\b|no\b)[\w' -]{2,40} (?:is|are|isn't|aren't|don't|doesn't|works?) .*(?:for|with) (?:me|us)$"),
             (STATEMENT, r"(?:the|my|our) (?:doctor|doc|gp|consultant|dentist|specialist|vet)s?(?: has| have|'s)? (?:put|prescribed|started|diagnosed|advised|banned|referred|told) (?:me|us|him|her|my \w+)\b.{3,}"),
-            (STATEMENT, r"[\w' ]{0,40}(?: is| are|'s|'re) (?:my|our) (?:\w+ ){0,2}?{kin}\b"),
+            (STATEMENT, r"(?!{pointing}\b|(?:that|where|who|what)'s\b|here's\b)[\w' ]{0,40}(?: is| are|'s|'re) (?:my|our) (?:\w+ ){0,2}?{kin}\b"),
             (STATEMENT, r"you (?:can|may|could) (?:reach|contact|find|call|email|text|ring) (?:me|us) (?:at|on|via|by|through) .{3,}"),
             (STATEMENT, r"(?:the )?(?:[\w'-]+ ){0,3}{occasion}\b.*\b{scheduled}\b.*\b{future}\b"),
             (HABIT, r"{frequency},? (?:the|our|everyone|everybody|all of us) .{4,}"),
@@ -156,7 +156,7 @@ _POINTING_ZH = r"^(?:{please})*{keep}(?:{kept_object})*[。！!.：:，\s]*$"
 
 _FOR = r"(?:(?:when|whenever|if|for|in|every time|each time|before|after|as a rule|on|with) [^,]{2,60}, )?"
 _ORDER = rf"^(?:{{please}}[ ,]+){{0,4}}{_FOR}(?:{{please}}[ ,]+){{0,3}}"
-_NOT_ORDER = r"(?!(?:been|had|mind|again|knew|thought|happy|a|an|the|my|wanted|did|was|is|good|great|nice|fun|better|heard|seen|in|on|at|to|i|we|you|have i|having|one|too|so|once|not|never|used|loved|liked|hated|felt|give up|fear|fails?|gets?|be afraid|be yourself)\b)(?!\w+ed\b)"
+_NOT_ORDER = r"(?!(?:been|here|there|had|mind|again|knew|thought|happy|a|an|the|my|wanted|did|was|is|good|great|nice|fun|better|heard|seen|in|on|at|to|i|we|you|have i|having|one|too|so|once|not|never|used|loved|liked|hated|felt|give up|fear|fails?|gets?|be afraid|be yourself)\b)(?!\w+ed\b)"
 _STOP = r"(?:don't|do not|stop|avoid|refrain from|quit|never|no more)(?: ever)?"
 _IDLE = r"(?!(?:worry|worrying|get me wrong|think|know|see|like|want|need|mind|care|forget|remember|panic|lie|let|give up|be (?:afraid|silly|sorry|shy|so|too)|bother|hesitate|feel|even|really|you)\b)"
 _INSTRUCTION_EN = (
