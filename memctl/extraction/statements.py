@@ -124,6 +124,7 @@ _CHINESE: tuple[tuple[str, str], ...] = (
     (STATEMENT, r"^(?!.*(?:你|应该|可能|想|要不|{no_habit}))[^，。]{0,14}?(?:{date}[^，。]{0,12}?{occasion}|{occasion}(?:是|定在|在|改到|改成|为)[^，。]{0,8}?{date}).*"),
     (STATEMENT, r"^(?:医生|大夫)(?:不?让|叫|要求|建议|给)我.{2,}"),
     (STATEMENT, rf"{_WO}{_AD}在[^，。]{{1,6}}(?:期|假|职|岗|籍|读|校|编)$"),
+    (STATEMENT, rf"{_WO}(?:{{adverb}})?一[^，。一下次]{{1,6}}就(?!好|行|是|可以).{{2,}}"),
     (STATEMENT, rf"{_WO}{_AD}对[^，。不没]{{1,10}}(?:过敏|不耐受|敏感)"),
     (HABIT, r"^(?:{self}|{group})(?:们)?[^，。的]{0,6}?{habit}(?!.*{no_habit})(?!了).{2,}"),
     (HABIT, r"^(?:周末|早上|晚上|白天|中午|下班|饭后|睡前)?{habit}(?!.*{no_habit})(?!了|需|.*都会).*(?:{self}|必须|都|要|得).{2,}"),
@@ -166,6 +167,8 @@ _INSTRUCTION_EN = (
     r"^(?:{please}[ ,]+){0,4}(?:(?:for|in|on) (?:all|any|every|future)\b[^,]{2,40}|when (?:i|you) [^,]{3,60}|if i (?:ask|say|send|paste|write|tell|mention)\b[^,]{2,60}|whenever [^,]{3,60}), (?:please )?(?:don't |do not |never |always )?{behave}\b.*",
     rf"{_ORDER}{_STOP} {_IDLE}(?:{{behave}}|\w+ing) (?!me (?:back|now|the|a)\b|a\b|an\b|the\b)(?![^,]*\b(?:this|that|it|those|these|them|yet|now|here|first|above|below|line|file)\b).{{3,}}",
     r"^(?:{please}[ ,]+){0,3}no [a-z]+(?: [a-z]+){0,4}(?:[, ]+(?:please|ever|{lasting}))+$",
+    r"^(?:please,? )?(?:from now on|going forward|from here on(?: out| in)?|henceforth),? (?!{i}\b|{pointing}\b|my\b|our\b|the\b|he\b|she\b|they\b|no\b).{4,}",
+    r"^(?:every|any|all|each) .{2,40}\byou (?:give|send|write|show|make|suggest|recommend)(?: me)? (?:should|must|shouldn't|needs? to|has to|have to)\b.{3,}",
     r"^(?:all|every|any|only) [\w' -]{3,50}(?:,? (?:please|always))+$",
     r"^(?:please )?(?:use|speak|talk|be|stick to) .{3,}(?:with|to) me$",
     r"^you (?:don't|do not|needn't) (?:need to |have to )?{behave}\b.*\bto me$",
@@ -189,6 +192,7 @@ _INSTRUCTION_ZH = (
     rf"^(?:(?:{{please}})+(?:总是|一直|始终|一定要?|都)|永远|务必)(?!帮){_ZH_ONCE}.{{3,}}",
     rf"^(?:所有)?(?:{{output}}(?:[里中]?的)?){{1,2}}(?:格式|内容|里)?(?:请|都|一律|统一|要|尽量|也)*(?:用|使用|采用|写成|保持|按|不要|别|不能|不得|不超过|超过|控制在|限制在|少于|精确到|保留)(?!过|了|的|什么|哪){_ZH_ONCE}[^。]{{2,24}}$",
     r"^(?:(?:跟|和|对|给)我)?(?:回答|回复|写代码|提交|说话|称呼|聊天|推荐|列计划|写|讲)[^，。]{0,6}(?:的时候|时)[，,]?(?:请|都|要|不要|别|先|尽量).*",
+    r"^(?:跟|和|对)我(?:聊天|说话|讲话|交流|沟通)[^，。]{0,4}(?:请|要|都|得|用)[^，。]{2,}",
     r"^有(?:事|问题|急事|情况)(?:就|请|都|直接|可以)*(?:发|打|用|找|写)[^，。]{1,10}[，,]?(?:就好|就行|即可)?(?:[，,]?(?:不要|别|不用)[^，。]{1,10})?$",
     r"^.{2,16}(?:之前|以前|前)[，,]?(?:都|一定|必须|务必|请)*(?:要|得)?先(?:问|告诉|通知|征求|让|跟我)(?:一下)?我?.*",
     r"^(?!.*(?:{once}|一[个份篇首段]|[吗呢？?]))给我的[^，。]{1,8}(?:都|请|要|得|必须|别|不要|控制)[^，。]{2,}",
@@ -207,7 +211,8 @@ _WILL = r"(?:'m| am|'re| are|'ll| will|'ll be| will be| have to| need to| must|'
 _PLAN_EN = (
     rf"{_SELF}{_WILL} (?:also |then |both )?(?:{{present_plan}}|{{life_plan}}|leave|head|go (?:to (?=(?-i:[A-Z])|the)|on)|meet|see|present|speak|give a|sit|hand in|submit|deliver|pick up)\b(?! (?:it|that|this|what|how|if|you)\b)",
     r"\b{i}(?:'ve got| have| have got|'ll have| will have| got)(?: an?| my| our| the| another)? (?:\S+ ){0,3}?{occasion}\b",
-    r"^(?!.*\byou)(?!.*\b{i} (?:{adverb} )*(?:\w+ed|{irregular_past})\b)(?:(?:my|our|the) )?(?:\S+ ){0,4}?{occasion}\b.*?(?:'s|\b(?:is|are|has|been|got|getting|will)\b)?.*\b{scheduled}\b",
+    r"^(?!.*\byou)(?!.*\b{i} (?:{adverb} )*(?:\w+ed|{irregular_past})\b)(?:(?:my|our|the) )?(?:\S+ ){0,4}?{occasion}s?\b.*?(?:'s|\b(?:is|are|has|been|got|getting|will)\b)?.*\b{scheduled}\b",
+    r"^(?:the|my|our) (?:[\w-]+ ){1,3}?(?:expires?|runs? out|is due|are due|ends?|starts?|begins?|closes?|opens?|leaves?|lands?|arrives?)\b",
     rf"{_KIN}(?:'s| is| are| has| will|'ll)? (?:{{present_plan}}|{{scheduled}}|have|has|{{habitual}}s?)\b",
 )  # fmt: skip
 _PLAN_ZH = (
