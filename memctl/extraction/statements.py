@@ -141,18 +141,21 @@ _CHINESE: tuple[tuple[str, str], ...] = (
 )  # fmt: skip
 
 _ASK = r"^(?:{please}[ ,]+){0,6}"
+_BIDS = r"^(?!(?:i|we|he|she|they|it|you)\b(?! (?:want|need|would like|'d like) you))(?!.*\b(?:do|did|can't|cannot|couldn't|didn't|don't) (?:you |i |we )?(?:even |still |really )?(?:remember|recall|note|save|store|record|log)\b)"
 _REMEMBER_EN = (
     r"^(?:(?:{please}[ ,]+){0,6}{keep}(?: {kept_object}){0,4}(?:\s*[:,–—]\s*| that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))){1,2}(?P<x>.{4,})",
     rf"{_ASK}{{keep}} (?=(?:my|our|i|i'm|we|we're|the(?= (?-i:[a-z]))|dr|mr|mrs|ms|never|always|{{named_kin}})\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{{4,}})",
     r"^(?P<x>.{4,}?)(?:[,;–—]|\s-)\s*(?:{please} ){0,4}{keep}(?: {kept_object}){0,3}$",
+    rf"{_BIDS}(?:[\w'-]+[ ,]+){{0,8}}?{{keep}}(?: {{kept_object}}){{0,4}}(?: about (?:me|us))?(?:\s*[:,]| that|(?= (?:i|i'm|i've|my|we|we've|we're|our|he's|she's|{{named_kin}})\b))\s+(?P<x>.{{4,}})",
 )
 _LEAD = r"^(?:[^，,：:。]{1,10}[，,：:])?"
 _REMEMBER_ZH = (
     rf"{_LEAD}(?:{{please}})*{{keep}}(?:{{kept_object}})*[：:，,\s～~]*(?!上次|之前|什么|怎么|了$|吧|带|买|去|给|要|多|这么|吗)(?P<x>.{{3,}})",
     r"^(?P<x>.{3,}?)[，,]\s*(?:{please})*{keep}(?:{kept_object})*$",
     r"^(?:{please})*把(?P<x>.{3,}?)(?:这件事|这事|这一?点|这个)?{keep}(?:{kept_object})*$",
+    r"^(?!我(?:也|都|还|不|没|已经|一直)*记)(?!.*[吗？?])[^，。]{0,10}?(?:记住|牢记|记得|记一笔)(?:一点|一件事|一下)?[：:，,\s]*(?=我|咱|老[\u4e00-\u9fff]|小(?!时候)[\u4e00-\u9fff]|他|她|家里|公司|以后)(?P<x>.{3,})",
 )
-_POINTING_EN = r"^(?:{please}[ ,]+){0,6}{keep}(?: {kept_object}| both| all of (?:this|that)){0,4}[\s.!:,]*$"
+_POINTING_EN = r"^(?:{please}[ ,]+){0,6}{keep}(?: {kept_object}| both| all of (?:this|that)){0,4}(?: (?:when|whenever|next time)\b.*)?[\s.!:,]*$"
 _POINTING_ZH = r"^(?:{please})*{keep}(?:{kept_object})*[。！!.：:，\s]*$"
 
 _FOR = r"(?:(?:when|whenever|if|for|in|every time|each time|before|after|as a rule|on|with) [^,]{2,60}, )?"
