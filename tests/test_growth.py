@@ -87,7 +87,7 @@ def work(task: Callable[[], object]) -> int:
 
 def steps(make: Callable[[int], Callable[[], object]], size: int) -> tuple[int, int]:
     """The lines run for so much, and for four times as much; what is made once is made before."""
-    make(8)()
+    make(5 * size)()
     return work(make(size)), work(make(4 * size))
 
 

@@ -70,7 +70,7 @@ def test_a_list_imports_no_model(asked: str) -> None:
 def test_an_add_imports_what_it_needs(asked: str) -> None:
     found = modules_after(COMMAND, "--store", asked, "add", "Bob prefers coffee")
 
-    assert features(found) <= {"reflections"}
+    assert features(found) <= {"reflections", "conflicts"}
     assert not found & HEAVY
 
 

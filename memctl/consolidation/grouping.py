@@ -22,7 +22,7 @@ from memctl.core import kinds
 from memctl.core.models import Memory
 from memctl.core.text.stopwords import stop_terms
 from memctl.core.text.terms import similarity, terms
-from memctl.judgement.sameness import covers, rough
+from memctl.judgement.sameness import covers, key, rough, said
 
 ALIKE = 0.45
 """Share of terms in common from which two memories are shown as similar."""
@@ -203,20 +203,28 @@ _Table = Mapping[Hashable, list[Saying]]
 
 
 def _by_words(sayings: Iterable[Saying]) -> tuple[_Table, _Table]:
-    """Texts that may say the same, and texts by their words in order, each within one `statement`."""
-    same: dict[Hashable, list[Saying]] = defaultdict(list)
+    """Texts that may say the same, by the id of each, and texts by their words; each within one `statement`."""
+    near: dict[Hashable, list[Saying]] = defaultdict(list)
     whole: dict[Hashable, list[Saying]] = defaultdict(list)
     for saying in sayings:
         block = statement(saying.memory)
-        same[block, rough(saying.memory.content)].append(saying)
+        near[block, rough(saying.memory.content)].append(saying)
         whole[block, saying.words].append(saying)
-    return same, whole
+    same: dict[Hashable, list[Saying]] = defaultdict(list)
+    for saying in (each for group in near.values() if len(group) > 1 for each in group):
+        same[statement(saying.memory), _forms(saying)].append(saying)
+    return {each.memory.memory_id: group for group in same.values() for each in group}, whole
+
+
+def _forms(saying: Saying) -> Hashable:
+    """Equal for texts that can say the same, sentence by sentence."""
+    return tuple(sorted(map(key, said(saying.memory.content))))
 
 
 def _contained(saying: Saying, same: _Table, whole: _Table, share: float) -> Iterator[Saying]:
     """Texts that this one covers."""
     block, count = statement(saying.memory), len(saying.words)
-    for other in same[block, rough(saying.memory.content)]:
+    for other in same.get(saying.memory.memory_id, ()):
         if other is not saying and covers(saying.memory.content, other.memory.content):
             yield other
     for length in range(count - 1, 0, -1):

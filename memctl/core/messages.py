@@ -275,7 +275,9 @@ def _counted(block: Mapping[str, Any]) -> str:
     if is_call(block):
         return f"{block['name']} {_json(block.get('input', {}))}"
     if _is_result(block):
-        others = [b for b in block.get(output_name(block)) or () if isinstance(b, Mapping) and not is_text(b)]
+        held = block.get(output_name(block))
+        parts = held if isinstance(held, list | tuple) else ()
+        others = [part for part in parts if isinstance(part, Mapping) and not is_text(part)]
         return "\n".join([output_text(block), *(_json(other)[:LONGEST_COUNTED] for other in others)])
     return _json(block)[:LONGEST_COUNTED]
 

@@ -8,7 +8,7 @@ quantifier, a preposition, a conjunction, a number, a name or the form of a word
 from __future__ import annotations
 
 import re
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -91,20 +91,31 @@ def same(one: Sentence, other: Sentence) -> bool:
 
 def covers(one: str, other: str) -> bool:
     """Whether a text says all that another says: each of its sentences."""
-    return all(any(same(mine, theirs) for mine in said(one)) for theirs in said(other))
+    mine: dict[object, list[Sentence]] = defaultdict(list)
+    for sentence in said(one):
+        mine[key(sentence)].append(sentence)
+    return all(any(same(each, theirs) for each in mine.get(key(theirs), ())[:_ALIKE]) for theirs in said(other))
+
+
+_ALIKE = 8
+"""Sentences of the same words in other orders that are compared with one."""
 
 
 def joined(texts: Sequence[str]) -> list[list[int]]:
     """The texts by position, each with the later ones that it covers; every text is in one group."""
+    sorts = [rough(text) for text in texts]
+    counts = Counter(sorts)
     groups: list[list[int]] = []
-    holding: dict[frozenset[str], list[int]] = defaultdict(list)
+    holding: dict[object, list[int]] = defaultdict(list)
     for at, text in enumerate(texts):
-        near = holding[rough(text)]
-        group = next((n for n in near if covers(texts[groups[n][0]], text)), None)
+        keys = {key(sentence) for sentence in said(text)} if counts[sorts[at]] > 1 else set()
+        near = min((holding[each] for each in keys), key=len, default=[])
+        group = next((n for n in near[-_ALIKE:] if covers(texts[groups[n][0]], text)), None)
         if group is not None:
             groups[group].append(at)
             continue
-        near.append(len(groups))
+        for each in keys:
+            holding[each].append(len(groups))
         groups.append([at])
     return groups
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
-from memctl.conflicts.service import Conflicts
 from memctl.core import guarding, records, sensitive, times
 from memctl.core.models import ACTIVE, Change, Memory, TextEdit
 from memctl.core.records import ADDED, MENTIONED, PURGED, SKIPPED, UPDATED, Added
@@ -66,6 +65,8 @@ class Adding:
         """What the new memory seems to contradict, apart from what it replaced."""
         if added.memory.status != ACTIVE:
             return ()
+        from memctl.conflicts.service import Conflicts
+
         rivals = Conflicts(self._engine).against(added.memory, now=now)
         return tuple(rival.memory_id for rival in rivals if rival.memory_id not in added.replaced)
 
