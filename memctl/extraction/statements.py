@@ -146,7 +146,7 @@ _REMEMBER_EN = (
     r"^(?:(?:{please}[ ,]+){0,6}{keep}(?: {kept_object}){0,4}(?:\s*[:,–—]\s*| that\s+(?!(?:was|is|one|time|day|as|for|to|in|on|when|much|many)\b))){1,2}(?P<x>.{4,})",
     rf"{_ASK}{{keep}} (?=(?:my|our|i|i'm|we|we're|the(?= (?-i:[a-z]))|dr|mr|mrs|ms|never|always|{{named_kin}})\b\.?\s)(?!the (?:time|day|one|way|old|good|other)\b)(?=.*\s(?:is|are|am|has|have|can|can't|must|never|only|works?|lives?|needs?|wants?|likes?|hates?|prefers?|starts?|ends?|opens?|closes?|don't|doesn't|will)\b)(?P<x>.{{4,}})",
     r"^(?P<x>.{4,}?)(?:[,;–—]|\s-)\s*(?:{please} ){0,4}{keep}(?: {kept_object}){0,3}$",
-    rf"{_BIDS}(?:[\w'-]+[ ,]+){{0,8}}?{{keep}}(?: {{kept_object}}){{0,4}}(?: about (?:me|us))?(?:\s*[:,]| that|(?= (?:i|i'm|i've|my|we|we've|we're|our|he's|she's|{{named_kin}})\b))\s+(?P<x>.{{4,}})",
+    rf"{_BIDS}(?:[\w'-]+[ ,]+){{0,8}}?{{bid}}(?: {{kept_object}}){{0,4}}(?: about (?:me|us))?(?:\s*[:,]| that|(?= (?:i|i'm|i've|my|we|we've|we're|our|he's|she's|{{named_kin}})\b))\s+(?P<x>.{{4,}})",
 )
 _LEAD = r"^(?:[^，,：:。]{1,10}[，,：:])?"
 _REMEMBER_ZH = (
