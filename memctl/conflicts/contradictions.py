@@ -160,21 +160,43 @@ class _Said:
 
 
 def _free(memories: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    facts = [m for m in memories if kinds.kind(m.kind).contradicts and m.status == ACTIVE and not m.superseded_by]
-    return _compared(facts, names)
+    return _compared(list(filter(_is_fact, memories)), names)
+
+
+def _is_fact(memory: Memory) -> bool:
+    return kinds.kind(memory.kind).contradicts and memory.status == ACTIVE and not memory.superseded_by
 
 
 def _compared(facts: Sequence[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
-    known = aliases(facts, names)
-    said = [
-        _Said(memory, points(claim), _content(claim)) for memory in facts for claim in claims(memory.content, known)
-    ]
-    for one, other in _near(said):
+    return _clashing(_near(_claimed(facts, aliases(facts, names))))
+
+
+def of_one(memory: Memory, others: Iterable[Memory], names: Iterable[str]) -> Iterator[Contradiction]:
+    """What one memory contradicts of some others, which are compared with it alone."""
+    facts = list(filter(_is_fact, others)) if _is_fact(memory) else []
+    known = aliases([memory, *facts], names)
+    own, rest = _claimed([memory], known), _claimed(facts, known)
+    pairs = ((one, other) for one in own for other in rest if may_clash(one.points, other.points))
+    return _clashing(map(_older_first, pairs))
+
+
+def _claimed(memories: Iterable[Memory], known: frozenset[str]) -> list[_Said]:
+    found = ((memory, claim) for memory in memories for claim in claims(memory.content, known))
+    return [_Said(memory, points(claim), _content(claim)) for memory, claim in found]
+
+
+def _clashing(pairs: Iterable[tuple[_Said, _Said]]) -> Iterator[Contradiction]:
+    for one, other in pairs:
         if one.memory.content == other.memory.content:
             continue
         found = clash(one.points.sentence, other.points.sentence)
         if found and not settled(one.memory, other.memory) and _at_one_time(one.memory, other.memory):
             yield _pair(one.memory, other.memory, found.kind, _score(found), _evidence(found))
+
+
+def _older_first(pair: tuple[_Said, _Said]) -> tuple[_Said, _Said]:
+    one, other = pair
+    return pair if age_order(one.memory) <= age_order(other.memory) else (other, one)
 
 
 def _content(claim: Sentence) -> frozenset[str]:
@@ -240,7 +262,7 @@ def _near(said: Sequence[_Said]) -> Iterator[tuple[_Said, _Said]]:
         others = {id(other): other for key in rarest for other in blocks[key]}
         for other in others.values():
             if one.memory is not other.memory and may_clash(one.points, other.points):
-                yield (one, other) if age_order(one.memory) <= age_order(other.memory) else (other, one)
+                yield _older_first((one, other))
 
 
 def _blocks(said: Sequence[_Said]) -> dict[str, list[_Said]]:

@@ -106,8 +106,9 @@ class Conflicts:
                 for m in self._engine.view().with_key(category, memory.key)
             ]
         others = {m.memory_id: m for m in near if m.status == ACTIVE and m.memory_id != memory.memory_id}
-        contradicting = contradictions.find([memory, *others.values()], now, (self._engine.user,))
-        ids = [each for one in contradicting if memory.memory_id in one.ids for each in one.ids]
+        living = [m for m in others.values() if m.expires_at is None or m.expires_at > now]
+        contradicting = contradictions.of_one(memory, living, (self._engine.user,))
+        ids = [each for one in contradicting for each in one.ids]
         same_key = [i for i, m in others.items() if memory.key and m.key == memory.key and m.value != memory.value]
         return tuple(others[each] for each in dict.fromkeys((*same_key, *ids)) if each in others)
 
