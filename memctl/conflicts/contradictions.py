@@ -202,7 +202,7 @@ def _older_first(pair: tuple[_Said, _Said]) -> tuple[_Said, _Said]:
 def _content(claim: Sentence) -> frozenset[str]:
     if claim.language == "zh":
         return meeting(claim)
-    return frozenset(word.key for word in claim.words if word.kind in (WORD, NAME))
+    return frozenset(part for word in claim.words if word.kind in (WORD, NAME) for part in (word.key, word.stem))
 
 
 def _score(found: Clash) -> float:

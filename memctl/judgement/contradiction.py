@@ -195,7 +195,7 @@ def _matched(one: Sentence, other: Sentence) -> _Pair:
 
 
 def _alike(one: Word, other: Word) -> bool:
-    return one.key == other.key
+    return one.key == other.key or (one.stem == other.stem and one.kind == other.kind)
 
 
 def _akin(one: Word, other: Word) -> bool:
@@ -271,7 +271,7 @@ def _amounts(pair: _Pair) -> _Difference | None:
         (word, other)
         for word in pair.left
         for other in pair.right
-        if word.quantity and other.quantity and _type(word.quantity) == _type(other.quantity)
+        if word.quantity and other.quantity and _differ(word.quantity, other.quantity)
     ]
     held = [(word, other) for word, other in held if not _overlap(pair, word, other)]
     times = [_is_time(word) for word, _ in held]
@@ -293,23 +293,22 @@ def _overlap(pair: _Pair, word: Word, other: Word) -> bool:
 
 
 def _range(sentence: Sentence, word: Word) -> tuple[float, float]:
-    value = word.quantity.value[-1] if word.quantity else 0
-    if _is_time(word) or not isinstance(value, float | int):
-        return (1.0, 0.0)  # never overlaps: times are compared as such
+    """From where to where an amount reaches; a time, which is compared as such, nowhere."""
+    value = word.quantity.value[-1] if word.quantity else None
+    if _is_time(word) or not isinstance(value, float):
+        return inf, -inf
     at = sentence.words.index(word)
     before = sentence.words[at - 1].key if at else ""
-    return (
-        (float(value), inf)
-        if before in _FROM
-        else (-inf, float(value))
-        if before in _UP_TO
-        else (float(value), float(value))
-    )
+    return (-inf if before in _UP_TO else value), (inf if before in _FROM else value)
 
 
 def _events_apart(pair: _Pair) -> bool:
     """Whether the sentences tell of two things that happened."""
     return all(any(word.mark == "ed" for word in words) for words in (pair.left, pair.right))
+
+
+def _differ(one: Quantity, other: Quantity) -> bool:
+    return _type(one) == _type(other) and one.value != other.value
 
 
 def _type(quantity: Quantity) -> str:

@@ -49,12 +49,17 @@ def base(word: str) -> tuple[str, str]:
         if word in irregular(form) and word not in _AMBIGUOUS:
             return _snowball(irregular(form)[word]), "ing" if word.endswith("ing") else mark
     for ending in ("ing", "ed", "s"):
-        if word.endswith(ending) and len(word) > len(ending) + 2 and not word.endswith(("ss", "us", "is", "eed")):
+        if word.endswith(ending) and len(word) > len(ending) + 2 and _is_form(word):
             return _snowball(word), ending
     return _snowball(word), ""
 
 
-_AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground shot born lives leaves".split())
+def _is_form(word: str) -> bool:
+    """Whether the ending is one: not in "bus" and "seed", but in "agreed"."""
+    return word[:-1] in verbs() if word.endswith("eed") else not word.endswith(("ss", "us", "is"))
+
+
+_AMBIGUOUS = frozenset("left found felt lay rose bound saw wound lit bit ground shot born lives leaves been".split())
 """Past forms that are as often a word of their own."""
 
 
@@ -154,12 +159,32 @@ def alike() -> Mapping[str, int]:
 
 
 @cache
+def lemma(word: str, mark: str) -> str:
+    """An English word without its ending. A stem makes one of "import" and "important"; this has one word's forms."""
+    forms = _without(word, mark)
+    return next((form for form in forms if form in verbs() or form in synonyms()), forms[0])
+
+
+def _without(word: str, mark: str) -> tuple[str, ...]:
+    """What a word may be without its ending; the first, where no list knows any."""
+    for form in ("past", "plural"):
+        if mark and word in irregular(form) and word not in _AMBIGUOUS:
+            return (irregular(form)[word],)
+    if mark == "s":
+        return (word[:-1], word[:-2], f"{word[:-3]}y") if word.endswith("ies") else (word[:-1], word[:-2])
+    if mark in ("ed", "ing"):
+        bare = word[: -len(mark)]
+        return (bare, f"{bare}e", bare[:-1] if bare[-1:] == bare[-2:-1] else bare)
+    return (word,)
+
+
+@cache
 def synonyms() -> Mapping[str, str]:
-    """For the stem of a word with synonyms, what stands for all of them."""
+    """For a word with synonyms, what stands for all of them."""
     found: dict[str, str] = {}
     for line in _lines("synonyms.en.txt"):
         for word in line:
-            found.setdefault(stem(word), f"={line[0]}")
+            found.setdefault(word, f"={line[0]}")
     return found
 
 

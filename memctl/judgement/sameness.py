@@ -18,7 +18,7 @@ from memctl.core.text.language import has_chinese
 from memctl.core.text.sentences import sentences
 from memctl.judgement import lexicon
 from memctl.judgement.segmentation import says_when
-from memctl.judgement.wording import CONJUNCTION, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
+from memctl.judgement.wording import CONJUNCTION, LONGEST, PREPOSITION, QUANTITY, WORD, Sentence, Word, read
 
 _READ = 4_096
 
@@ -38,7 +38,7 @@ def rough(text: str) -> frozenset[str]:
 @cache
 def _variable() -> frozenset[str]:
     """Stems of the words that have synonyms, irregular forms, or a place in a rule."""
-    listed = {stem for word in lexicon.synonyms() for stem in (word, lexicon.stem(word))}
+    listed = {lexicon.stem(word) for word in lexicon.synonyms()}
     forms = (word for form in ("past", "plural") for pair in lexicon.irregular(form).items() for word in pair)
     ruled = re.findall("[a-z]{3,}", f"{lexicon.text('en.toml')}{lexicon.text('units.toml')}".replace("\\b", " "))
     times = (*times_of.MONTHS, *times_of.WEEKDAYS, *(month[:3] for month in times_of.MONTHS))
@@ -50,8 +50,11 @@ _SHORT = "don doesn didn isn aren wasn weren hasn haven hadn won wouldn can coul
 
 
 def key(sentence: Sentence) -> tuple[tuple[str, str], ...]:
-    """Equal for all sentences that can say the same: its words in no order."""
-    return tuple(sorted(_forms(plainly(sentence.words)))) or ((sentence.text, ""),)
+    """Equal for all sentences that can say the same: its words in no order, and whether it asks."""
+    if len(sentence.text) > LONGEST or not sentence.words:
+        return ((sentence.text, ""),)
+    asks = (("?", ""),) if sentence.text.rstrip("\"'”’)）」』 ").endswith(("?", "？", "؟")) else ()
+    return (*asks, *sorted(_forms(plainly(sentence.words))))
 
 
 def plainly(words: tuple[Word, ...]) -> tuple[Word, ...]:

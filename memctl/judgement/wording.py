@@ -32,8 +32,8 @@ class Word:
     """One word.
 
     Args:
-        key: what stands for it and all words that say the same; `stem` for its own forms alone.
-        mark: of its form: `s`, `ed`, `ing` or nothing.
+        key: what stands for it, its forms and its synonyms; `stem` for its forms and words made of it.
+        mark: of its form: `s`, `ed`, `ing`, `'s` or nothing.
         text: as written.
         kind: one of the classes, `name`, `quantity` or `word`.
         subject: whether it stands before the verb.
@@ -60,10 +60,6 @@ class Sentence:
     text: str
     language: str
     words: tuple[Word, ...]
-
-    @cached_property
-    def form(self) -> tuple[tuple[str, str], ...]:
-        return tuple((word.key, word.mark) for word in self.words)
 
     @cached_property
     def denied(self) -> bool:
@@ -115,15 +111,22 @@ def _triggers() -> frozenset[str]:
     return frozenset(lexicon.stem(word) for word in words if len(word) > 1 and word not in _EVERYWHERE)
 
 
+_EVERY = re.compile("^(?:every|each) |s$|^[每逢]", re.IGNORECASE)
+
+
 def _measured(quantity: Quantity) -> Word:
     kind = VERSION if quantity.type.startswith(VERSION) else quantity.type
-    key = f"{kind}={','.join(map(str, quantity.value))}"
+    every = "every " if quantity.type == "weekday" and _EVERY.search(quantity.text) else ""
+    key = f"{every}{kind}={','.join(map(str, quantity.value))}"
     return Word(key, key, "", quantity.text, QUANTITY, quantity=quantity)
 
 
 # English
 
-_TOKEN = re.compile(r"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+*|!=|[%&@#*/\\§‰<>=]+")
+_SIGN = r"!=|[^\w\s\ue000-\uf8ff.,;:!?'\"()\[\]{}…–—‐-―、。，；：！？“”‘’「」『』（）《》〈〉【】·।॥،؛؟۔~-]+"
+"""What is neither a word nor punctuation counts: signs, emoji, the vowel signs of other scripts."""
+
+_TOKEN = re.compile(rf"(?P<place>[\ue000-\uf8ff])|[^\W_]+(?:[-'./+_#][^\W_]+)*\+*|{_SIGN}")
 
 
 def _english(text: str, held: list[Quantity]) -> list[Word]:
@@ -206,16 +209,17 @@ def _word(given: str, word: str, first: bool, subject: bool) -> Word:
     if acronym or not word.replace("'", "").isalpha():
         shown = given if acronym else word
         return Word(shown, shown, "", given, NAME, subject)
-    plain, mark = lexicon.base(word)
+    stem, mark = lexicon.base(word)
+    lemma = lexicon.lemma(word.removesuffix("'s"), mark)
     name = not first and given[:1].isupper()
-    key = plain if name else lexicon.synonyms().get(plain, plain)
-    return Word(key, plain, mark, given, NAME if name else WORD, subject)
+    key = lemma if name else lexicon.synonyms().get(lemma, lemma)
+    return Word(key, stem, mark, given, NAME if name else WORD, subject)
 
 
 # Chinese
 
 _CHINESE_TOKEN = re.compile(
-    rf"(?P<place>[\ue000-\uf8ff])|(?P<latin>[^\W_{CHINESE}]+(?:[-'./+_#][^\W_{CHINESE}]+)*\+*)|(?P<han>[{CHINESE}]+)"
+    rf"(?P<place>[\ue000-\uf8ff])|(?P<latin>[^\W_{CHINESE}]+(?:[-'./+_#][^\W_{CHINESE}]+)*\+*|{_SIGN})|(?P<han>[{CHINESE}]+)"
 )
 
 

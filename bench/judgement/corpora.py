@@ -1,0 +1,67 @@
+"""What memctl would join in texts of others: `python -m bench.judgement.corpora FOLDER`, with folders as `bench.recall` reads.
+
+Every two sentences of a set that a reflection would make one point are looked at: those that differ in more than
+articles, forms of "be", punctuation and the order of their words are printed, for a person to read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+
+from memctl.core.text.sentences import sentences
+from memctl.judgement.sameness import key, rough, same
+from memctl.judgement.wording import read
+
+LONGEST = 20_000
+"""Characters of a text that are read."""
+
+_PLAIN = re.compile(r"\b(?:a|an|the|is|are|am|be)\b|[\u4e00-\u9fff]|[^\W\u4e00-\u9fff]+")
+_ARTICLES = frozenset("a an the is are am be 的 是".split())
+
+
+def sentences_in(folder: Path) -> list[str]:
+    """The different sentences of a set."""
+    lines = (folder / "memories.jsonl").read_text("utf-8").splitlines()
+    return list(dict.fromkeys(each for line in lines for each in sentences(json.loads(line)["text"][:LONGEST])))
+
+
+def joined_pairs(said: Sequence[str]) -> Iterator[tuple[str, str]]:
+    """Neighbours among the sentences that say the same."""
+    near: dict[object, list[str]] = defaultdict(list)
+    for sentence in said:
+        near[rough(sentence)].append(sentence)
+    alike: dict[object, list[str]] = defaultdict(list)
+    for sentence in (each for group in near.values() if len(group) > 1 for each in group):
+        alike[key(read(sentence))].append(sentence)
+    pairs = (pair for group in alike.values() for pair in pairwise(group))
+    return (pair for pair in pairs if same(*map(read, pair)))
+
+
+def words(sentence: str) -> Counter[str]:
+    """The words of a sentence without articles and forms of "be"."""
+    return Counter(word for word in _PLAIN.findall(sentence.lower()) if word not in _ARTICLES)
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", type=Path)
+    options = parser.parse_args()
+    for folder in sorted(path.parent for path in options.folder.glob("*/memories.jsonl")):
+        said = sentences_in(folder)
+        pairs = list(joined_pairs(said))
+        odd = [pair for pair in pairs if words(pair[0]) != words(pair[1])]
+        print(f"{folder.name}: {len(said):,} sentences, {len(pairs)} joined, {len(odd)} of them in other words")
+        for one, other in odd:
+            print(f"  {one}\n  {other}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
